@@ -1,0 +1,163 @@
+import type { ReasonCode } from "#contract"
+
+/** How a container engine is spoken to. Engines know neither users nor the database: a run is its key, its labels and its spec. */
+export interface Engine extends AsyncDisposable {
+  readonly name: "docker" | "kubernetes" | "fake"
+  /** Who decides where a run goes and on which devices. With `engine`, admission checks limits and order only. */
+  readonly placement: "quayside" | "engine"
+
+  /** Resolves when the engine answers; rejects with `EngineError("engine_unreachable")`. */
+  ping(signal?: AbortSignal): Promise<void>
+
+  /** What each node has in all, before overcommit and reserve. */
+  capacity(signal?: AbortSignal): Promise<NodeCapacity[]>
+
+  /**
+   * Fetches the image when it is missing, makes the container and starts it. Resolves once the program has been started, not when it answers.
+   *
+   * Calling it again with the same key takes up whatever an earlier call left: a container that was only created is removed and made
+   * anew, a running one is kept. On failure, or when the signal is aborted, nothing of the key remains; the failure is an `EngineError`.
+   */
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started>
+
+  /** Everything of this instance that the engine holds, running or not. Rejects with `engine_unreachable` rather than answer with less. */
+  observe(signal?: AbortSignal): Promise<ObservedRun[]>
+
+  /**
+   * Calls `changed` soon after anything of this instance changed, and once after every reconnection; it may call too often, never too seldom.
+   * Runs until the signal is aborted and never rejects: it reconnects by itself.
+   */
+  watch(changed: () => void, signal: AbortSignal): Promise<void>
+
+  /** Asks the program to end, waits `graceMs` (default 10,000), kills it, removes all of it. Resolves when the engine holds nothing of the key, also when it never did. */
+  stop(key: string, options?: { graceMs?: number; signal?: AbortSignal }): Promise<void>
+
+  /** Output, oldest first. With `follow` it goes on until the program ends or the signal is aborted. An unknown key yields nothing. */
+  logs(key: string, options?: LogOptions): AsyncIterable<LogLine>
+
+  /** Where this process reaches a port of a running run. `undefined` when the engine does not run it. */
+  address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
+}
+
+export interface Address {
+  host: string
+  port: number
+}
+
+/** What is to run. Values are final: the engine fills in no default of its own. */
+export interface RunSpec {
+  /** 32 hexadecimal digits, random, never used for another run. Names the container. */
+  key: string
+  run: number
+  project: number
+  user: string
+  /** OCI reference. */
+  image: string
+  /** Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has one. Empty means the image's own. */
+  command: readonly string[]
+  env: Readonly<Record<string, string>>
+  /** The TCP port that the program listens on inside the container. */
+  port: number
+  /** Whole CPUs. */
+  cpus: number
+  /** MiB, without swap. */
+  memoryMiB: number
+  /** Device IDs from `capacity`, chosen by admission. */
+  gpus: readonly string[]
+  nodes: number
+  mounts: readonly Mount[]
+  /** Working directory inside the container; undefined means the image's own. */
+  workDir?: string
+  /** Whether the root file system may be written to (its changes are gone with the run). */
+  writableRoot: boolean
+}
+
+export interface Mount {
+  /** Absolute below the files root (`/users/ann/data`), never a host path. It must be a directory; else the start fails with `mount_missing`. */
+  source: string
+  /** Absolute inside the container. */
+  target: string
+  readOnly: boolean
+}
+
+export interface Started {
+  /** `sha256:…` of the image that runs. */
+  imageDigest: string
+  nodeNames: string[]
+  gpuDevices: string[]
+}
+
+/** What a start is doing now. `current` and `total` are bytes and, while pulling, only ever grow; null where the engine does not tell. */
+export interface StartStep {
+  state: "pulling" | "creating" | "starting"
+  progress: Progress | null
+}
+
+export interface Progress {
+  step: string
+  current: number
+  total: number | null
+  unit: "bytes" | "layers"
+}
+
+export interface ObservedRun {
+  key: string
+  run: number
+  project: number
+  user: string
+  /** `created` has not started yet, or its start failed. */
+  state: "created" | "running" | "exited"
+  exitCode: number | null
+  /** True when the kernel killed any process of the run for memory: it can be true with exit code 0. */
+  oomKilled: boolean
+  /** Milliseconds since the epoch. */
+  startedAt: number | null
+  finishedAt: number | null
+  imageDigest: string
+  nodeNames: string[]
+  gpuDevices: string[]
+}
+
+export interface LogOptions {
+  /** Only the last so many lines. Default: all. */
+  tail?: number
+  /** Milliseconds since the epoch; only what is younger. */
+  since?: number
+  follow?: boolean
+  signal?: AbortSignal
+}
+
+export interface LogLine {
+  /** Milliseconds since the epoch. */
+  time: number
+  stream: "stdout" | "stderr"
+  /** Without its line end; a longer line than 16 KiB comes in pieces. */
+  text: string
+}
+
+export interface NodeCapacity {
+  name: string
+  cpus: number
+  memoryMiB: number
+  gpus: GpuDevice[]
+}
+
+export interface GpuDevice {
+  id: string
+  model: string
+  memoryMiB: number
+}
+
+/** Why the engine could not do it, in the words of a run's `Reason`. */
+export class EngineError extends Error {
+  override readonly name = "EngineError"
+  readonly code: ReasonCode
+  /** What the engine itself said; for administrators and the log only. */
+  readonly detail: string | undefined
+
+  constructor(code: ReasonCode, msg: string, options: { detail?: string; cause?: unknown } = {}) {
+    super(msg, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.detail = options.detail
+  }
+}

@@ -1,0 +1,1 @@
+export type { Access, Authority, Identified } from "./authority.ts"

@@ -1,0 +1,40 @@
+/** What the gateway asks of the rest. All lookups are answered from memory: no query per request. */
+export interface GatewayHost {
+  /** The run with this ID or key, when it is live (any state before `ended`). */
+  byId(id: number): Target | undefined
+  byKey(key: string): Target | undefined
+
+  /** Who an `Authorization` header belongs to. `address` is the caller's, after trusted proxies. */
+  identify(authorization: string, address: string): Promise<Visitor | { status: 401 | 429; msg: string; retryAfterSeconds?: number }>
+
+  /** Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s for each open connection's pair. */
+  mayOpen(visitor: Visitor, runId: number): Promise<boolean>
+
+  /** Bytes or a request passed; called at most once a second for each run. */
+  active(runId: number): void
+}
+
+/** A live run as the gateway sees it. */
+export interface Target {
+  id: number
+  /** 32 hexadecimal digits; the first label of the run's own origin. */
+  key: string
+  /** Undefined until the run is `ready`, and again while it stops. */
+  address: { host: string; port: number } | undefined
+  /** `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives at `/`. */
+  prefix: "keep" | "strip"
+  /** Sent to the program with every request, such as the run's own token; replaces what the visitor sent under that name. */
+  upstreamHeaders: Readonly<Record<string, string>>
+  /** Where a browser goes first, relative to the program's base (`lab`, `vnc.html?autoconnect=1`); may be empty. */
+  landing: string
+  state: string
+}
+
+/** A person who proved who they are, and by what: ending that proof ends what it opened. */
+export interface Visitor {
+  userId: number
+  /** Identifies the token or browser session; empty for a password. */
+  proofId: string
+  /** Set when the proof opens only this run. */
+  onlyRun?: number
+}

@@ -1,0 +1,1 @@
+export type { GatewayHost, Target, Visitor } from "./host.ts"

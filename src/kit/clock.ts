@@ -1,0 +1,70 @@
+/** Where time comes from. Everything that waits or stamps takes one, so that tests need not wait. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. Does not keep the process alive. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", onAbort)
+        resolve()
+      }, ms)
+      timer.unref()
+      signal?.addEventListener("abort", onAbort, { once: true })
+    }),
+}
+
+interface Sleeper {
+  at: number
+  wake(): void
+}
+
+/** A clock that stands still until it is told to move. */
+export class ManualClock implements Clock {
+  #now: number
+  readonly #sleepers = new Set<Sleeper>()
+
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const sleeper: Sleeper = { at: this.#now + ms, wake: resolve }
+      this.#sleepers.add(sleeper)
+      signal?.addEventListener(
+        "abort",
+        () => {
+          if (this.#sleepers.delete(sleeper)) reject(signal.reason)
+        },
+        { once: true },
+      )
+    })
+  }
+
+  /** Moves time forward and wakes whoever is due, earliest first; resolves after they have had a turn to run. */
+  async advance(ms: number): Promise<void> {
+    this.#now += ms
+    const due = [...this.#sleepers].filter((s) => s.at <= this.#now).sort((a, b) => a.at - b.at)
+    for (const sleeper of due) {
+      this.#sleepers.delete(sleeper)
+      sleeper.wake()
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,76 @@
+import { type Clock, systemClock } from "./clock.ts"
+
+/** A signal that is aborted when the given one is, or after `ms` with a `TimeoutError` whose message is `what` and the time. */
+export function deadline(ms: number, what: string, signal?: AbortSignal): AbortSignal & Disposable {
+  const controller = new AbortController()
+  const onAbort = () => controller.abort(signal?.reason)
+  const timer = setTimeout(() => controller.abort(new DOMException(`${what} took longer than ${ms} ms`, "TimeoutError")), ms)
+  timer.unref()
+  if (signal?.aborted) onAbort()
+  else signal?.addEventListener("abort", onAbort, { once: true })
+  return Object.assign(controller.signal, {
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      signal?.removeEventListener("abort", onAbort)
+    },
+  })
+}
+
+export interface RetryOptions {
+  /** How often in all, the first included. Default 5. */
+  attempts?: number
+  /** Milliseconds before the second attempt; doubled each time up to `maxWait`. Default 100. */
+  firstWait?: number
+  /** Default 5,000. */
+  maxWait?: number
+  /** Which failures are worth another attempt. Default: all. */
+  when?: (error: unknown) => boolean
+  clock?: Clock
+  signal?: AbortSignal
+}
+
+/** Runs `work` until it succeeds or the attempts are used up; the last failure is thrown. */
+export async function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  const { attempts = 5, firstWait = 100, maxWait = 5_000, when = () => true, clock = systemClock, signal } = options
+  for (let attempt = 1; ; attempt += 1) {
+    signal?.throwIfAborted()
+    try {
+      return await work(attempt)
+    } catch (error) {
+      if (attempt >= attempts || !when(error)) throw error
+      await clock.sleep(Math.min(maxWait, firstWait * 2 ** (attempt - 1)), signal)
+    }
+  }
+}
+
+/** Lets at most `width` pieces of work run at once and at most `queue` more wait; a further one is refused with `Overloaded`. */
+export class Semaphore {
+  readonly #width: number
+  readonly #queue: number
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+
+  constructor(width: number, queue = Number.POSITIVE_INFINITY) {
+    this.#width = width
+    this.#queue = queue
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#width) {
+      if (this.#waiting.length >= this.#queue) throw new Overloaded(`${this.#queue} are waiting already`)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    } else this.#running += 1
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#running -= 1
+    }
+  }
+}
+
+/** The bounded queue of a `Semaphore` is full. */
+export class Overloaded extends Error {
+  override readonly name = "Overloaded"
+}
