@@ -1,0 +1,180 @@
+import type { ProjectType, Reason, RunState } from "#contract"
+import type { Progress } from "#engine"
+
+/** Rows as the rest of the program sees them. Times are milliseconds since the epoch; amounts of memory are MiB. */
+export interface Stamped {
+  id: number
+  createdAt: number
+  updatedAt: number
+  deletedAt: number | null
+  /** Grows by one with every change of the row; the basis of its ETag. */
+  version: number
+}
+
+/** `null` is unlimited. */
+export interface Limits {
+  MaxRuns: number | null
+  MaxCpus: number | null
+  MaxMemory: number | null
+  MaxGpus: number | null
+  MaxRunHours: number | null
+  IdleMinutes: number | null
+  MaxDisk: number | null
+}
+
+export interface UserRow extends Stamped {
+  userName: string
+  /** PHC string; null: no password, signs in elsewhere. */
+  passwordHash: string | null
+  email: string
+  comment: string
+  isAdmin: boolean
+  isDisabled: boolean
+  limits: Limits
+}
+
+export interface TokenRow {
+  id: number
+  userId: number
+  name: string
+  /** sha256 of the token, hexadecimal. */
+  hash: string
+  createdAt: number
+  expiresAt: number | null
+  lastUsedAt: number | null
+  /** `read`, `write`, `run:<ID>`. */
+  scopes: string[]
+}
+
+export interface SessionRow {
+  /** sha256 of the cookie's secret, hexadecimal. */
+  hash: string
+  userId: number
+  createdAt: number
+  expiresAt: number
+}
+
+export interface GroupRow extends Stamped {
+  groupName: string
+  comment: string
+  limits: Limits
+  totalLimits: Limits
+}
+
+export interface ImageRow extends Stamped {
+  name: string
+  image: string
+  comment: string
+  command: string
+  env: string
+  port: string
+  userId: number
+  userName: string
+  isPublished: boolean
+  isTrusted: boolean
+  doc: string
+}
+
+export interface DataRow extends Stamped {
+  type: "dir"
+  name: string
+  comment: string
+  doc: string
+  userId: number
+  userName: string
+  accessInfo: string
+  isPublished: boolean
+}
+
+export interface ProjectRow extends Stamped {
+  projectName: string
+  userId: number
+  userName: string
+  /** 0 and empty: no group. */
+  groupId: number
+  groupName: string
+  type: ProjectType
+  comment: string
+  doc: string
+  isPublic: boolean
+  isTrusted: boolean
+  imageId: number
+  userPath: string
+  codePath: string
+  modelPath: string
+}
+
+/** A dataset of a project, in the project's order. */
+export interface LinkRow {
+  projectId: number
+  dataId: number
+  /** As written; empty: the default, made from the dataset's name. */
+  mountPath: string
+}
+
+export interface RunRow {
+  id: number
+  /** 32 hexadecimal digits, never used again. */
+  key: string
+  projectId: number
+  userId: number
+  userName: string
+  state: RunState
+  /** What is wanted of the engine: compared with what it holds, again and again. */
+  wanted: "run" | "stop"
+  reason: Reason | null
+  progress: Progress | null
+  /** What was asked for, complete: enough to start it exactly so again. Secrets included: never answered. */
+  spec: RunPlan
+  nodes: number
+  cpus: number
+  memoryMiB: number
+  gpus: number
+  gpuMemoryMiB: number
+  createdAt: number
+  updatedAt: number
+  version: number
+  /** When it left the queue. */
+  startTime: number | null
+  readyTime: number | null
+  endTime: number | null
+  lastActivity: number | null
+  expiresAt: number | null
+  nodeNames: string[]
+  gpuDevices: string[]
+  imageDigest: string
+}
+
+/** Everything that a start needs, resolved: no name in it is looked up again. */
+export interface RunPlan {
+  type: ProjectType
+  image: string
+  /** Null: the type's default, or the image's own. Placeholders are filled in. */
+  command: readonly string[] | null
+  env: Readonly<Record<string, string>>
+  /** Null: the type's default. */
+  port: number | null
+  mounts: readonly { source: string; target: string; readOnly: boolean }[]
+  /** The run's own token, for programs that take one. */
+  secret: string
+}
+
+/** Who looks, as far as lists need to know. */
+export interface Viewer {
+  userId: number
+  groupIds: readonly number[]
+  /** Administrators see everything. */
+  everything: boolean
+}
+
+/** One page of a list and how many rows there are in all for this viewer. */
+export interface Page<Row> {
+  rows: Row[]
+  total: number
+}
+
+export interface PageRequest {
+  /** From 1. */
+  page: number
+  pageSize: number
+}

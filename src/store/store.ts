@@ -1,0 +1,205 @@
+import type {
+  DataRow,
+  GroupRow,
+  ImageRow,
+  LinkRow,
+  Page,
+  PageRequest,
+  ProjectRow,
+  RunRow,
+  SessionRow,
+  Stamped,
+  TokenRow,
+  UserRow,
+  Viewer,
+} from "./rows.ts"
+
+/** The database. Reads see only what is committed; everything that is written goes through `change`. */
+export interface Store extends Reads, AsyncDisposable {
+  readonly dialect: "sqlite" | "postgres"
+  /** The random name of this installation, made with the database. */
+  readonly instance: string
+
+  /**
+   * Runs `work` as one transaction and resolves after COMMIT. Several changes may share one COMMIT, but each runs alone, to its end, in a
+   * savepoint: when it throws, nothing of it remains and the others are not touched. `work` may run a second time (the first time then left nothing), so
+   * it does nothing but read and write through `tx`. What must happen once and only after COMMIT goes into `tx.afterCommit`.
+   */
+  change<T>(work: (tx: Change) => Promise<T>): Promise<T>
+
+  /** Resolves when the database can be read and written. */
+  check(): Promise<void>
+}
+
+/** What can be read; inside a change it sees the change's own writes. */
+export interface Reads {
+  readonly users: UserReads
+  readonly groups: GroupReads
+  readonly tokens: TokenReads
+  readonly sessions: SessionReads
+  readonly images: ResourceReads<ImageRow>
+  readonly data: ResourceReads<DataRow> & DataReads
+  readonly projects: ResourceReads<ProjectRow> & ProjectReads
+  readonly runs: RunReads
+}
+
+export interface Change extends Reads {
+  readonly users: UserReads & Writes<UserRow>
+  readonly groups: GroupReads & Writes<GroupRow> & GroupWrites
+  readonly tokens: TokenReads & TokenWrites
+  readonly sessions: SessionReads & SessionWrites
+  readonly images: ResourceReads<ImageRow> & Writes<ImageRow>
+  readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow>
+  readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
+  readonly runs: RunReads & RunWrites
+  /** One row of the journal that `/events` replays. */
+  journal(entry: JournalEntry): Promise<void>
+  /** One row that is never changed again. */
+  audit(entry: AuditEntry): Promise<void>
+  /** Runs once, after COMMIT, in the order of commits. Must not throw. */
+  afterCommit(effect: () => void): void
+}
+
+/** Fields that the store gives or keeps itself. */
+type Kept = keyof Stamped | "userName" | "groupName"
+export type NewRow<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
+
+export interface Writes<Row extends Stamped> {
+  /** IDs grow and are never given again. */
+  insert(row: NewRow<Row>): Promise<Row>
+  /** Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row, deleted ones included in the search. */
+  update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
+  /** Sets or clears `deletedAt`. */
+  setDeleted(id: number, deleted: boolean): Promise<Row | undefined>
+}
+
+/** Reads of a resource that has an owner and may be published. None of them asks whether the reader may: lists take a viewer, the rest is the caller's duty. */
+export interface ResourceReads<Row extends Stamped> {
+  /** Deleted ones too: look at `deletedAt`. */
+  get(id: number): Promise<Row | undefined>
+  getMany(ids: readonly number[]): Promise<Row[]>
+  /** Visible rows that match, newest first unless sorted otherwise; `total` counts all of them. */
+  list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>>
+}
+
+export interface ResourceFilter<Row> {
+  /** Every given field is equal. Names compare case-sensitively. */
+  where?: Partial<Row>
+  ids?: readonly number[]
+  /** Every word stands in name or comment, in any case. */
+  words?: readonly string[]
+  /** Only deleted rows instead of only live ones; a viewer who does not see everything gets their own. */
+  deleted?: boolean
+  sort?: { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean }
+}
+
+export interface DataReads {
+  /** Live datasets whose directory is this one, contains it, or lies in it. */
+  overlapping(accessInfo: string): Promise<DataRow[]>
+  /** Whether a live dataset visible to the viewer lies strictly below this path. */
+  visibleBelow(path: string, viewer: Viewer): Promise<boolean>
+}
+
+export interface ProjectReads {
+  /** The datasets of these projects, in each project's order. */
+  links(projectIds: readonly number[]): Promise<LinkRow[]>
+}
+export interface ProjectWrites {
+  setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>
+}
+
+export interface UserReads {
+  get(id: number): Promise<UserRow | undefined>
+  /** Deleted ones too: a name is never given again. */
+  byName(userName: string): Promise<UserRow | undefined>
+  list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
+  count(): Promise<number>
+}
+
+export interface GroupReads {
+  get(id: number): Promise<GroupRow | undefined>
+  byName(groupName: string): Promise<GroupRow | undefined>
+  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>>
+  /** Names in alphabetical order. */
+  members(groupId: number): Promise<string[]>
+  /** The live groups of a person. */
+  ofUser(userId: number): Promise<GroupRow[]>
+}
+export interface GroupWrites {
+  setMembers(groupId: number, userIds: readonly number[]): Promise<void>
+}
+
+export interface TokenReads {
+  get(id: number): Promise<TokenRow | undefined>
+  byHash(hash: string): Promise<TokenRow | undefined>
+  list(userId: number, page: PageRequest): Promise<Page<TokenRow>>
+}
+export interface TokenWrites {
+  insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow>
+  delete(id: number): Promise<boolean>
+  used(id: number, at: number): Promise<void>
+  deleteOfUser(userId: number): Promise<void>
+}
+
+export interface SessionReads {
+  byHash(hash: string): Promise<SessionRow | undefined>
+}
+export interface SessionWrites {
+  insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
+  delete(hash: string): Promise<void>
+  deleteOfUser(userId: number, exceptHash?: string): Promise<void>
+  deleteExpired(now: number): Promise<number>
+}
+
+export interface RunReads {
+  get(id: number): Promise<RunRow | undefined>
+  byKey(key: string): Promise<RunRow | undefined>
+  /** All that is in a live state, oldest first. */
+  live(): Promise<RunRow[]>
+  liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
+  /** The last run of a person and project, live or not. */
+  lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
+  /** IDs of those projects of which the person has a run that is `ready`. */
+  readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
+  list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>>
+}
+export interface RunFilter {
+  where?: Partial<RunRow>
+  ids?: readonly number[]
+  /** `live` unless told otherwise; `history` is ended and failed. */
+  states?: readonly RunRow["state"][]
+  sort?: { by: "id" | "createdAt" | "updatedAt"; descending: boolean }
+}
+export interface RunWrites {
+  insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
+  /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
+  move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
+  /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
+  remember(entry: IdempotencyEntry): Promise<boolean>
+  recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined>
+}
+export interface IdempotencyEntry {
+  userId: number
+  key: string
+  /** sha256 of the body. */
+  bodyHash: string
+  runId: number
+  createdAt: number
+}
+
+export interface JournalEntry {
+  /** `<resource>.<verb>` */
+  event: string
+  /** What is told; `ID` at least. */
+  data: Readonly<Record<string, unknown>>
+  thing: { type: string; id: number }
+}
+
+export interface AuditEntry {
+  actor: string
+  action: string
+  thing: { type: string; id: number } | null
+  outcome: "done" | "refused"
+  address: string
+  requestId: string
+}
