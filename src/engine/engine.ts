@@ -1,4 +1,6 @@
-import type { ReasonCode } from "#contract"
+import type { Progress, ReasonCode } from "#contract"
+
+export type { Progress }
 
 /** How a container engine is spoken to. Engines know neither users nor the database: a run is its key, its labels and its spec. */
 export interface Engine extends AsyncDisposable {
@@ -91,13 +93,6 @@ export interface Started {
 export interface StartStep {
   state: "pulling" | "creating" | "starting"
   progress: Progress | null
-}
-
-export interface Progress {
-  step: string
-  current: number
-  total: number | null
-  unit: "bytes" | "layers"
 }
 
 export interface ObservedRun {

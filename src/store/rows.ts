@@ -1,5 +1,4 @@
-import type { ProjectType, Reason, RunState } from "#contract"
-import type { Progress } from "#engine"
+import type { Progress, ProjectType, Reason, RunState } from "#contract"
 
 /** Rows as the rest of the program sees them. Times are milliseconds since the epoch; amounts of memory are MiB. */
 export interface Stamped {
