@@ -153,6 +153,10 @@ export interface RunPlan {
   env: Readonly<Record<string, string>>
   /** Null: the type's default. */
   port: number | null
+  /** Where the code directory is mounted: the program starts there. */
+  workDir: string
+  /** Where the user directory is mounted: the program's HOME. */
+  home: string
   mounts: readonly { source: string; target: string; readOnly: boolean }[]
   /** The run's own token, for programs that take one. */
   secret: string
