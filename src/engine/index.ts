@@ -1,1 +1,3 @@
+export { createEngine, type EngineOptions, openFakeWorld } from "./create.ts"
 export * from "./engine.ts"
+export type { FakeContainer, FakeWorld } from "./fake/world.ts"

@@ -1,0 +1,20 @@
+import type { Clock, Logger } from "#kit"
+
+export interface DockerOptions {
+  /** The Engine API's socket. Default `/var/run/docker.sock`. */
+  socketPath?: string
+  /** Names this Quayside and its database's epoch: 1–40 of `a-z0-9-`. Containers of another instance are never seen or touched. */
+  instance: string
+  /** The host directory below which every mount source lies. */
+  filesRoot: string
+  /** A host directory for pinned mounts, made with mode 0700; nothing else may use it. */
+  stagingDir: string
+  /** Who the programs run as; also owner of their files. Never 0. */
+  uid: number
+  /** Default: `uid`. */
+  gid?: number
+  /** So many devices that exist on paper only. Default 0. */
+  mockGpus?: number
+  clock?: Clock
+  logger?: Logger
+}

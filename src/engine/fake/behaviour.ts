@@ -1,0 +1,71 @@
+import type { ReasonCode } from "#contract"
+
+/**
+ * What a fake image does, chosen by its name `fake/<behaviour>[:<number>]`; the tag is the behaviour's argument. An image with any
+ * other name behaves as `fake/http`.
+ */
+export const behaviours = {
+  /** Serves HTTP and WebSocket on the run's port; see `service.ts` for its paths. */
+  http: {},
+  /** Opens its port only after so many milliseconds (500). */
+  slow: { argument: 500 },
+  /** Never opens its port. */
+  "no-port": { listens: false },
+  /** Opens its port and never answers on it. */
+  silent: { answers: "nothing" },
+  /** Answers every request with 500 and refuses WebSockets. */
+  unhealthy: { answers: "500" },
+  /** Ends at once with this exit code (1). */
+  exits: { argument: 1, listens: false },
+  /** Serves, then ends with exit code 3 after so many milliseconds (500). */
+  "exits-later": { argument: 500 },
+  /** Is killed for memory at once. */
+  oom: { listens: false },
+  /** Serves, but must be killed after the grace time. */
+  stubborn: {},
+  /** Neither here nor in the registry. */
+  missing: { pull: "image_not_found" },
+  /** The registry refuses. */
+  denied: { pull: "image_pull_denied" },
+  /** The pull breaks half-way. */
+  broken: { pull: "image_pull_failed" },
+  /** The pull stalls half-way until it is aborted. */
+  "stuck-pull": { stuck: "pulling" },
+  /** The pull takes so many milliseconds (500) in ten steps. */
+  "slow-pull": { argument: 500 },
+  /** The engine hangs while it makes the container, until it is aborted. */
+  "stuck-create": { stuck: "creating" },
+  /** The engine hangs while it starts the container, until it is aborted. */
+  "stuck-start": { stuck: "starting" },
+  /** The engine hangs while it stops the container, until the stop is aborted. */
+  "stuck-stop": { stuck: "stopping" },
+  "no-command": { start: "command_not_found" },
+  "disk-full": { create: "disk_full" },
+  "engine-error": { create: "engine_error" },
+} as const satisfies Record<string, Traits>
+
+export type BehaviourName = keyof typeof behaviours
+
+export interface Traits {
+  argument?: number
+  listens?: boolean
+  answers?: "nothing" | "500"
+  pull?: ReasonCode
+  create?: ReasonCode
+  start?: ReasonCode
+  stuck?: "pulling" | "creating" | "starting" | "stopping"
+}
+
+export interface Behaviour extends Traits {
+  name: BehaviourName
+  argument: number
+}
+
+/** Reads the behaviour off an image's name; what is no fake image serves HTTP. */
+export function behaviourOf(image: string): Behaviour {
+  const match = /^(?:[^/]+\/)?fake\/([a-z0-9-]+)(?::(\d+))?$/.exec(image)
+  const name = match?.[1] as BehaviourName | undefined
+  const known = name !== undefined && Object.hasOwn(behaviours, name)
+  const traits: Traits = known ? behaviours[name] : {}
+  return { ...traits, name: known ? name : "http", argument: match?.[2] === undefined ? (traits.argument ?? 0) : Number(match[2]) }
+}

@@ -1,0 +1,189 @@
+import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import { reasonSentences } from "#contract"
+import { namesOf } from "#kit"
+import {
+  type Address,
+  type Engine,
+  EngineError,
+  type LogLine,
+  type LogOptions,
+  type NodeCapacity,
+  type ObservedRun,
+  type RunSpec,
+  type Started,
+  type StartStep,
+} from "../engine.ts"
+import { mockGpuDevices } from "../gpus.ts"
+import { Turns } from "../turns.ts"
+import { type Behaviour, behaviourOf } from "./behaviour.ts"
+import { readLogs } from "./logs.ts"
+import { pull, untilAborted } from "./pull.ts"
+import type { FakeContainer, FakeWorld } from "./world.ts"
+
+export interface FakeEngineOptions {
+  /** What the engine holds; disposed of by whoever opened it. */
+  world: FakeWorld
+  /** Whose containers are seen. */
+  instance: string
+  /** When given, mount sources must exist below it. */
+  filesRoot?: string
+  mockGpus?: number
+  /** Of the one node `fake`. Default 64. */
+  cpus?: number
+  /** Default 256 GiB. */
+  memoryMiB?: number
+}
+
+/** Runs programs that are nothing but listeners in this process; what an image does follows from its name (`behaviour.ts`). */
+export class FakeEngine implements Engine {
+  readonly name = "fake"
+  readonly placement = "quayside"
+  readonly #options: FakeEngineOptions
+  readonly #world: FakeWorld
+  readonly #turns = new Turns()
+
+  constructor(options: FakeEngineOptions) {
+    this.#options = options
+    this.#world = options.world
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    if (!this.#world.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
+  }
+
+  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    await this.ping(signal)
+    const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
+    return [{ name: "fake", cpus, memoryMiB, gpus: mockGpuDevices(mockGpus) }]
+  }
+
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+    return this.#turns.start(spec.key, signal, (both) => this.#start(spec, report, both))
+  }
+
+  async #start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+    await this.ping(signal)
+    const left = this.#mine(spec.key)
+    if (left?.state === "running") return startedOf(left)
+    if (left) await this.#world.remove(spec.key)
+    try {
+      return await this.#make(spec, report, signal)
+    } catch (error) {
+      await this.#world.remove(spec.key)
+      throw error
+    }
+  }
+
+  async #make(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+    const behaviour = behaviourOf(spec.image)
+    this.#checkSpec(spec)
+    await pull(this.#world, { image: spec.image, behaviour, report, signal })
+    report({ state: "creating", progress: null })
+    await this.#checkMounts(spec)
+    if (behaviour.create) throw failure(behaviour.create)
+    const container = this.#world.add(this.#options.instance, spec)
+    await this.#perhapsStuck(behaviour, "creating", signal)
+    report({ state: "starting", progress: null })
+    await this.#perhapsStuck(behaviour, "starting", signal)
+    if (behaviour.start) throw failure(behaviour.start)
+    await this.ping(signal)
+    await this.#world.run(container)
+    return startedOf(container)
+  }
+
+  #checkSpec(spec: RunSpec): void {
+    if (spec.nodes > 1) throw failure("nodes_unsupported")
+    const known = mockGpuDevices(this.#options.mockGpus ?? 0).map((device) => device.id)
+    if (spec.gpus.some((id) => !known.includes(id))) throw failure("insufficient_gpu")
+  }
+
+  async #checkMounts(spec: RunSpec): Promise<void> {
+    const { filesRoot } = this.#options
+    if (filesRoot === undefined) return
+    for (const { source } of spec.mounts) {
+      const found = await stat(join(filesRoot, ...namesOf(source))).catch(() => undefined)
+      if (!found?.isDirectory()) throw new EngineError("mount_missing", `The directory ${source}, which should be mounted, does not exist`)
+    }
+  }
+
+  async #perhapsStuck(behaviour: Behaviour, where: Behaviour["stuck"], signal?: AbortSignal): Promise<void> {
+    if (behaviour.stuck !== where) return signal?.throwIfAborted()
+    await untilAborted(signal ?? new AbortController().signal)
+  }
+
+  async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    await this.ping(signal)
+    return [...this.#world.containers.values()].filter((c) => c.instance === this.#options.instance).map(observed)
+  }
+
+  async watch(changed: () => void, signal: AbortSignal): Promise<void> {
+    const tell = () => {
+      if (this.#world.reachable) changed()
+    }
+    tell()
+    this.#world.events.on("changed", tell)
+    await untilAborted(signal).catch(() => {})
+    this.#world.events.off("changed", tell)
+  }
+
+  stop(key: string, options: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
+    return this.#turns.stop(key, options.signal, () => this.#stop(key, options))
+  }
+
+  async #stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal }): Promise<void> {
+    await this.ping(signal)
+    const container = this.#mine(key)
+    if (!container) return
+    const behaviour = behaviourOf(container.spec.image)
+    await this.#perhapsStuck(behaviour, "stopping", signal)
+    if (container.state === "running") {
+      if (behaviour.name === "stubborn") await this.#world.clock.sleep(graceMs, signal)
+      await this.#world.exit(key, behaviour.name === "stubborn" ? 137 : 143)
+    }
+    await this.#world.remove(key)
+  }
+
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+    await this.ping(options.signal)
+    const container = this.#mine(key)
+    if (container) yield* readLogs(this.#world, container, options)
+  }
+
+  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+    await this.ping(signal)
+    const container = this.#mine(key)
+    if (container?.state !== "running") return undefined
+    const listening = port === container.spec.port ? this.#world.portOf(key) : undefined
+    return { host: "127.0.0.1", port: listening ?? closedPort }
+  }
+
+  #mine(key: string): FakeContainer | undefined {
+    const container = this.#world.containers.get(key)
+    return container?.instance === this.#options.instance ? container : undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** Nothing listens on TCP port 2 (fetch itself refuses port 1), so a connection to it is refused as one to a container's closed port is. */
+const closedPort = 2
+
+function failure(code: keyof typeof reasonSentences): EngineError {
+  return new EngineError(code, reasonSentences[code], { detail: "said by the fake engine" })
+}
+
+function startedOf({ spec }: FakeContainer): Started {
+  return { imageDigest: digestOf(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
+}
+
+function observed(container: FakeContainer): ObservedRun {
+  const { spec, state, exitCode, oomKilled, startedAt, finishedAt } = container
+  const { key, run, project, user } = spec
+  return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...startedOf(container) }
+}
+
+function digestOf(image: string): string {
+  return `sha256:${Buffer.from(image).toString("hex").padEnd(64, "0").slice(0, 64)}`
+}

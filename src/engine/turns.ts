@@ -1,0 +1,51 @@
+import { EngineError } from "./engine.ts"
+
+/**
+ * Starts and stops of one key never overlap.
+ *
+ * They run in the order in which they were asked for. A stop cuts every start before it short, so that it need not wait for a
+ * pull; that start fails and has cleaned up before the stop's own work begins.
+ */
+export class Turns {
+  readonly #lanes = new Map<string, Lane>()
+
+  /** Runs `work` when the key is free. Rejects at once, without running it, when the signal is aborted while it waits. */
+  start<T>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const cut = new AbortController()
+    const both = AbortSignal.any([signal, cut.signal])
+    return this.#enter(key, both, () => work(both), cut)
+  }
+
+  /** Runs `work` when the starts before it have been cut short and have ended. */
+  stop(key: string, signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
+    for (const cut of this.#lanes.get(key)?.starts ?? []) {
+      cut.abort(new EngineError("engine_error", "The run was stopped while it was being started"))
+    }
+    return this.#enter(key, signal, work)
+  }
+
+  #enter<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>, cut?: AbortController): Promise<T> {
+    const lane = this.#lanes.get(key) ?? { tail: Promise.resolve(), waiting: 0, starts: new Set() }
+    this.#lanes.set(key, lane)
+    lane.waiting += 1
+    if (cut) lane.starts.add(cut)
+    const result = lane.tail.then(() => {
+      signal?.throwIfAborted()
+      return work()
+    })
+    lane.tail = result.then(ignore, ignore).then(() => {
+      if (cut) lane.starts.delete(cut)
+      lane.waiting -= 1
+      if (lane.waiting === 0) this.#lanes.delete(key)
+    })
+    return result
+  }
+}
+
+interface Lane {
+  tail: Promise<void>
+  waiting: number
+  starts: Set<AbortController>
+}
+
+function ignore(): void {}
