@@ -1,0 +1,25 @@
+# Debian packages: what each part of the work needs, and installing what is missing.
+
+packages_docker=(docker.io iptables)
+packages_base_image=(debootstrap)
+
+# Words after --for=… name the lists above; only packages that are not there yet are fetched.
+install_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  have apt-get || die "Missing: ${missing[*]}. This script can install them on Debian only; install them and run it again."
+  say "Installing from Debian: ${missing[*]}"
+  apt_update_once
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    </dev/null >>"$cache/apt.log" 2>&1 || { tail -n 20 "$cache/apt.log" >&2; die "Could not install ${missing[*]}; the whole log is .cache/apt.log."; }
+}
+
+apt_updated=
+apt_update_once() {
+  [ -z "$apt_updated" ] || return 0
+  as_root apt-get update -qq </dev/null >>"$cache/apt.log" 2>&1 || warn "apt-get update failed; going on with the lists that are there (.cache/apt.log)."
+  apt_updated=yes
+}

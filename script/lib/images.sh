@@ -1,0 +1,68 @@
+# The images: debian:bookworm where no registry can be reached, and the samples made from images/.
+
+base_image=debian:bookworm
+base_release=bookworm
+archive_key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+image_exists() { docker image inspect "$1" >/dev/null 2>&1; }
+
+need_base_image() {
+  image_exists "$base_image" && return 0
+  say "Fetching $base_image"
+  if "$node" "$root/script/pull.ts" "$base_image"; then return 0; fi
+  say "No registry has it for us; making it with debootstrap (about 40 s)"
+  install_packages "${packages_base_image[@]}"
+  debootstrap_base
+}
+
+# The image is named only when it is whole, and keeps Debian's own mirror: how this host reaches one stays with the host.
+debootstrap_base() {
+  local work; work=$(as_root mktemp -d /var/tmp/quayside-base.XXXXXX)
+  local status=0
+  as_root env PATH="$PATH:/usr/sbin:/sbin" debootstrap --variant=minbase "$base_release" "$work/root" "$(host_mirror)" \
+    </dev/null >>"$cache/debootstrap.log" 2>&1 || status=$?
+  [ $status != 0 ] || pack_base "$work/root" || status=$?
+  as_root rm -rf "$work"
+  [ $status = 0 ] || { tail -n 20 "$cache/debootstrap.log" >&2; die "debootstrap failed; the whole log is .cache/debootstrap.log."; }
+}
+
+pack_base() {
+  local mirror; mirror=$(sed -n 's/^DEF_MIRROR="\(.*\)"/\1/p' /usr/sbin/debootstrap)
+  echo "deb ${mirror:-$(host_mirror)} $base_release main" | as_root tee "$1/etc/apt/sources.list" >/dev/null
+  as_root sh -c "rm -rf '$1'/var/cache/apt/* '$1'/var/lib/apt/lists/* '$1'/var/log/* '$1'/etc/resolv.conf '$1'/etc/hostname"
+  as_root tar -C "$1" --one-file-system -c . | docker import --change 'CMD ["bash"]' - "$base_image" >/dev/null
+}
+
+# The address from which this host gets its Debian packages; empty where its sources name none.
+host_mirror() {
+  have apt-get || return 0
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
+    awk '$2 !~ /security|updates|backports/ && $1 ~ /\/debian\/?$/ { print $1; exit }'
+}
+
+# Builds quayside/NAME:latest from images/NAME unless it was made from just these files.
+need_image() {
+  local name=$1 tag=quayside/$1:latest source
+  source=$(folder_hash "$root/images/$name")
+  [ "$(docker image inspect --format '{{index .Config.Labels "quayside.source"}}' "$tag" 2>/dev/null)" != "$source" ] || return 0
+  say "Building $tag (log: .cache/image-$name.log)"
+  build_image "$name" "$tag" "$source" || {
+    tail -n 20 "$cache/image-$name.log" >&2
+    die "Could not build $tag; the whole log is .cache/image-$name.log."
+  }
+}
+
+# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. The stage that knew the host's
+# settings is removed afterwards.
+build_image() {
+  local context status=0
+  context=$(mktemp -d "${TMPDIR:-/tmp}/quayside-image.XXXXXX")
+  cp -R "$root/images/$1/." "$context" && describe_host "$context/host"
+  DOCKER_BUILDKIT=0 docker build --network host --force-rm --label "quayside.source=$3" --tag "$2" "$context" \
+    </dev/null >"$cache/image-$1.log" 2>&1 || status=$?
+  rm -rf "$context"
+  docker image prune --force --filter label=quayside.stage=build >/dev/null || true
+  return $status
+}
+
+folder_hash() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1); }
