@@ -1,3 +1,40 @@
 export { type FailureCode, failureStatus, type Reason, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
+export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"
+export { EnvError, parseEnv } from "./formats/env.ts"
+export { checkAccountName, parsePort } from "./formats/names.ts"
+export { checkOciReference, type OciReference, parseOciReference } from "./formats/oci-reference.ts"
+export { checkAbsolutePath, checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
+export { openApi } from "./openapi.ts"
+export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
+export { type Data, type DataPart, dataFields } from "./resources/data.ts"
+export { type Image, type ImagePart, imageFields } from "./resources/image.ts"
+export {
+  type Group,
+  groupFields,
+  type Limits,
+  limitNames,
+  noLimits,
+  sessionFields,
+  type Token,
+  tokenFields,
+  type User,
+  userFields,
+  type Whoami,
+} from "./resources/people.ts"
+export { type Project, type ProjectData, type ProjectDataInput, projectDataMax, projectFields } from "./resources/project.ts"
+export { type RunningProject, runningProjectFields } from "./resources/running-project.ts"
+export {
+  type Answer,
+  asObject,
+  bodyId,
+  complete,
+  describe,
+  type Field,
+  type Fields,
+  invalid,
+  type JsonSchema,
+  parseBody,
+} from "./schema.ts"
 export { isLive, mayMove, type Progress, type ProjectType, projectTypes, type RunState, runStateNames, runStates } from "./states.ts"
+export { type Endpoint, endpoints, type Method, type Operation, operations } from "./table.ts"

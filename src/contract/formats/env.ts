@@ -1,0 +1,93 @@
+/** Environment settings that do not follow the grammar; the message says what is wanted. */
+export class EnvError extends Error {
+  override readonly name = "EnvError"
+}
+
+const keyPattern = /^[A-Za-z_][A-Za-z0-9_.-]*$/
+
+/**
+ * Reads environment settings: lines of `KEY=VALUE` as in dotenv files (`#` comments, `export`, single and double quotes, `\n` in double quotes, quoted values over several
+ * lines), or the text of a JSON object of strings. A key that stands twice counts with its last value.
+ */
+export function parseEnv(text: string): Record<string, string> {
+  return text.trimStart().startsWith("{") ? jsonEnv(text) : dotenv(text)
+}
+
+/** What is wanted when the text is no environment, else undefined. */
+export function checkEnv(text: string): string | undefined {
+  try {
+    parseEnv(text)
+    return undefined
+  } catch (error) {
+    if (error instanceof EnvError) return error.message
+    throw error
+  }
+}
+
+function jsonEnv(text: string): Record<string, string> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new EnvError("lines of KEY=VALUE, or the text of a JSON object of strings")
+  }
+  const env = newEnv()
+  for (const [key, entry] of Object.entries(value as object)) {
+    if (typeof entry !== "string") throw new EnvError(`the text of a JSON object that holds strings only (${key} is none)`)
+    put(env, key, entry, "its JSON object")
+  }
+  return env
+}
+
+function dotenv(text: string): Record<string, string> {
+  const env = newEnv()
+  const lines = text.split(/\r\n|\n|\r/)
+  for (let i = 0; i < lines.length; i += 1) {
+    const at = i + 1
+    const line = (lines[i] ?? "").trim().replace(/^export\s+/, "")
+    if (line === "" || line.startsWith("#")) continue
+    const equals = line.indexOf("=")
+    if (equals < 0) throw new EnvError(`lines of KEY=VALUE (line ${at} has no =)`)
+    let value = line.slice(equals + 1).trim()
+    const quote = value[0]
+    if (quote === '"' || quote === "'") {
+      while (closing(value, quote) < 0) {
+        i += 1
+        if (i >= lines.length) throw new EnvError(`lines whose quotes are closed (${quote} is open in line ${at})`)
+        value += `\n${lines[i]}`
+      }
+      value = unquote(value, quote, at)
+    } else value = value.replace(/\s#.*$/, "").trim()
+    put(env, line.slice(0, equals).trim(), value, `line ${at}`)
+  }
+  return env
+}
+
+/** Where the quote that opens the value is closed, or -1. In double quotes a backslash hides the next character. */
+function closing(value: string, quote: string): number {
+  for (let i = 1; i < value.length; i += 1) {
+    if (quote === '"' && value[i] === "\\") i += 1
+    else if (value[i] === quote) return i
+  }
+  return -1
+}
+
+function unquote(value: string, quote: string, line: number): string {
+  const end = closing(value, quote)
+  const rest = value.slice(end + 1).trim()
+  if (rest !== "" && !rest.startsWith("#")) throw new EnvError(`nothing behind the closing quote (line ${line})`)
+  const inside = value.slice(1, end)
+  if (quote === "'") return inside
+  return inside.replace(/\\(.)/gs, (whole, c: string) => ({ n: "\n", r: "\r", t: "\t", '"': '"', "\\": "\\", $: "$" })[c] ?? whole)
+}
+
+function newEnv(): Record<string, string> {
+  return Object.create(null) as Record<string, string>
+}
+
+function put(env: Record<string, string>, key: string, value: string, where: string): void {
+  if (!keyPattern.test(key))
+    throw new EnvError(`names of letters, digits and _ that start with no digit (${where} has ${JSON.stringify(key.slice(0, 40))})`)
+  if (value.includes("\0") || !value.isWellFormed()) throw new EnvError(`values without NUL, in well-formed Unicode (${where})`)
+  env[key] = value
+}

@@ -1,0 +1,19 @@
+const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const wanted = "1 to 64 of a-z, 0-9, ., _ and -, starting with a letter or digit, without .."
+
+/** What is wanted when the text cannot be the name of a person or group, else undefined. */
+export function checkAccountName(text: string): string | undefined {
+  return namePattern.test(text) && !text.includes("..") ? undefined : wanted
+}
+
+/** What is wanted when the text is no container port, else undefined. Empty stands for the type's default. */
+export function checkPort(text: string): string | undefined {
+  return text === "" || parsePort(text) !== undefined ? undefined : "a TCP port from 1 to 65535, like 8888 or 8888/tcp"
+}
+
+/** The number of a port setting; undefined for the empty text and for what is no port. */
+export function parsePort(text: string): number | undefined {
+  const match = /^([1-9][0-9]{0,4})(?:\/tcp)?$/.exec(text)
+  const port = Number(match?.[1])
+  return match && port <= 65535 ? port : undefined
+}

@@ -1,0 +1,128 @@
+/** Where things are mounted when a project does not say otherwise. The program's HOME is the user directory; it starts in the code directory. */
+export const defaultMountPaths = {
+  UserPath: "/work/home",
+  CodePath: "/work/code",
+  ModelPath: "/work/model",
+  /** Followed by a name made from the dataset's. */
+  data: "/work/data/",
+} as const
+
+/** Mounting here, or anywhere below, would hide what every program needs. */
+const systemTrees = [
+  "/bin",
+  "/boot",
+  "/dev",
+  "/etc",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/proc",
+  "/sbin",
+  "/sys",
+  "/usr/bin",
+  "/usr/lib",
+  "/usr/lib64",
+  "/usr/libexec",
+  "/usr/sbin",
+]
+/** Mounting exactly here would; below is fine. */
+const systemDirectories = ["/home", "/opt", "/root", "/run", "/tmp", "/usr", "/usr/local", "/usr/share", "/var"]
+
+/** What is wanted when a place inside the container cannot be mounted at, else undefined. An empty text stands for the default. */
+export function checkMountPath(text: string): string | undefined {
+  if (text === "") return undefined
+  const shape = checkAbsolutePath(text)
+  if (shape !== undefined) return shape
+  const path = normalPath(text)
+  if (path === "/") return "a path below /, not / itself"
+  const tree = systemTrees.find((system) => path === system || path.startsWith(`${system}/`))
+  if (tree !== undefined) return `a path outside the system directory ${tree}`
+  if (systemDirectories.includes(path)) return `a path below the system directory ${path}, not itself`
+  return undefined
+}
+
+/** What is wanted when a text is no absolute path without detours, else undefined. A slash at the end is fine. */
+export function checkAbsolutePath(text: string): string | undefined {
+  if (!text.startsWith("/")) return "an absolute path"
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(text)) return "a path without control characters"
+  const names = text.slice(1).split("/")
+  if (names.at(-1) === "") names.pop()
+  if (names.includes("")) return "a path without //"
+  if (names.includes(".") || names.includes("..")) return "a path without . and .."
+  if (names.some((name) => new TextEncoder().encode(name).length > 255)) return "a path whose names are at most 255 bytes long"
+  return undefined
+}
+
+/** The path without a slash at its end. */
+export function normalPath(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+}
+
+/** A directory's name made from what people call the thing: lower case, no surprises in a shell; never empty. */
+export function slug(name: string, fallback: string): string {
+  const made = name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[-._]+|[-._]+$/g, "")
+    .slice(0, 64)
+    .replace(/[-._]+$/g, "")
+  return made === "" ? fallback : made
+}
+
+/** What is wanted when a dataset's location is no directory below the files root, else undefined. Empty stands for a new directory. */
+export function checkAccessInfo(text: string): string | undefined {
+  if (text === "") return undefined
+  const shape = checkAbsolutePath(text)
+  if (shape !== undefined) return shape
+  const path = normalPath(text)
+  if (path === "/" || path === "/users") return "a directory below the files root other than / and /users"
+  return undefined
+}
+
+export interface MountPlan {
+  UserPath: string
+  CodePath: string
+  ModelPath: string
+  /** In the order of the datasets. */
+  data: string[]
+}
+
+/**
+ * The final places of a project's mounts: given ones as they are, without a slash at the end, missing ones by default and unique. Returns the field
+ * at fault and what is wanted where two places are the same.
+ */
+export function planMounts(
+  places: { UserPath: string; CodePath: string; ModelPath: string },
+  datasets: readonly { name: string; id: number; mountPath: string }[],
+): MountPlan | { field: string; wanted: string } {
+  const taken = new Map<string, string>()
+  const plan: MountPlan = { UserPath: "", CodePath: "", ModelPath: "", data: [] }
+  for (const field of ["UserPath", "CodePath", "ModelPath"] as const) {
+    const path = normalPath(places[field] || defaultMountPaths[field])
+    const other = taken.get(path)
+    if (other !== undefined) return { field, wanted: `another place than ${other}, which is at ${path} too` }
+    taken.set(path, field)
+    plan[field] = path
+  }
+  for (const dataset of datasets) {
+    const path = normalPath(dataset.mountPath)
+    if (path === "") continue
+    const other = taken.get(path)
+    if (other !== undefined) return { field: "TrainData", wanted: `mounted at places of their own: ${path} is used by ${other} too` }
+    taken.set(path, `the dataset ${dataset.id}`)
+  }
+  for (const dataset of datasets) plan.data.push(normalPath(dataset.mountPath) || freePlace(dataset, taken))
+  return plan
+}
+
+function freePlace(dataset: { name: string; id: number }, taken: Map<string, string>): string {
+  const base = defaultMountPaths.data + slug(dataset.name, `data-${dataset.id}`)
+  let path = base
+  for (let n = 2; taken.has(path); n += 1) path = `${base}-${n}`
+  taken.set(path, `the dataset ${dataset.id}`)
+  return path
+}

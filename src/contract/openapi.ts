@@ -1,0 +1,180 @@
+import { failureStatus, reasonSentences } from "./codes.ts"
+import { dataFields } from "./resources/data.ts"
+import { imageFields } from "./resources/image.ts"
+import { groupFields, sessionFields, tokenFields, userFields } from "./resources/people.ts"
+import { projectFields } from "./resources/project.ts"
+import { runningProjectFields } from "./resources/running-project.ts"
+import type { Fields, JsonSchema } from "./schema.ts"
+import { type Endpoint, endpoints } from "./table.ts"
+
+const part = (schema: string): JsonSchema => ({
+  description: "Whole but for its `Doc`, or its ID alone where the caller may not see it.",
+  anyOf: [
+    { $ref: `#/components/schemas/${schema}` },
+    { type: "object", properties: { ID: { type: "integer" } }, required: ["ID"], additionalProperties: false },
+  ],
+})
+
+/** What a successful answer holds. */
+function answerSchema(fields: Fields, without: readonly string[] = []): JsonSchema {
+  const shown = Object.entries(fields).filter(([name, field]) => field.schema.writeOnly !== true && !without.includes(name))
+  return {
+    type: "object",
+    properties: Object.fromEntries(shown.map(([name, field]) => [name, field.schema])),
+    required: shown.map(([name]) => name),
+  }
+}
+
+/** What a body may hold; unknown fields are passed over. */
+function bodySchema(fields: Fields, mode: "create" | "update"): JsonSchema {
+  const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
+  const properties = Object.fromEntries(set.map(([name, field]) => [name, field.bodySchema ?? field.schema]))
+  if (mode === "update") return { type: "object", properties: { ID: { type: "integer", minimum: 0 }, ...properties }, required: ["ID"] }
+  const required = set.filter(([, field]) => field.write === "required").map(([name]) => name)
+  return { type: "object", properties, ...(required.length > 0 ? { required } : {}) }
+}
+
+const text = { type: "string" }
+const check = { type: "object", properties: { ok: { type: "boolean" }, msg: text }, required: ["ok", "msg"] }
+const schemas: Record<string, JsonSchema> = {
+  ImageModel: answerSchema(imageFields),
+  ImagePart: part("ImageWithoutDoc"),
+  ImageWithoutDoc: answerSchema(imageFields, ["Doc"]),
+  DataModel: answerSchema(dataFields),
+  DataPart: part("DataWithoutDoc"),
+  DataWithoutDoc: answerSchema(dataFields, ["Doc"]),
+  ProjectModel: answerSchema(projectFields),
+  ProjectTrainDataModel: {
+    type: "object",
+    properties: { ProjectID: { type: "integer" }, Data: { $ref: "#/components/schemas/DataPart" }, MountPath: text },
+    required: ["ProjectID", "Data", "MountPath"],
+  },
+  RunningProject: {
+    ...answerSchema(runningProjectFields),
+    properties: {
+      ...(answerSchema(runningProjectFields).properties as object),
+      Project: {
+        anyOf: [
+          { $ref: "#/components/schemas/ProjectModel" },
+          { type: "object", properties: { ID: { type: "integer" } }, required: ["ID"], additionalProperties: false },
+        ],
+      },
+    },
+  },
+  User: answerSchema(userFields),
+  Group: answerSchema(groupFields),
+  Token: answerSchema(tokenFields),
+  NewToken: { allOf: [{ $ref: "#/components/schemas/Token" }, { type: "object", properties: { Token: text }, required: ["Token"] }] },
+  Whoami: {
+    type: "object",
+    properties: { UserName: text, IsAdmin: { type: "boolean" }, Groups: { type: "array", items: text }, Limits: userFields.Limits.schema },
+    required: ["UserName", "IsAdmin", "Groups", "Limits"],
+  },
+  Health: { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] },
+  Readiness: {
+    type: "object",
+    properties: {
+      ok: { type: "boolean" },
+      checks: { type: "object", properties: { store: check, engine: check, files: check }, required: ["store", "engine", "files"] },
+    },
+    required: ["ok", "checks"],
+  },
+  Done: { type: "object", properties: { ok: { type: "boolean", const: true } }, required: ["ok"] },
+  Failure: {
+    type: "object",
+    description: "Any status other than 200.",
+    properties: {
+      ok: { type: "boolean", const: false },
+      msg: { type: "string", description: "What was wanted and what came." },
+      code: { type: "string", enum: [...new Set([...Object.keys(failureStatus), ...Object.keys(reasonSentences)])] },
+      field: { type: "string", description: "The body field or query parameter at fault." },
+      requestId: text,
+    },
+    required: ["ok", "msg", "code"],
+  },
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const json = (schema: JsonSchema) => ({ "application/json": { schema } })
+
+function listSchema(of: string): JsonSchema {
+  const count = { type: "integer", minimum: 0 }
+  return {
+    type: "object",
+    properties: { data: { type: "array", items: ref(of) }, page: count, pageCount: count, pageSize: count },
+    required: ["data", "page", "pageCount", "pageSize"],
+  }
+}
+
+function answerContent(answer: Endpoint["answer"]) {
+  if ("one" in answer) return json(ref(answer.one))
+  if ("list" in answer) return json(listSchema(answer.list))
+  if ("oneOrList" in answer) return json({ anyOf: [ref(answer.oneOrList), listSchema(answer.oneOrList)] })
+  if ("done" in answer) return json(ref("Done"))
+  return { [answer.text]: { schema: answer.text === "application/json" ? { type: "object" } : text } }
+}
+
+/** Which failures a row can answer with, beyond those of every request. */
+function failures(endpoint: Endpoint): number[] {
+  const statuses = [400, 500, 503]
+  if (endpoint.permission !== "none" || endpoint.path === "/session") statuses.push(401, 403, 429)
+  if (endpoint.method !== "GET" || "ID" in endpoint.query) statuses.push(404, 409)
+  if (endpoint.method === "PUT" || endpoint.method === "DELETE") statuses.push(412)
+  if (endpoint.body) statuses.push(413, 415, 507)
+  return [...new Set(statuses)].sort()
+}
+
+function operationOf(name: string, endpoint: Endpoint): JsonSchema {
+  const parameters = Object.entries(endpoint.query).map(([parameter, { schema, repeats }]) => ({
+    name: parameter,
+    in: "query",
+    required: false,
+    description: schema.description,
+    schema: repeats ? { type: "array", items: schema } : schema,
+    ...(repeats ? { style: "form", explode: true } : {}),
+  }))
+  const { body } = endpoint
+  return {
+    operationId: name,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    ...(endpoint.permission === "none" ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: { required: true, content: json(bodySchema(body.fields, body.mode)) } } : {}),
+    responses: {
+      "200": { description: "The request reached its intended result.", content: answerContent(endpoint.answer) },
+      ...Object.fromEntries(failures(endpoint).map((status) => [status, { $ref: "#/components/responses/Failure" }])),
+    },
+  }
+}
+
+/** The OpenAPI 3.1 description, made from the table. `memoryUnit` is the unit of `Memory` and `GpuMemory` in force. */
+export function openApi(options: { version: string; baseUrl: string; memoryUnit: string }): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {}
+  for (const [name, endpoint] of Object.entries(endpoints)) {
+    const methods = paths[endpoint.path] ?? {}
+    methods[endpoint.method.toLowerCase()] = operationOf(name, endpoint)
+    paths[endpoint.path] = methods
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Quayside",
+      version: options.version,
+      description: `Runs containerized projects. Every path answers below \`/admin\` too. \`Memory\` and \`GpuMemory\` are in ${options.memoryUnit}.`,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: options.baseUrl }],
+    security: [{ basic: [] }, { bearer: [] }, { session: [] }],
+    paths,
+    components: {
+      schemas,
+      responses: { Failure: { description: "A failure.", content: json(ref("Failure")) } },
+      securitySchemes: {
+        basic: { type: "http", scheme: "basic", description: "User name with password or token." },
+        bearer: { type: "http", scheme: "bearer", description: "A token." },
+        session: { type: "apiKey", in: "cookie", name: "quayside_session", description: "The browser's session." },
+      },
+    },
+  }
+}

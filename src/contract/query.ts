@@ -1,0 +1,179 @@
+import { Failure } from "./failure.ts"
+import { type Fields, integer, invalid, type JsonSchema, oneOf } from "./schema.ts"
+
+/** A query parameter: how it is read and what it is for. */
+export interface Param<T = unknown> {
+  readonly schema: JsonSchema
+  /** May stand several times; its value is then a list. */
+  readonly repeats: boolean
+  parse(text: string, name: string): T
+}
+export type Params = Readonly<Record<string, Param>>
+/** What a handler gets: every parameter that was given. */
+export type Query<P extends Params> = { [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never }
+
+const id = integer({ doc: "" })
+const readId = (text: string, name: string) => (id.fromQuery as (text: string, name: string) => number)(text, name)
+const limit = 2 ** 31
+
+export const idParam = {
+  schema: { type: "integer", minimum: 0, description: "Names the object." },
+  repeats: false,
+  parse: readId,
+} as const satisfies Param<number>
+
+const positive = (doc: string) =>
+  ({
+    schema: { type: "integer", minimum: 1, maximum: limit - 1, description: doc },
+    repeats: false,
+    parse: (text: string, name: string): number => {
+      const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+      if (!(value >= 1 && value < limit)) throw invalid(name, `a whole number from 1 to ${limit - 1}`, text)
+      return value
+    },
+  }) as const satisfies Param<number>
+
+/** How many items a page has when the request does not say. */
+export const pageSizeDefault = 20
+/** How often a parameter that repeats may stand. */
+const repeatsMax = 200
+/** More is answered as this many. */
+export const pageSizeMax = 200
+
+const zeroOne = (doc: string) =>
+  ({
+    schema: { type: "integer", enum: [0, 1], description: doc },
+    repeats: false,
+    parse: (text: string, name: string): boolean => {
+      if (text !== "0" && text !== "1") throw invalid(name, "0 or 1", text)
+      return text === "1"
+    },
+  }) as const satisfies Param<boolean>
+
+const plain = (doc: string) =>
+  ({
+    schema: { type: "string", description: doc },
+    repeats: false,
+    parse: (text: string, name: string): string => {
+      if (!text.isWellFormed() || text.includes("\0")) throw invalid(name, "well-formed text without NUL")
+      return text
+    },
+  }) as const satisfies Param<string>
+
+/** One of a closed list. */
+export function choice<const T extends string>(doc: string, values: readonly T[]) {
+  const field = oneOf({ doc, values })
+  return {
+    schema: field.schema,
+    repeats: false,
+    parse: (text: string, name: string): T => field.parse(text, name),
+  } as const satisfies Param<T>
+}
+
+export interface Sort {
+  by: string
+  descending: boolean
+}
+
+/** The fields that a list can be sorted by; `-` before one is descending. */
+export function sortParam(names: readonly string[]) {
+  return {
+    schema: {
+      type: "string",
+      enum: names.flatMap((name) => [name, `-${name}`]),
+      description: "Order; `-` before the name is descending. Default: newest first.",
+    },
+    repeats: false,
+    parse: (text: string, name: string): Sort => {
+      const by = text.replace(/^-/, "")
+      if (!names.includes(by)) throw invalid(name, `one of ${names.join(", ")}, with - before it for descending`, text)
+      return { by, descending: text.startsWith("-") }
+    },
+  } as const satisfies Param<Sort>
+}
+
+export const paging = {
+  page: positive("From 1. Default 1."),
+  pageSize: positive(`Items per page. Default ${pageSizeDefault}; more than ${pageSizeMax} counts as ${pageSizeMax}.`),
+} as const
+
+export const idsParam = { ...idParam, repeats: true } as const
+export const userNameParam = plain("Only what belongs to this person.")
+export const isPublishParam = zeroOne("1: only what is public; 0: only what is not.")
+export const deletedParam = zeroOne("1: what was deleted instead: the caller's own, for administrators everybody's.")
+export const wordsParam = plain("Every word must stand in name or comment, in any case.")
+export const exactParam = plain("Only where this is exactly so.")
+
+/** Single reads compare any scalar field of the structure. */
+export function scalarParams<F extends Fields>(fields: F): Params {
+  const params: Record<string, Param> = {}
+  for (const [name, field] of Object.entries(fields)) {
+    const read = field.fromQuery
+    if (read) params[name] = { schema: field.schema, repeats: false, parse: read }
+  }
+  return params
+}
+
+/**
+ * Reads a query string by its table: unknown names (with the nearest known one), names that stand twice and values of the wrong form are refused, so that no
+ * filter is silently ignored.
+ */
+export function parseQuery(params: Params, text: string): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  if (text === "") return result
+  for (const pair of text.split("&")) {
+    if (pair === "") continue
+    const equals = pair.indexOf("=")
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = decode(equals < 0 ? "" : pair.slice(equals + 1))
+    const param = Object.hasOwn(params, name) ? params[name] : undefined
+    if (!param) throw unknownParam(name, Object.keys(params))
+    const parsed = param.parse(value, name)
+    if (param.repeats) {
+      const list = (result[name] as unknown[] | undefined) ?? []
+      if (list.length === repeatsMax) throw new Failure("invalid", `${name} may stand at most ${repeatsMax} times`, { field: name })
+      result[name] = [...list, parsed]
+    } else if (name in result) throw new Failure("invalid", `${name} stands twice; once is meant`, { field: name })
+    else result[name] = parsed
+  }
+  return result
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    throw new Failure("invalid", `The query is not well percent-encoded at ${JSON.stringify(text.slice(0, 40))}`)
+  }
+}
+
+function unknownParam(name: string, known: readonly string[]): Failure {
+  const near = nearest(name, known)
+  const hint = known.length === 0 ? "; none is known here" : near === undefined ? `; known: ${known.join(", ")}` : `; did you mean ${near}?`
+  return new Failure("invalid", `Unknown query parameter ${JSON.stringify(name.slice(0, 60))}${hint}`, { field: name.slice(0, 60) })
+}
+
+/** The known word that is most like the given one, if any is like it at all. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined
+  let least = Math.max(2, Math.floor(word.length / 3)) + 1
+  for (const candidate of known) {
+    const steps = candidate.toLowerCase() === word.toLowerCase() ? 0 : editDistance(word.slice(0, 60), candidate)
+    if (steps < least) [best, least] = [candidate, steps]
+  }
+  return best
+}
+
+/** How many single-character edits lie between two words (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

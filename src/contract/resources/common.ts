@@ -1,0 +1,26 @@
+import { checkAccountName } from "../formats/names.ts"
+import { integer, text, time } from "../schema.ts"
+
+/** The fields that every stored resource carries; the service alone sets them. */
+export const stamps = {
+  ID: integer({ doc: "Primary key. Assigned by the service; ignored in POST bodies.", write: "never" }),
+  CreatedAt: time({ doc: "Creation time." }),
+  UpdatedAt: time({ doc: "Last update time." }),
+  DeletedAt: time({ doc: "When it was deleted; null while it is not. Deletion is soft: the owner can restore.", nullable: true }),
+}
+
+export const nameMax = 200
+export const commentMax = 2_000
+export const docMax = 256 * 1024
+
+export const name = (doc: string) => text({ doc, max: nameMax, write: "required" })
+export const comment = text({ doc: "Short description.", max: commentMax })
+export const doc = text({ doc: "Markdown documentation.", max: docMax })
+export const userName = text({
+  doc: "Owner. Defaults to the caller; only administrators may name somebody else.",
+  max: 64,
+  format: (value) => (value === "" ? undefined : checkAccountName(value)),
+})
+
+/** Who is named where a name may be absent. */
+export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", format: checkAccountName })

@@ -1,0 +1,39 @@
+import { checkCommand } from "../formats/command.ts"
+import { checkEnv } from "../formats/env.ts"
+import { checkPort } from "../formats/names.ts"
+import { checkOciReference } from "../formats/oci-reference.ts"
+import { type Answer, flag, text } from "../schema.ts"
+import { comment, doc, name, stamps, userName } from "./common.ts"
+
+/** ImageModel: a container image definition that a project runs. */
+export const imageFields = {
+  ...stamps,
+  Name: name("Display name."),
+  Image: text({
+    doc: "Container image reference, such as `repo/name:tag` or `repo/name@sha256:…`.",
+    write: "required",
+    format: checkOciReference,
+  }),
+  Comment: comment,
+  Command: text({
+    doc: "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
+    max: 16_384,
+    format: checkCommand,
+  }),
+  Env: text({ doc: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.", max: 65_536, format: checkEnv }),
+  Port: text({
+    doc: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
+    max: 16,
+    format: checkPort,
+  }),
+  UserName: userName,
+  IsPublished: flag({ doc: "Whether every signed-in person may see and use it." }),
+  IsTrusted: flag({
+    doc: "Whether an administrator vouches for it: only then may it hold somebody else's home. Set by administrators only.",
+  }),
+  Doc: doc,
+}
+
+export type Image = Answer<typeof imageFields>
+/** An image inside a project: everything but its `Doc`, or its ID alone where the caller may not see it. */
+export type ImagePart = Omit<Image, "Doc"> | { ID: number }

@@ -1,0 +1,104 @@
+import { type Answer, asObject, flag, integer, invalid, shaped, text, time } from "../schema.ts"
+import { accountName, comment, stamps } from "./common.ts"
+
+/** What a person may hold at most; `null` is unlimited. `MaxMemory` and `MaxDisk` are in the unit of `memoryUnit`. */
+export const limitNames = ["MaxRuns", "MaxCpus", "MaxMemory", "MaxGpus", "MaxRunHours", "IdleMinutes", "MaxDisk"] as const
+export type Limits = Record<(typeof limitNames)[number], number | null>
+export const noLimits: Limits = {
+  MaxRuns: null,
+  MaxCpus: null,
+  MaxMemory: null,
+  MaxGpus: null,
+  MaxRunHours: null,
+  IdleMinutes: null,
+  MaxDisk: null,
+}
+
+const limits = (doc: string) =>
+  shaped<Limits>({
+    doc,
+    write: "optional",
+    initial: noLimits,
+    schema: { type: "object", properties: Object.fromEntries(limitNames.map((name) => [name, { type: ["integer", "null"], minimum: 0 }])) },
+    parse: (value, field) => {
+      const object = asObject(value, field, field)
+      const result = { ...noLimits }
+      for (const name of limitNames) {
+        if (!Object.hasOwn(object, name) || object[name] === null) continue
+        const limit = object[name]
+        if (typeof limit !== "number" || !Number.isSafeInteger(limit) || limit < 0)
+          throw invalid(field, `whole numbers from 0 or null (${name} is not)`, limit)
+        result[name] = limit
+      }
+      return result
+    },
+  })
+
+const password = (doc: string, write: "optional" | "required" = "optional") => text({ doc, max: 1_024, write, secret: true })
+
+/** A person's account. */
+export const userFields = {
+  ...stamps,
+  UserName: accountName("Never changes and is never given again."),
+  Password: password("Write only. At least 8 characters; empty keeps the person from signing in by password."),
+  Email: text({ doc: "Where to reach the person.", max: 320 }),
+  Comment: comment,
+  IsAdmin: flag({ doc: "Whether the person administers the installation." }),
+  IsDisabled: flag({ doc: "Whether the person is kept out." }),
+  Limits: limits("What the person may hold at most."),
+}
+export type User = Omit<Answer<typeof userFields>, "Password">
+
+/** A group of people. */
+export const groupFields = {
+  ...stamps,
+  GroupName: accountName("Never changes and is never given again."),
+  Comment: comment,
+  Members: shaped<string[]>({
+    doc: "User names, in alphabetical order.",
+    write: "optional",
+    initial: [],
+    schema: { type: "array", items: { type: "string" } },
+    parse: (value, field) => {
+      if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string")) throw invalid(field, "a list of user names", value)
+      return value
+    },
+  }),
+  Limits: limits("What each member may hold at most."),
+  TotalLimits: limits("What all members together may hold at most."),
+}
+export type Group = Answer<typeof groupFields>
+
+export interface Whoami {
+  UserName: string
+  IsAdmin: boolean
+  Groups: string[]
+  Limits: Limits
+}
+
+/** An access token. The secret itself is answered once, by the POST that makes it. */
+export const tokenFields = {
+  ID: integer({ doc: "Primary key.", write: "never" }),
+  Name: text({ doc: "What it is for.", max: 200, write: "required" }),
+  CreatedAt: time({ doc: "Creation time." }),
+  ExpiresAt: time({ doc: "When it stops working; null: never.", nullable: true, write: "optional" }),
+  LastUsedAt: time({ doc: "When it last proved somebody, to the minute.", nullable: true }),
+  Scopes: shaped<string[]>({
+    doc: 'What it is good for: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
+    write: "optional",
+    initial: ["read", "write"],
+    schema: { type: "array", items: { type: "string" } },
+    parse: (value, field) => {
+      const scopes = Array.isArray(value) ? [...new Set(value)].sort() : []
+      const fits = ["read", "read,write"].includes(scopes.join()) || (scopes.length === 1 && /^run:[1-9]\d{0,15}$/.test(String(scopes[0])))
+      if (!fits) throw invalid(field, '["read"], ["read", "write"] or ["run:<ID>"]', value)
+      return scopes as string[]
+    },
+  }),
+}
+export type Token = Answer<typeof tokenFields>
+
+export const sessionFields = {
+  UserName: text({ doc: "Who signs in.", max: 64, write: "required" }),
+  Password: password("The password.", "required"),
+}

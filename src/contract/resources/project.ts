@@ -1,0 +1,105 @@
+import { Failure } from "../failure.ts"
+import { checkMountPath } from "../formats/paths.ts"
+import { type Answer, asObject, describe, flag, integer, invalid, oneOf, shaped, text } from "../schema.ts"
+import { projectTypes } from "../states.ts"
+import { comment, doc, name, stamps, userName } from "./common.ts"
+import type { DataPart } from "./data.ts"
+import type { ImagePart } from "./image.ts"
+
+/** The most datasets that a project can have. */
+export const projectDataMax = 64
+
+/** ProjectTrainDataModel: a dataset of a project and where it is mounted. */
+export interface ProjectData {
+  ProjectID: number
+  Data: DataPart
+  MountPath: string
+}
+
+/** What a body says of one dataset of a project, whichever shape it came in. */
+export interface ProjectDataInput {
+  ID: number
+  MountPath: string
+}
+
+const id = integer({ doc: "" })
+const mountPath = text({ doc: "Where it is mounted: absolute, distinct. Empty means a default.", max: 4_096, format: checkMountPath })
+const path = (what: string) =>
+  text({ doc: `Mount location of the ${what} directory: absolute, distinct. Empty means a default.`, max: 4_096, format: checkMountPath })
+
+/** ProjectModel: an image, datasets, mount locations and a type. */
+export const projectFields = {
+  ...stamps,
+  ProjectName: name("Project name."),
+  UserName: userName,
+  GroupName: text({ doc: "The group whose members may see and start it; empty: none. The owner must be in it.", max: 64 }),
+  Type: oneOf({
+    doc: "What the program is: decides default port, arguments, landing page and readiness check.",
+    values: projectTypes,
+    write: "required",
+  }),
+  Comment: comment,
+  Doc: doc,
+  IsPublic: flag({ doc: "Whether every signed-in person may see and start it." }),
+  IsTrusted: flag({
+    doc: "Whether an administrator vouches for it: only then may it hold the home of people other than its owner. Set by administrators only.",
+  }),
+  Image: shaped<ImagePart | number>({
+    doc: "The image; in a body only its `ID` counts.",
+    write: "optional",
+    schema: { $ref: "#/components/schemas/ImagePart" },
+    bodySchema: { type: "object", properties: { ID: { type: "integer", minimum: 0 } }, required: ["ID"] },
+    parse: (value, field) => reference(value, field),
+  }),
+  ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
+  TrainData: shaped<ProjectData[] | ProjectDataInput[]>({
+    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`.`,
+    write: "optional",
+    initial: [],
+    schema: { type: "array", items: { $ref: "#/components/schemas/ProjectTrainDataModel" } },
+    bodySchema: {
+      type: "array",
+      maxItems: projectDataMax,
+      items: {
+        type: "object",
+        properties: { ID: { type: "integer", minimum: 0 }, Data: { type: "object" }, MountPath: { type: "string" } },
+      },
+    },
+    parse: parseTrainData,
+  }),
+  UserPath: path("user"),
+  CodePath: path("code"),
+  ModelPath: path("model"),
+  Running: flag({ doc: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
+}
+
+/** A project as it is answered. */
+export type Project = Omit<Answer<typeof projectFields>, "Image" | "TrainData"> & { Image: ImagePart; TrainData: ProjectData[] }
+
+/** The `ID` of an object that a body refers to. */
+export function reference(value: unknown, field: string): number {
+  const object = asObject(value, field, field)
+  if (!Object.hasOwn(object, "ID")) throw new Failure("invalid", `${field}.ID is needed`, { field })
+  if (typeof object.ID !== "number")
+    throw new Failure("invalid", `${field}.ID must be a whole number; got ${describe(object.ID)}`, { field })
+  return id.parse(object.ID, `${field}.ID`)
+}
+
+function parseTrainData(value: unknown, field: string): ProjectDataInput[] {
+  if (!Array.isArray(value)) throw invalid(field, "a list", value)
+  if (value.length > projectDataMax) throw invalid(field, `at most ${projectDataMax} datasets long; got ${value.length}`)
+  return value.map((entry, i) => {
+    const at = `${field}[${i}]`
+    const object = asObject(entry, at, field)
+    try {
+      const isLink = Object.hasOwn(object, "Data")
+      return {
+        ID: reference(isLink ? object.Data : object, isLink ? `${at}.Data` : at),
+        MountPath: Object.hasOwn(object, "MountPath") ? mountPath.parse(object.MountPath, `${at}.MountPath`) : "",
+      }
+    } catch (error) {
+      if (error instanceof Failure) throw new Failure("invalid", error.message, { field })
+      throw error
+    }
+  })
+}

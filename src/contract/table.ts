@@ -1,0 +1,435 @@
+import {
+  choice,
+  deletedParam,
+  exactParam,
+  idParam,
+  idsParam,
+  isPublishParam,
+  type Params,
+  paging,
+  scalarParams,
+  sortParam,
+  userNameParam,
+  wordsParam,
+} from "./query.ts"
+import { dataFields } from "./resources/data.ts"
+import { imageFields } from "./resources/image.ts"
+import { groupFields, sessionFields, tokenFields, userFields } from "./resources/people.ts"
+import { projectFields } from "./resources/project.ts"
+import { runningProjectFields } from "./resources/running-project.ts"
+import type { Fields } from "./schema.ts"
+import { projectTypes, runStateNames } from "./states.ts"
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE"
+
+/** One operation of the API: everything that routing, checks, the client and the description need to know about it. */
+export interface Endpoint {
+  method: Method
+  path: string
+  tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and proof" | "Installation"
+  summary: string
+  /** The query's parameters; any other is refused. */
+  query: Params
+  /** The body's fields; absent: no body is read. */
+  body?: { name: string; fields: Fields; mode: "create" | "update" }
+  /** What success answers: a schema's name, a list of it, or only that it is done. */
+  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { text: string }
+  /** What the caller must be allowed to do; `none`: no proof of identity is asked for. */
+  permission: string
+  /** Largest body in bytes. Default 1 MiB. */
+  maxBody?: number
+}
+
+const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
+const none = {} as const satisfies Params
+const oneId = { ID: idParam } as const
+
+function resource<const Q extends Params>(options: {
+  tag: Endpoint["tag"]
+  path: string
+  plural: string
+  schema: string
+  thing: string
+  fields: Fields
+  filters: Q
+  maxBody?: number
+}) {
+  const { tag, path, schema, thing, fields, maxBody } = options
+  const size = maxBody === undefined ? {} : { maxBody }
+  return {
+    create: {
+      method: "POST",
+      path,
+      tag,
+      summary: `Create a ${thing}`,
+      query: none,
+      body: { name: schema, fields, mode: "create" },
+      answer: { one: schema },
+      permission: `${thing}:create`,
+      ...size,
+    },
+    update: {
+      method: "PUT",
+      path,
+      tag,
+      summary: `Change a ${thing}; absent fields keep their value`,
+      query: none,
+      body: { name: schema, fields, mode: "update" },
+      answer: { one: schema },
+      permission: `${thing}:change`,
+      ...size,
+    },
+    delete: {
+      method: "DELETE",
+      path,
+      tag,
+      summary: `Delete a ${thing}; it can be restored`,
+      query: oneId,
+      answer: { done: true },
+      permission: `${thing}:delete`,
+    },
+    restore: {
+      method: "POST",
+      path: `${path}/restore`,
+      tag,
+      summary: `Undo the deletion of a ${thing}`,
+      query: oneId,
+      answer: { one: schema },
+      permission: `${thing}:restore`,
+    },
+    list: {
+      method: "GET",
+      path: options.plural,
+      tag,
+      summary: `List ${thing === "data" ? "datasets" : `${thing}s`} that the caller may see, newest first`,
+      query: { ...options.filters, ...paging },
+      answer: { list: schema },
+      permission: `${thing}:list`,
+    },
+    read: {
+      method: "GET",
+      path,
+      tag,
+      summary: `Read one ${thing} by ID, or by other fields when they pick exactly one`,
+      query: scalarParams(fields),
+      answer: { one: schema },
+      permission: `${thing}:read`,
+    },
+  } as const satisfies Record<string, Endpoint>
+}
+
+const image = resource({
+  tag: "Images",
+  path: "/image",
+  plural: "/images",
+  schema: "ImageModel",
+  thing: "image",
+  fields: imageFields,
+  filters: { ...filters, Name: exactParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "Name"]) },
+})
+const data = resource({
+  tag: "Datasets",
+  path: "/data",
+  plural: "/data",
+  schema: "DataModel",
+  thing: "data",
+  fields: dataFields,
+  filters: {
+    ...filters,
+    Name: exactParam,
+    Type: choice("Only this kind.", ["dir"]),
+    sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "Name"]),
+  },
+})
+const project = resource({
+  tag: "Projects",
+  path: "/project",
+  plural: "/projects",
+  schema: "ProjectModel",
+  thing: "project",
+  fields: projectFields,
+  filters: {
+    ...filters,
+    ProjectName: exactParam,
+    Type: choice("Only this type.", projectTypes),
+    GroupName: exactParam,
+    sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "ProjectName"]),
+  },
+  maxBody: 4 * 1024 * 1024,
+})
+
+/** The API as one table. Names are the operations; handlers, client methods and the description go by them. */
+export const endpoints = {
+  createImage: image.create,
+  updateImage: image.update,
+  deleteImage: image.delete,
+  restoreImage: image.restore,
+  readImage: image.read,
+  listImages: image.list,
+
+  createData: data.create,
+  updateData: data.update,
+  deleteData: data.delete,
+  restoreData: data.restore,
+  listData: {
+    ...data.list,
+    summary: "Read one dataset by ID alone; otherwise list datasets that the caller may see, newest first",
+    answer: { oneOrList: "DataModel" },
+  },
+
+  createProject: project.create,
+  updateProject: project.update,
+  deleteProject: project.delete,
+  restoreProject: project.restore,
+  readProject: project.read,
+  listProjects: project.list,
+
+  startRun: {
+    method: "POST",
+    path: "/running_project",
+    tag: "Running projects",
+    summary: "Start a project; answers when it is ready or has failed",
+    query: none,
+    body: { name: "RunningProject", fields: runningProjectFields, mode: "create" },
+    answer: { one: "RunningProject" },
+    permission: "project:start",
+  },
+  stopRun: {
+    method: "DELETE",
+    path: "/running_project",
+    tag: "Running projects",
+    summary: "Stop a run; answers when the engine holds nothing of it",
+    query: { ID: idParam, ProjectID: idParam },
+    answer: { done: true },
+    permission: "run:stop",
+  },
+  readRun: {
+    method: "GET",
+    path: "/running_project",
+    tag: "Running projects",
+    summary: "Read one run by ID, or by other fields when they pick exactly one",
+    query: scalarParams(runningProjectFields),
+    answer: { one: "RunningProject" },
+    permission: "run:read",
+  },
+  listRuns: {
+    method: "GET",
+    path: "/running_projects",
+    tag: "Running projects",
+    summary: "List what runs, is starting or is queued; with State=ended what is over",
+    query: {
+      ID: idsParam,
+      UserName: userNameParam,
+      ProjectID: idParam,
+      State: choice("Only this state; `ended` is everything that is over.", runStateNames),
+      sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]),
+      ...paging,
+    },
+    answer: { list: "RunningProject" },
+    permission: "run:list",
+  },
+  runLogs: {
+    method: "GET",
+    path: "/running_project/logs",
+    tag: "Running projects",
+    summary: "The run's output as JSON lines {time, stream, text}",
+    query: {
+      ID: idParam,
+      tail: { schema: { type: "integer", minimum: 0, description: "Only the last so many lines." }, repeats: false, parse: idParam.parse },
+      since: {
+        schema: { type: "string", format: "date-time", description: "Only what is younger." },
+        repeats: false,
+        parse: (text, name) => runningProjectFields.StartTime.parse(text, name),
+      },
+      follow: {
+        schema: { type: "integer", enum: [0, 1], description: "1: go on until the run is over." },
+        repeats: false,
+        parse: isPublishParam.parse,
+      },
+    },
+    answer: { text: "application/x-ndjson" },
+    permission: "run:logs",
+  },
+
+  whoami: {
+    method: "GET",
+    path: "/whoami",
+    tag: "People and proof",
+    summary: "Who the caller is",
+    query: none,
+    answer: { one: "Whoami" },
+    permission: "self:read",
+  },
+  createUser: {
+    method: "POST",
+    path: "/user",
+    tag: "People and proof",
+    summary: "Make an account",
+    query: none,
+    body: { name: "User", fields: userFields, mode: "create" },
+    answer: { one: "User" },
+    permission: "user:create",
+  },
+  updateUser: {
+    method: "PUT",
+    path: "/user",
+    tag: "People and proof",
+    summary: "Change an account; a person may change their own password (CurrentPassword needed)",
+    query: none,
+    body: { name: "User", fields: userFields, mode: "update" },
+    answer: { one: "User" },
+    permission: "user:change",
+  },
+  deleteUser: {
+    method: "DELETE",
+    path: "/user",
+    tag: "People and proof",
+    summary: "Delete an account: its runs are stopped, its things stay",
+    query: oneId,
+    answer: { done: true },
+    permission: "user:delete",
+  },
+  readUser: {
+    method: "GET",
+    path: "/user",
+    tag: "People and proof",
+    summary: "Read one account",
+    query: { ID: idParam, UserName: exactParam },
+    answer: { one: "User" },
+    permission: "user:read",
+  },
+  listUsers: {
+    method: "GET",
+    path: "/users",
+    tag: "People and proof",
+    summary: "List accounts, newest first",
+    query: { ID: idsParam, UserName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
+    answer: { list: "User" },
+    permission: "user:list",
+  },
+  createGroup: {
+    method: "POST",
+    path: "/group",
+    tag: "People and proof",
+    summary: "Make a group",
+    query: none,
+    body: { name: "Group", fields: groupFields, mode: "create" },
+    answer: { one: "Group" },
+    permission: "group:create",
+  },
+  updateGroup: {
+    method: "PUT",
+    path: "/group",
+    tag: "People and proof",
+    summary: "Change a group",
+    query: none,
+    body: { name: "Group", fields: groupFields, mode: "update" },
+    answer: { one: "Group" },
+    permission: "group:change",
+  },
+  deleteGroup: {
+    method: "DELETE",
+    path: "/group",
+    tag: "People and proof",
+    summary: "Delete a group",
+    query: oneId,
+    answer: { done: true },
+    permission: "group:delete",
+  },
+  readGroup: {
+    method: "GET",
+    path: "/group",
+    tag: "People and proof",
+    summary: "Read one group",
+    query: { ID: idParam, GroupName: exactParam },
+    answer: { one: "Group" },
+    permission: "group:read",
+  },
+  listGroups: {
+    method: "GET",
+    path: "/groups",
+    tag: "People and proof",
+    summary: "List groups: for members their own, for administrators all",
+    query: { ID: idsParam, GroupName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
+    answer: { list: "Group" },
+    permission: "group:list",
+  },
+  createToken: {
+    method: "POST",
+    path: "/token",
+    tag: "People and proof",
+    summary: "Make a token for oneself; its secret is answered once",
+    query: none,
+    body: { name: "Token", fields: tokenFields, mode: "create" },
+    answer: { one: "NewToken" },
+    permission: "token:create",
+  },
+  listTokens: {
+    method: "GET",
+    path: "/tokens",
+    tag: "People and proof",
+    summary: "List one's own tokens",
+    query: { ...paging },
+    answer: { list: "Token" },
+    permission: "token:list",
+  },
+  deleteToken: {
+    method: "DELETE",
+    path: "/token",
+    tag: "People and proof",
+    summary: "Revoke one of one's own tokens",
+    query: oneId,
+    answer: { done: true },
+    permission: "token:delete",
+  },
+  createSession: {
+    method: "POST",
+    path: "/session",
+    tag: "People and proof",
+    summary: "Sign in: sets the browser's cookie",
+    query: none,
+    body: { name: "Session", fields: sessionFields, mode: "create" },
+    answer: { one: "Whoami" },
+    permission: "none",
+  },
+  deleteSession: {
+    method: "DELETE",
+    path: "/session",
+    tag: "People and proof",
+    summary: "Sign out: ends the browser's cookie",
+    query: none,
+    answer: { done: true },
+    permission: "none",
+  },
+
+  healthz: {
+    method: "GET",
+    path: "/healthz",
+    tag: "Installation",
+    summary: "Whether the process answers",
+    query: none,
+    answer: { one: "Health" },
+    permission: "none",
+  },
+  readyz: {
+    method: "GET",
+    path: "/readyz",
+    tag: "Installation",
+    summary: "Whether store, engine and files can be used",
+    query: none,
+    answer: { one: "Readiness" },
+    permission: "none",
+  },
+  openapi: {
+    method: "GET",
+    path: "/openapi.json",
+    tag: "Installation",
+    summary: "This description",
+    query: none,
+    answer: { text: "application/json" },
+    permission: "none",
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type Operation = keyof typeof endpoints
+export const operations = Object.keys(endpoints) as Operation[]
