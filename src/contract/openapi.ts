@@ -1,7 +1,7 @@
 import { failureStatus, reasonSentences } from "./codes.ts"
 import { dataFields } from "./resources/data.ts"
 import { imageFields } from "./resources/image.ts"
-import { groupFields, sessionFields, tokenFields, userFields } from "./resources/people.ts"
+import { groupFields, tokenFields, userFields } from "./resources/people.ts"
 import { projectFields } from "./resources/project.ts"
 import { runningProjectFields } from "./resources/running-project.ts"
 import type { Fields, JsonSchema } from "./schema.ts"
