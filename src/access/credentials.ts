@@ -1,0 +1,70 @@
+import { Refusal } from "./caller.ts"
+
+/** What an `Authorization` header says, unproved. */
+export type Credentials =
+  | { scheme: "basic"; userName: string; password: string }
+  | { scheme: "token"; token: string }
+  | { scheme: "files"; token: string }
+
+/** Longest password in bytes of UTF-8. */
+export const maxPasswordBytes = 1024
+
+const tokenForm = /^qs_[A-Za-z0-9_-]{43}$/
+const filesTokenForm = /^qf_[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
+const base64Form = /^[A-Za-z0-9+/]+={0,2}$/
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+export function isTokenForm(text: string): boolean {
+  return tokenForm.test(text)
+}
+
+/** Reads an `Authorization` header. What is malformed is said: that tells nothing about anybody. */
+export function readAuthorization(header: string): Credentials | Refusal {
+  const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(\S+)$/.exec(header.trim())
+  if (!match) return malformed("has the form `Basic …` or `Bearer …`")
+  const [, scheme = "", value = ""] = match
+  if (/^basic$/i.test(scheme)) return readBasic(value)
+  if (/^bearer$/i.test(scheme)) return readBearer(value)
+  return malformed(`is Basic or Bearer, not ${scheme.slice(0, 40)}`)
+}
+
+function readBasic(value: string): Credentials | Refusal {
+  if (!base64Form.test(value)) return malformed("of the form Basic holds Base64")
+  const text = decode(Buffer.from(value, "base64"))
+  if (text === undefined) return malformed("of the form Basic holds UTF-8 in Base64")
+  const colon = text.indexOf(":")
+  if (colon < 0) return malformed("of the form Basic holds a colon between user name and password")
+  return { scheme: "basic", userName: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function readBearer(token: string): Credentials | Refusal {
+  if (tokenForm.test(token)) return { scheme: "token", token }
+  if (token.length <= 2048 && filesTokenForm.test(token)) return { scheme: "files", token }
+  return malformed("of the form Bearer holds a token: qs_ and 43 characters")
+}
+
+function malformed(wanted: string): Refusal {
+  return new Refusal("unauthorized", `No user name could be told: an Authorization header that ${wanted} is wanted`)
+}
+
+/**
+ * The one `Authorization` header of a request, from its raw headers (name, value, name, value, …).
+ * Node keeps only the first of several, so who asks Node's own `headers` never learns that there were two.
+ */
+export function soleAuthorization(rawHeaders: readonly string[]): string | undefined | Refusal {
+  let found: string | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() !== "authorization") continue
+    if (found !== undefined) return new Refusal("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
+    found = rawHeaders[i + 1]
+  }
+  return found
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto"
+import { noLimits } from "#contract"
+import type { Store } from "#store"
+import type { Identity } from "./identity.ts"
+
+const name = "admin"
+
+interface Means {
+  store: Store
+  identity: Pick<Identity, "people" | "hashPassword">
+  announce: ((generated: string) => void) | undefined
+}
+
+/** See `Identity.ensureAdmin`. Several processes may call it at once: one of them makes the person. */
+export async function ensureAdmin({ store, identity, announce }: Means, password?: string): Promise<string | undefined> {
+  if ((await store.users.count()) > 0) return undefined
+  const generated = password === undefined ? randomBytes(15).toString("base64url") : undefined
+  const passwordHash = await identity.hashPassword(password ?? generated ?? "")
+  if (generated !== undefined) announce?.(generated)
+  const made = await store.change(async (tx) => {
+    if ((await tx.users.count()) > 0) return false
+    await identity.people.create(tx, {
+      userName: name,
+      passwordHash,
+      email: "",
+      comment: "The first administrator",
+      isAdmin: true,
+      isDisabled: false,
+      limits: noLimits,
+    })
+    return true
+  })
+  return made ? generated : undefined
+}

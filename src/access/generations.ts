@@ -1,0 +1,50 @@
+/**
+ * A map that forgets what was not used for long. It keeps two generations: when the young one is full it becomes the old one, and what the old
+ * one held and nobody asked for since is gone. A hit costs one lookup; at most twice `size` entries are kept.
+ */
+export class Generations<Value> {
+  readonly #size: number
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#young.get(key)
+    if (value !== undefined) return value
+    const older = this.#old.get(key)
+    if (older !== undefined) this.set(key, older)
+    return older
+  }
+
+  set(key: string, value: Value): void {
+    if (this.#young.size >= this.#size && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+    this.#old.delete(key)
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+
+  deleteWhere(unwanted: (value: Value) => boolean): void {
+    for (const map of [this.#young, this.#old]) {
+      for (const [key, value] of map) if (unwanted(value)) map.delete(key)
+    }
+  }
+
+  clear(): void {
+    this.#young.clear()
+    this.#old.clear()
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size
+  }
+}

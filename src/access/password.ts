@@ -1,0 +1,97 @@
+import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from "node:crypto"
+import { availableParallelism } from "node:os"
+import { promisify } from "node:util"
+import { Failure } from "#contract"
+import { Semaphore } from "#kit"
+import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
+
+const derive = promisify(argon2) as (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<Buffer>
+
+/** About 30 ms on one core of a small server, and 32 MiB while it lasts. */
+const cost = { memory: 32 * 1024, passes: 2, parallelism: 1 }
+const tagLength = 32
+
+interface Hash {
+  memory: number
+  passes: number
+  parallelism: number
+  nonce: Buffer
+  tag: Buffer
+}
+
+/** What nobody's password has, in the cost of a real one: checked for people who do not exist or have no password. */
+export function dummyHash(): string {
+  return toPhc({ ...cost, nonce: randomBytes(16), tag: randomBytes(tagLength) })
+}
+
+function toPhc({ memory, passes, parallelism, nonce, tag }: Hash): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${bare(nonce)}$${bare(tag)}`
+}
+
+function bare(bytes: Buffer): string {
+  return bytes.toString("base64").replaceAll("=", "")
+}
+
+function fromPhc(text: string): Hash {
+  const match = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/.exec(text)
+  if (!match) throw new Error("A stored password is no argon2id string of version 19")
+  const [, memory, passes, parallelism, nonce = "", tag = ""] = match
+  return {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    nonce: Buffer.from(nonce, "base64"),
+    tag: Buffer.from(tag, "base64"),
+  }
+}
+
+function tagOf(password: string, hash: Omit<Hash, "tag">, length: number): Promise<Buffer> {
+  const { memory, passes, parallelism, nonce } = hash
+  return derive("argon2id", { message: Buffer.from(password.normalize("NFC")), nonce, memory, passes, parallelism, tagLength: length })
+}
+
+/** Refuses what cannot be a password: empty, longer than 1,024 bytes, NUL in it, or of the form of a token. */
+export function checkNewPassword(password: string, field = "Password"): void {
+  if (password === "") throw new Failure("invalid", "A password is wanted, got an empty one", { field })
+  if (Buffer.byteLength(password) > maxPasswordBytes) {
+    throw new Failure("invalid", `A password of at most ${maxPasswordBytes} bytes is wanted, got ${Buffer.byteLength(password)}`, { field })
+  }
+  if (password.includes("\0")) throw new Failure("invalid", "A password without NUL is wanted", { field })
+  if (isTokenForm(password)) throw new Failure("invalid", "A password that has not the form of a token is wanted", { field })
+}
+
+export interface HasherOptions {
+  /** Hashes at once, 32 MiB each. Default: one less than there are cores, 1 to 3. */
+  width?: number
+  /** How many may wait. Default 1,000, and 100 more of those who failed lately. */
+  queue?: number
+}
+
+/** Hashes passwords in the thread pool, few at a time. Rejects with `Overloaded` when too many wait. */
+export class Hasher {
+  readonly #all: Semaphore
+  readonly #suspects: Semaphore
+
+  constructor(options: HasherOptions = {}) {
+    const { width = Math.min(3, Math.max(1, availableParallelism() - 1)), queue = 1_000 } = options
+    this.#all = new Semaphore(width, queue)
+    this.#suspects = new Semaphore(1, Math.ceil(queue / 10))
+  }
+
+  /** A PHC string with a salt of its own. */
+  hash(password: string): Promise<string> {
+    const nonce = randomBytes(16)
+    return this.#all.run(async () => toPhc({ ...cost, nonce, tag: await tagOf(password, { ...cost, nonce }, tagLength) }))
+  }
+
+  /** Whether the password is the one; `begin` is called when its turn has come, and may throw. Suspects wait in a lane that moves one at a time. */
+  verify(phc: string, password: string, options: { suspect: boolean; begin: () => void }): Promise<boolean> {
+    const check = () =>
+      this.#all.run(async () => {
+        options.begin()
+        const known = fromPhc(phc)
+        return timingSafeEqual(await tagOf(password, known, known.tag.length), known.tag)
+      })
+    return options.suspect ? this.#suspects.run(check) : check()
+  }
+}

@@ -1,0 +1,70 @@
+import { checkAccountName, Failure } from "#contract"
+import type { Change, NewRow, UserRow } from "#store"
+
+export type NewPerson = NewRow<UserRow>
+
+export interface People {
+  /** `conflict` when the name was ever given before. */
+  create(tx: Change, person: NewPerson): Promise<UserRow>
+  /**
+   * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256, as in the proof's id after `session:`);
+   * disabling ends sessions and tokens. `conflict` when nobody would be left to administer.
+   */
+  update(tx: Change, id: number, fields: Partial<Omit<NewPerson, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
+  /** Soft: the row and its name stay; sessions and tokens end. */
+  delete(tx: Change, id: number): Promise<UserRow>
+}
+
+export function createPeople({ forgetAfter }: { forgetAfter: (tx: Change, userId: number) => void }): People {
+  return {
+    async create(tx, person) {
+      const wanted = checkAccountName(person.userName)
+      if (wanted !== undefined) throw new Failure("invalid", `A user name of ${wanted} is wanted`, { field: "UserName" })
+      if (await tx.users.byName(person.userName)) {
+        throw new Failure("conflict", `The user name ${person.userName} is or was somebody's; another one is wanted`, { field: "UserName" })
+      }
+      return tx.users.insert(person)
+    },
+    async update(tx, id, fields, options = {}) {
+      const before = await livePerson(tx, id)
+      const loses = fields.isAdmin === false || fields.isDisabled === true
+      if (loses) await keepAnAdministrator(tx, before)
+      if (fields.passwordHash !== undefined) await tx.sessions.deleteOfUser(id, options.keepSession)
+      if (fields.isDisabled === true) await endProofs(tx, id)
+      forgetAfter(tx, id)
+      return found(await tx.users.update(id, fields), id)
+    },
+    async delete(tx, id) {
+      await keepAnAdministrator(tx, await livePerson(tx, id))
+      await endProofs(tx, id)
+      forgetAfter(tx, id)
+      return found(await tx.users.setDeleted(id, true), id)
+    },
+  }
+}
+
+async function endProofs(tx: Change, userId: number): Promise<void> {
+  await tx.sessions.deleteOfUser(userId)
+  await tx.tokens.deleteOfUser(userId)
+}
+
+async function livePerson(tx: Change, id: number): Promise<UserRow> {
+  const user = found(await tx.users.get(id), id)
+  if (user.deletedAt !== null) throw missing(id)
+  return user
+}
+
+async function keepAnAdministrator(tx: Change, leaving: UserRow): Promise<void> {
+  if (!leaving.isAdmin || leaving.isDisabled) return
+  const { total } = await tx.users.list({ where: { isAdmin: true, isDisabled: false } }, { page: 1, pageSize: 1 })
+  if (total <= 1) throw new Failure("conflict", `${leaving.userName} is the only administrator left; make another one first`)
+}
+
+function found(user: UserRow | undefined, id: number): UserRow {
+  if (!user) throw missing(id)
+  return user
+}
+
+function missing(id: number): Failure {
+  return new Failure("not_found", `There is no user ${id}`)
+}

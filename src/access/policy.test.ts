@@ -1,0 +1,274 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import type { Scope } from "./caller.ts"
+import { type Actor, type Answer, can, type Grant, type Thing } from "./policy.ts"
+import { type Action, actions, rights } from "./rights.ts"
+
+const ownerId = 1
+const groupId = 7
+const thingId = 50
+
+const actor = (userId: number, more: Partial<Actor> = {}): Actor => ({
+  userId,
+  isAdmin: false,
+  groupIds: [],
+  scopes: ["read", "write"],
+  ...more,
+})
+const owner = actor(ownerId)
+const other = actor(2)
+const member = actor(3, { groupIds: [6, groupId] })
+const admin = actor(4, { isAdmin: true })
+
+/** The columns of the specification's table, each made in every way there is. */
+const columns: Record<string, [Actor, Partial<Thing>][]> = {
+  owner: [[owner, {}]],
+  write: granted("write"),
+  use: [...granted("use"), [other, { published: true }], [member, { groupId }]],
+  read: granted("read"),
+  administrator: [[admin, {}]],
+  stranger: [
+    [other, {}],
+    [member, {}],
+    [member, { groupId: 9 }],
+    [other, { groupId }],
+    [other, { grants: [{ access: "write", userId: 3 }] }],
+    [other, { grants: [{ access: "write", groupId: 6 }] }],
+    [other, { grants: [{ access: "write", groupId: 0 }] }],
+  ],
+}
+
+function granted(access: Grant["access"]): [Actor, Partial<Thing>][] {
+  return [
+    [other, { grants: [{ access, userId: other.userId }] }],
+    [member, { grants: [{ access, groupId: 6 }] }],
+    [
+      other,
+      {
+        grants: [
+          { access: "read", userId: 99 },
+          { access, userId: other.userId },
+        ],
+      },
+    ],
+  ]
+}
+
+/** Written by hand from the specification. y: yes, n: forbidden, h: hidden; in the order of `columns`. */
+const order = ["owner", "write", "use", "read", "administrator", "stranger"] as const
+const table = {
+  //                owner write use read admin stranger
+  "image:read": "y y y y y h",
+  "image:refer": "y y y y y h",
+  "image:check": "y y y y y h",
+  "image:use": "y y y n y h",
+  "image:pull": "y y y n y h",
+  "image:change": "y y n n y h",
+  "image:delete": "y n n n y h",
+  "image:publish": "y n n n y h",
+  "image:restore": "y n n n y h",
+  "image:grant": "y n n n y h",
+  "image:trust": "n n n n y h",
+  "image:handOver": "n n n n y h",
+  "data:read": "y y y y y h",
+  "data:refer": "y y y y y h",
+  "data:readFiles": "y y y y y h",
+  "data:writeFiles": "y y n n y h",
+  "data:change": "y n n n y h",
+  "data:delete": "y n n n y h",
+  "data:publish": "y n n n y h",
+  "data:restore": "y n n n y h",
+  "data:grant": "y n n n y h",
+  "data:trust": "n n n n y h",
+  "data:handOver": "n n n n y h",
+  "project:read": "y y y y y h",
+  "project:refer": "y y y y y h",
+  "project:copy": "y y y y y h",
+  "project:start": "y y y n y h",
+  "project:change": "y y n n y h",
+  "project:delete": "y n n n y h",
+  "project:publish": "y n n n y h",
+  "project:restore": "y n n n y h",
+  "project:grant": "y n n n y h",
+  "project:release": "y n n n y h",
+  "project:trust": "n n n n y h",
+  "project:handOver": "n n n n y h",
+  "run:read": "y y y y y h",
+  "run:details": "y y y y y h",
+  "run:stats": "y y y y y h",
+  "run:logs": "y y n n n h",
+  "run:open": "y y y n n h",
+  "run:control": "y y n n n h",
+  "run:keep": "y y n n n h",
+  "run:stop": "y y n n y h",
+  "run:repeat": "y n n n n h",
+  "run:grant": "y n n n y h",
+} as const satisfies Partial<Record<Action, string>>
+
+const meaning: Record<string, Answer> = { y: "yes", n: "forbidden", h: "hidden" }
+
+function thing(action: string, more: Partial<Thing> = {}): Thing {
+  return { type: action.split(":")[0] as Thing["type"], id: thingId, ownerId, ...more }
+}
+
+describe("the policy", () => {
+  for (const [action, line] of Object.entries(table) as [Action, string][]) {
+    it(`answers ${action} as the table says`, () => {
+      for (const [i, column] of order.entries()) {
+        for (const [who, made] of columns[column] ?? []) {
+          // Runs are neither published nor a group's: only grants on the run itself count.
+          if (action.startsWith("run:") && ("published" in made || "groupId" in made) && column === "use") continue
+          assert.equal(can(who, action, thing(action, made)), meaning[line.split(" ")[i] ?? ""], `${column} ${JSON.stringify(made)}`)
+        }
+      }
+    })
+  }
+
+  it("has an expectation for every action on a thing with an owner", () => {
+    const collections = ["list", "create"]
+    const wanted = actions.filter(
+      (action) => /^(image|data|project|run):/.test(action) && !collections.includes(action.split(":")[1] ?? ""),
+    )
+    const others = ["run:start", "run:preview"]
+    assert.deepEqual(
+      wanted.filter((action) => !(action in table) && !others.includes(action)),
+      [],
+    )
+  })
+
+  it("finds deleted things only for who may restore them, and where another object refers to them", () => {
+    for (const type of ["image", "data", "project"] as const) {
+      const gone: Thing = { type, id: thingId, ownerId, deleted: true, published: true }
+      const verbs = Object.keys(rights[type]).filter((verb) => !["restore", "refer", "list", "create"].includes(verb))
+      for (const verb of verbs) {
+        for (const who of [owner, other, admin]) assert.equal(can(who, `${type}:${verb}` as Action, gone), "hidden", `${type}:${verb}`)
+      }
+      assert.deepEqual(
+        [owner, admin, other].map((who) => can(who, `${type}:restore`, gone)),
+        ["yes", "yes", "hidden"],
+      )
+      assert.deepEqual(
+        [owner, admin, other].map((who) => can(who, `${type}:refer`, gone)),
+        ["yes", "yes", "yes"],
+      )
+      assert.equal(can(other, `${type}:refer`, { ...gone, published: false }), "hidden")
+    }
+  })
+
+  it("shows the project's owner that somebody runs it and nothing more", () => {
+    const run: Thing = { type: "run", id: 5, ownerId: 2, projectOwnerId: ownerId }
+    assert.equal(can(owner, "run:read", run), "yes")
+    for (const verb of Object.keys(rights.run)) {
+      if (["read", "list", "start", "preview"].includes(verb)) continue
+      assert.equal(can(owner, `run:${verb}` as Action, run), "forbidden", verb)
+    }
+  })
+
+  it("opens a run to an administrator by a grant only", () => {
+    const run: Thing = { type: "run", id: 5, ownerId }
+    assert.equal(can(admin, "run:open", run), "forbidden")
+    assert.equal(can(admin, "run:open", { ...run, grants: [{ access: "write", userId: admin.userId }] }), "yes")
+  })
+
+  it("lets people make things for themselves and administrators for anybody", () => {
+    for (const type of ["image", "data", "project"] as const) {
+      assert.equal(can(other, `${type}:create`, { type, ownerId: other.userId }), "yes")
+      assert.equal(can(other, `${type}:create`, { type, ownerId }), "forbidden")
+      assert.equal(can(admin, `${type}:create`, { type, ownerId }), "yes")
+    }
+    assert.equal(can(admin, "token:create", { type: "token", ownerId }), "forbidden")
+  })
+
+  it("keeps accounts to their persons and administrators", () => {
+    const account: Thing = { type: "user", id: ownerId, ownerId }
+    const line = (action: Action) => [owner, other, admin].map((who) => can(who, action, account))
+    assert.deepEqual(line("user:read"), ["yes", "hidden", "yes"])
+    assert.deepEqual(line("user:change"), ["yes", "hidden", "yes"])
+    assert.deepEqual(line("user:administer"), ["forbidden", "hidden", "yes"])
+    assert.deepEqual(line("user:delete"), ["forbidden", "hidden", "yes"])
+    assert.equal(can(admin, "user:read", { ...account, deleted: true }), "hidden")
+  })
+
+  it("shows groups to their members and leaves them to administrators", () => {
+    const group: Thing = { type: "group", id: groupId, groupId }
+    const line = (action: Action) => [member, other, admin].map((who) => can(who, action, group))
+    assert.deepEqual(line("group:read"), ["yes", "hidden", "yes"])
+    assert.deepEqual(line("group:change"), ["forbidden", "hidden", "yes"])
+    assert.deepEqual(line("group:delete"), ["forbidden", "hidden", "yes"])
+  })
+
+  it("shows tokens to nobody but their person", () => {
+    const token: Thing = { type: "token", id: 1, ownerId }
+    for (const action of ["token:read", "token:delete"] as const) {
+      assert.deepEqual(
+        [owner, other, admin].map((who) => can(who, action, token)),
+        ["yes", "hidden", "hidden"],
+      )
+    }
+  })
+
+  it("says without a thing whether there can be one", () => {
+    const administrators: Action[] = [
+      "user:create",
+      "user:list",
+      "user:delete",
+      "group:create",
+      "group:change",
+      "audit:list",
+      "metrics:read",
+    ]
+    for (const action of administrators) {
+      assert.equal(can(other, action), "forbidden", action)
+      assert.equal(can(admin, action), "yes", action)
+    }
+    const everyones: Action[] = [
+      "image:list",
+      "image:create",
+      "image:change",
+      "user:read",
+      "user:change",
+      "group:list",
+      "self:read",
+      "run:start",
+    ]
+    for (const action of everyones) assert.equal(can(other, action), "yes", action)
+  })
+})
+
+describe("a token's scopes", () => {
+  const scoped = (...scopes: Scope[]) => actor(ownerId, { scopes, isAdmin: true, groupIds: [groupId] })
+
+  it("let a read-only token read and do nothing else", () => {
+    const reading = /:(list|read|refer|check|readFiles|details|stats|logs|preview|filesToken)$/
+    for (const action of actions) {
+      const wanted = reading.test(action) || action === "session:delete" ? "yes" : "forbidden"
+      assert.equal(can(scoped("read"), action), wanted, action)
+    }
+  })
+
+  it("never let a run's token do anything but open that run", () => {
+    const token = scoped("run:5")
+    for (const action of actions) {
+      const type = action.split(":")[0] as Thing["type"]
+      const own: Thing = { type, id: 5, ownerId, groupId }
+      assert.equal(can(token, action, own), action === "run:open" ? "yes" : "forbidden", action)
+      if (action !== "run:open") assert.equal(can(token, action), "forbidden", action)
+    }
+    assert.equal(can(token, "run:open", { type: "run", id: 6, ownerId }), "forbidden")
+    assert.equal(can(token, "run:open", { type: "run", id: 5, ownerId: 9 }), "forbidden", "an administrator's standing opens no run")
+    assert.equal(can(actor(ownerId, { scopes: ["run:5"] }), "run:open", { type: "run", id: 5, ownerId: 9 }), "hidden")
+  })
+
+  it("do not tell of hidden things", () => {
+    assert.equal(can(actor(2, { scopes: ["read"] }), "image:delete", { type: "image", id: 1, ownerId }), "hidden")
+  })
+})
+
+describe("the table of rights", () => {
+  it("names every action once and refuses unknown ones", () => {
+    assert.equal(new Set(actions).size, actions.length)
+    for (const wrong of ["image:fly", "nothing:read", "__proto__:read", "image:__proto__", "constructor:name"]) {
+      assert.throws(() => can(owner, wrong as Action), /action of the table/)
+    }
+  })
+})

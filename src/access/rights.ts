@@ -1,0 +1,131 @@
+/**
+ * What somebody is to a thing. `owner`: it belongs to them (a run to its starter, a person's account and tokens to the person). `write`, `use`, `read`: granted.
+ * `projectOwner`: a run of their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
+ */
+export const standings = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
+export type Standing = (typeof standings)[number]
+
+export interface Right {
+  /** The least scope that a proof needs for it. */
+  scope: "read" | "write"
+  /** Who may: one of these standings is enough. */
+  who: readonly Standing[]
+  /** What happens to deleted things: only such actions still find them. */
+  deleted?: true
+}
+
+const read = (...who: Standing[]): Right => ({ scope: "read", who })
+const write = (...who: Standing[]): Right => ({ scope: "write", who })
+const onDeleted = (right: Right): Right => ({ ...right, deleted: true })
+
+/** What images and projects have in common. `refer`: to be shown inside another object, deleted or not. */
+const shared = {
+  list: read("anyone"),
+  create: write("owner", "administrator"),
+  read: read("owner", "write", "use", "read", "administrator"),
+  refer: onDeleted(read("owner", "write", "use", "read", "administrator")),
+  change: write("owner", "write", "administrator"),
+  publish: write("owner", "administrator"),
+  delete: write("owner", "administrator"),
+  restore: onDeleted(write("owner", "administrator")),
+  grant: write("owner", "administrator"),
+  trust: write("administrator"),
+  handOver: write("administrator"),
+} as const
+
+/** The table of rights. Everything that anybody may do stands here; what does not stand here nobody may. `docs` and the tests read it too. */
+export const rights = {
+  image: {
+    ...shared,
+    use: write("owner", "write", "use", "administrator"),
+    check: read("owner", "write", "use", "read", "administrator"),
+    pull: write("owner", "write", "use", "administrator"),
+  },
+  data: {
+    ...shared,
+    change: write("owner", "administrator"),
+    readFiles: read("owner", "write", "use", "read", "administrator"),
+    writeFiles: write("owner", "write", "administrator"),
+  },
+  project: {
+    ...shared,
+    start: write("owner", "write", "use", "administrator"),
+    copy: write("owner", "write", "use", "read", "administrator"),
+    release: write("owner", "administrator"),
+  },
+  run: {
+    list: read("anyone"),
+    start: write("anyone"),
+    preview: read("anyone"),
+    read: read("owner", "write", "use", "read", "projectOwner", "administrator"),
+    details: read("owner", "write", "use", "read", "administrator"),
+    stats: read("owner", "write", "use", "read", "administrator"),
+    logs: read("owner", "write"),
+    open: write("owner", "write", "use"),
+    control: write("owner", "write"),
+    keep: write("owner", "write"),
+    stop: write("owner", "write", "administrator"),
+    repeat: write("owner"),
+    grant: write("owner", "administrator"),
+  },
+  user: {
+    list: read("administrator"),
+    create: write("administrator"),
+    read: read("owner", "administrator"),
+    /** People change nothing of their own account but the password; all else is to administer. */
+    change: write("owner", "administrator"),
+    administer: write("administrator"),
+    delete: write("administrator"),
+  },
+  group: {
+    list: read("anyone"),
+    create: write("administrator"),
+    read: read("use", "administrator"),
+    change: write("administrator"),
+    delete: write("administrator"),
+  },
+  token: {
+    list: read("anyone"),
+    create: write("owner"),
+    read: read("owner"),
+    delete: write("owner"),
+  },
+  session: {
+    delete: read("anyone"),
+  },
+  grant: {
+    list: read("anyone"),
+    create: write("anyone"),
+    delete: write("anyone"),
+  },
+  self: {
+    read: read("anyone"),
+    filesToken: read("anyone"),
+  },
+  events: { read: read("anyone") },
+  capacity: { read: read("anyone") },
+  audit: { list: read("administrator") },
+  metrics: { read: read("administrator") },
+} as const satisfies Record<string, Record<string, Right>>
+
+export type ThingType = keyof typeof rights
+export type Action = { [T in ThingType]: `${T}:${keyof (typeof rights)[T] & string}` }[ThingType]
+
+const byAction: ReadonlyMap<string, Right> = new Map(
+  Object.entries(rights).flatMap(([type, verbs]) => Object.entries(verbs).map(([verb, right]) => [`${type}:${verb}`, right] as const)),
+)
+
+/** Every action there is, such as `image:read`. */
+export const actions = [...byAction.keys()] as Action[]
+
+/** The row of the table; throws on what is no action. */
+export function rightOf(action: Action): Right {
+  const right = byAction.get(action)
+  if (!right) throw new TypeError(`An action of the table of rights is wanted, got ${JSON.stringify(action)}`)
+  return right
+}
+
+/** The right to know that a thing of this type is there; undefined for what is no secret. */
+export function rightToSee(type: ThingType): Right | undefined {
+  return byAction.get(`${type}:read`)
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto"
+import { Failure } from "#contract"
+import type { Clock } from "#kit"
+import type { Change, SessionRow } from "#store"
+import type { Caller } from "./caller.ts"
+import { loadCaller, sha256 } from "./recall.ts"
+
+/** From sign-in, however much or little the session is used. */
+export const sessionMs = 7 * 24 * 60 * 60_000
+
+export interface Sessions {
+  /** A session with a secret of its own for who just signed in; the one that the browser came with (`previous`, its secret) ends. */
+  create(tx: Change, caller: Caller, previous?: string): Promise<{ secret: string; row: SessionRow }>
+  /** Ends the session with this secret, if there is one. */
+  end(tx: Change, secret: string): Promise<void>
+  endAll(tx: Change, userId: number): Promise<void>
+}
+
+export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAfter: (tx: Change, userId: number) => void }): Sessions {
+  const end = async (tx: Change, secret: string) => {
+    const row = await tx.sessions.byHash(sha256(secret))
+    if (!row) return
+    await tx.sessions.delete(row.hash)
+    forgetAfter(tx, row.userId)
+  }
+  return {
+    async create(tx, caller, previous) {
+      // The person may have been disabled, or the password changed, since it was checked.
+      if (!(await loadCaller(tx, caller.userId, caller.proof.id, clock.now()))) {
+        throw new Failure("unauthorized", "The user name is disabled, or its password was changed meanwhile")
+      }
+      await tx.sessions.deleteExpired(clock.now())
+      if (previous !== undefined) await end(tx, previous)
+      const secret = randomBytes(32).toString("base64url")
+      const row = await tx.sessions.insert({ hash: sha256(secret), userId: caller.userId, expiresAt: clock.now() + sessionMs })
+      return { secret, row }
+    },
+    end,
+    async endAll(tx, userId) {
+      await tx.sessions.deleteOfUser(userId)
+      forgetAfter(tx, userId)
+    },
+  }
+}

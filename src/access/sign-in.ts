@@ -1,0 +1,59 @@
+import { checkAccountName } from "#contract"
+import { type Clock, Overloaded } from "#kit"
+import type { Store, UserRow } from "#store"
+import { Refusal, wrongProof } from "./caller.ts"
+import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
+import { dummyHash, type Hasher } from "./password.ts"
+import { isLivePerson } from "./recall.ts"
+import { type Attempt, Throttle } from "./throttle.ts"
+
+/** Checks a name with its password: slowly, few at a time, and as long for who does not exist as for who does. */
+export class PasswordCheck {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #hasher: Hasher
+  readonly #throttle: Throttle
+  readonly #dummy = dummyHash()
+
+  constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: Hasher }) {
+    this.#store = store
+    this.#clock = clock
+    this.#hasher = hasher
+    this.#throttle = new Throttle(clock)
+  }
+
+  isToken(password: string): boolean {
+    return isTokenForm(password)
+  }
+
+  async check({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+    if (Buffer.byteLength(password) > maxPasswordBytes) {
+      return new Refusal("unauthorized", `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`)
+    }
+    const attempt = this.#throttle.attempt(userName, address)
+    try {
+      attempt.check()
+      if (attempt.delay > 0) await this.#clock.sleep(attempt.delay)
+      return await this.#checked({ userName, password }, attempt)
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      if (error instanceof Overloaded)
+        return new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", 1)
+      throw error
+    }
+  }
+
+  async #checked({ userName, password }: { userName: string; password: string }, attempt: Attempt): Promise<UserRow | Refusal> {
+    const user = checkAccountName(userName) === undefined ? await this.#store.users.byName(userName) : undefined
+    const known = user?.passwordHash ?? this.#dummy
+    const right = await this.#hasher.verify(known, password, { suspect: attempt.suspect, begin: () => attempt.check() })
+    if (!right || !user || !isLivePerson(user)) {
+      attempt.failed()
+      return wrongProof()
+    }
+    attempt.succeeded()
+    // Minutes may have passed in the queue: only a password that is still the person's proves anything.
+    const now = await this.#store.users.get(user.id)
+    return now && isLivePerson(now) && now.passwordHash === known ? now : wrongProof()
+  }
+}

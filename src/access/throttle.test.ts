@@ -1,0 +1,108 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import { ManualClock } from "#kit"
+import { Refusal } from "./caller.ts"
+import { network, Throttle } from "./throttle.ts"
+
+const minute = 60_000
+
+function refused(throttle: Throttle, name: string, address: string): Refusal | undefined {
+  try {
+    throttle.attempt(name, address).check()
+    return undefined
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error
+  }
+}
+
+function fail(throttle: Throttle, name: string, address: string, times: number): void {
+  for (let i = 0; i < times; i += 1) throttle.attempt(name, address).failed()
+}
+
+describe("the throttle", () => {
+  it("refuses a name from an address after ten wrong passwords within a minute, and tells when to come again", async () => {
+    const clock = new ManualClock()
+    const throttle = new Throttle(clock)
+    fail(throttle, "ann", "10.0.0.1", 1)
+    await clock.advance(20_000)
+    fail(throttle, "ann", "10.0.0.1", 8)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+    fail(throttle, "ann", "10.0.0.1", 1)
+    const refusal = refused(throttle, "ann", "10.0.0.1")
+    assert.equal(refusal?.status, 429)
+    assert.equal(refusal?.code, "too_many_requests")
+    assert.equal(refusal?.retryAfterSeconds, 40)
+    assert.equal(refusal?.headers["Retry-After"], "40")
+    await clock.advance(39_999)
+    assert.equal(refused(throttle, "ann", "10.0.0.1")?.retryAfterSeconds, 1)
+    await clock.advance(1)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+  })
+
+  it("lets the same name in from another address and another name in from the same address", () => {
+    const throttle = new Throttle(new ManualClock())
+    fail(throttle, "ann", "10.0.0.1", 10)
+    assert.equal(refused(throttle, "ann", "10.0.0.2"), undefined)
+    assert.equal(refused(throttle, "bob", "10.0.0.1"), undefined)
+  })
+
+  it("refuses an address after sixty wrong passwords within a minute, whatever the names", async () => {
+    const clock = new ManualClock()
+    const throttle = new Throttle(clock)
+    for (let i = 0; i < 59; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+    fail(throttle, "user60", "10.0.0.1", 1)
+    assert.equal(refused(throttle, "ann", "10.0.0.1")?.status, 429)
+    await clock.advance(minute)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+  })
+
+  it("forgets the failures of a pair when the right password comes, not those of the address", () => {
+    const throttle = new Throttle(new ManualClock())
+    fail(throttle, "ann", "10.0.0.1", 9)
+    throttle.attempt("ann", "10.0.0.1").succeeded()
+    fail(throttle, "ann", "10.0.0.1", 9)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+    for (let i = 0; i < 42; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
+    assert.equal(refused(throttle, "ann", "10.0.0.1")?.status, 429)
+  })
+
+  it("slows a name that fails from many addresses, by two seconds at most, and forgets within two hours", async () => {
+    const clock = new ManualClock()
+    const throttle = new Throttle(clock)
+    const delay = () => throttle.attempt("ann", "10.9.9.9").delay
+    for (let i = 0; i < 10; i += 1) fail(throttle, "ann", `10.0.1.${i}`, 1)
+    assert.equal(delay(), 0)
+    for (let i = 0; i < 5; i += 1) fail(throttle, "ann", `10.0.2.${i}`, 1)
+    assert.equal(delay(), 500)
+    for (let i = 0; i < 200; i += 1) fail(throttle, "ann", `10.0.3.${i}`, 1)
+    assert.equal(delay(), 2_000)
+    assert.equal(throttle.attempt("bob", "10.9.9.9").delay, 0)
+    await clock.advance(2 * 60 * minute)
+    assert.equal(delay(), 0)
+  })
+
+  it("counts names that cannot be names as one, so that they fill no memory", () => {
+    const throttle = new Throttle(new ManualClock())
+    for (let i = 0; i < 10; i += 1) fail(throttle, `Not A Name ${i}`, "10.0.0.1", 1)
+    assert.equal(refused(throttle, "Still Not", "10.0.0.1")?.status, 429)
+  })
+
+  it("is not confused by a clock that is set back", () => {
+    let now = 10 * minute
+    const throttle = new Throttle({ now: () => now, sleep: () => Promise.resolve() })
+    fail(throttle, "ann", "10.0.0.1", 10)
+    now = minute
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+  })
+
+  it("takes a /64 of IPv6 as one sender and a mapped IPv4 address as itself", () => {
+    assert.equal(network("::ffff:10.0.0.1"), "10.0.0.1")
+    assert.equal(network("10.0.0.1"), "10.0.0.1")
+    assert.equal(network("2001:db8:1:2::1"), network("2001:0DB8:1:2:ffff::9"))
+    assert.notEqual(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"))
+    assert.equal(network("fe80::1%eth0"), network("fe80::2"))
+    assert.equal(network("::1"), "0:0:0:0::/64")
+  })
+})

@@ -1,0 +1,121 @@
+import { isIPv6 } from "node:net"
+import { checkAccountName } from "#contract"
+import type { Clock } from "#kit"
+import { Refusal } from "./caller.ts"
+import { Generations } from "./generations.ts"
+
+const minute = 60_000
+const hour = 60 * minute
+const perPair = 10
+const perAddress = 60
+/** Failures of a name within an hour that slow nobody, what each further one adds, and the most it comes to. */
+const slow = { free: 10, step: 100, most: 2_000 }
+
+/** One try to sign in, as the throttle sees it. */
+export interface Attempt {
+  /** Whether this address failed lately, with any name. */
+  readonly suspect: boolean
+  /** Milliseconds to wait first. */
+  readonly delay: number
+  /** Throws the refusal (429) when there were too many wrong passwords by now. */
+  check(): void
+  failed(): void
+  succeeded(): void
+}
+
+interface Hourly {
+  hour: number
+  now: number
+  before: number
+}
+
+/** Counts wrong passwords: by name and address, by address, and by name. Its memory is bounded. */
+export class Throttle {
+  readonly #clock: Clock
+  readonly #pairs = new Generations<number[]>(10_000)
+  readonly #addresses = new Generations<number[]>(10_000)
+  readonly #names = new Generations<Hourly>(10_000)
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  attempt(userName: string, address: string): Attempt {
+    // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
+    const name = checkAccountName(userName) === undefined ? userName : ""
+    const from = network(address)
+    const pair = `${name} ${from}`
+    return {
+      suspect: recent(this.#addresses.get(from), this.#clock.now()).length > 0,
+      delay: this.#delay(name),
+      check: () => {
+        this.#check(this.#pairs.get(pair), perPair)
+        this.#check(this.#addresses.get(from), perAddress)
+      },
+      failed: () => {
+        this.#note(this.#pairs, pair, perPair)
+        this.#note(this.#addresses, from, perAddress)
+        this.#noteName(name)
+      },
+      succeeded: () => this.#pairs.delete(pair),
+    }
+  }
+
+  #check(failures: readonly number[] | undefined, most: number): void {
+    const now = this.#clock.now()
+    const counted = recent(failures, now)
+    const [oldest] = counted.slice(-most)
+    if (counted.length < most || oldest === undefined) return
+    const seconds = Math.max(1, Math.ceil((oldest + minute - now) / 1000))
+    throw new Refusal(
+      "too_many_requests",
+      `Too many wrong passwords for this user name or from this address; the next try is in ${seconds} s`,
+      seconds,
+    )
+  }
+
+  #note(counts: Generations<number[]>, key: string, most: number): void {
+    const now = this.#clock.now()
+    counts.set(key, [...recent(counts.get(key), now), now].slice(-most))
+  }
+
+  /** The last hour is what the running hour holds and the share of the one before that still lies in it. */
+  #delay(name: string): number {
+    const now = this.#clock.now()
+    const { now: running, before } = turned(this.#names.get(name), now)
+    const failures = running + before * (1 - (now % hour) / hour)
+    return Math.round(Math.min(slow.most, Math.max(0, failures - slow.free) * slow.step))
+  }
+
+  #noteName(name: string): void {
+    const counted = turned(this.#names.get(name), this.#clock.now())
+    this.#names.set(name, { ...counted, now: counted.now + 1 })
+  }
+}
+
+function recent(failures: readonly number[] | undefined, now: number): readonly number[] {
+  // A clock that was set back must not keep anybody out: what lies ahead does not count.
+  return failures?.filter((at) => at > now - minute && at <= now) ?? []
+}
+
+function turned(counted: Hourly | undefined, now: number): Hourly {
+  const current = Math.floor(now / hour)
+  if (counted?.hour === current) return counted
+  return { hour: current, now: 0, before: counted?.hour === current - 1 ? counted.now : 0 }
+}
+
+/** Who counts as one sender: an IPv4 address, or the /64 of an IPv6 one, which one machine has to itself. */
+export function network(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
+  if (mapped?.[1]) return mapped[1]
+  if (!isIPv6(address)) return address.slice(0, 64)
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? []
+  const first = head === "" ? [] : head.split(":")
+  const last = tail === undefined || tail === "" ? [] : tail.split(":")
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
+  const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`
+}

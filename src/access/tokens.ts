@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto"
+import { Failure } from "#contract"
+import type { Clock } from "#kit"
+import type { Change, TokenRow } from "#store"
+import type { Caller, Scope } from "./caller.ts"
+import { loadCaller, sha256 } from "./recall.ts"
+
+export interface NewToken {
+  name: string
+  /** Milliseconds since the epoch; null: never. */
+  expiresAt: number | null
+  /** `read`; `read` and `write`; or `run:<ID>` alone. Default: `read` and `write`. */
+  scopes?: readonly string[]
+}
+
+export interface Tokens {
+  /** The secret (`qs_` and 43 characters) is known only to the receiver of this answer. A proof gives no token more than it has itself. */
+  create(tx: Change, caller: Caller, wanted: NewToken): Promise<{ row: TokenRow; token: string }>
+  /** Deletes a token of the caller; anybody else's does not exist for them. */
+  delete(tx: Change, caller: Caller, id: number): Promise<TokenRow>
+}
+
+export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter: (tx: Change, userId: number) => void }): Tokens {
+  return {
+    async create(tx, caller, wanted) {
+      const scopes = checkScopes(wanted.scopes ?? ["read", "write"])
+      checkName(wanted.name)
+      checkExpiry(wanted.expiresAt, clock.now())
+      const own = await loadCaller(tx, caller.userId, caller.proof.id, clock.now())
+      if (!own) throw new Failure("unauthorized", "What proved the user name has ended meanwhile")
+      const { until } = own
+      const within = scopes.every((scope) => own.caller.scopes.includes(scope.startsWith("run:") ? "write" : scope))
+      if (!within)
+        throw new Failure(
+          "forbidden",
+          `A token for ${scopes.join(" and ")} cannot be made by a proof for ${own.caller.scopes.join(" and ")}`,
+        )
+      if (caller.proof.kind === "token" && (wanted.expiresAt ?? Number.POSITIVE_INFINITY) > until) {
+        throw new Failure("forbidden", "A token cannot make one that lasts longer than itself", { field: "ExpiresAt" })
+      }
+      const token = `qs_${randomBytes(32).toString("base64url")}`
+      const row = await tx.tokens.insert({
+        userId: caller.userId,
+        name: wanted.name,
+        hash: sha256(token),
+        expiresAt: wanted.expiresAt,
+        scopes,
+      })
+      return { row, token }
+    },
+    async delete(tx, caller, id) {
+      const row = await tx.tokens.get(id)
+      if (row?.userId !== caller.userId) throw new Failure("not_found", `There is no token ${id}`)
+      await tx.tokens.delete(id)
+      forgetAfter(tx, caller.userId)
+      return row
+    },
+  }
+}
+
+function checkName(name: string): void {
+  if (name.trim() === "" || name.length > 200) throw new Failure("invalid", "A name of 1 to 200 characters is wanted", { field: "Name" })
+}
+
+function checkExpiry(expiresAt: number | null, now: number): void {
+  if (expiresAt === null) return
+  if (!Number.isFinite(expiresAt) || expiresAt <= now) {
+    throw new Failure("invalid", "A time in the future is wanted, or none", { field: "ExpiresAt" })
+  }
+}
+
+function checkScopes(scopes: readonly string[]): Scope[] {
+  const form = [...new Set(scopes)].sort().join(" ")
+  if (form === "read" || form === "read write" || /^run:[1-9]\d{0,15}$/.test(form)) return form.split(" ") as Scope[]
+  throw new Failure("invalid", '["read"], ["read", "write"] or ["run:<ID>"] is wanted', { field: "Scopes" })
+}
