@@ -62,6 +62,7 @@ build_image() {
     </dev/null >"$cache/image-$1.log" 2>&1 || status=$?
   rm -rf "$context"
   docker image prune --force --filter label=quayside.stage=build >/dev/null || true
+  docker image prune --force --filter label=quayside.source >/dev/null || true
   return $status
 }
 
