@@ -1,2 +1,5 @@
+export { Duplicate, StoreError, type StoreErrorKind, storeErrorKinds, type Unique, uniques } from "./errors.ts"
+export { fold } from "./fold.ts"
+export { openStore, type StoreOptions } from "./open.ts"
 export * from "./rows.ts"
 export * from "./store.ts"

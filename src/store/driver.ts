@@ -1,0 +1,40 @@
+import type { Dialect } from "./migrations/index.ts"
+import type { Query } from "./sql/catalog.ts"
+
+/** What a column holds. */
+export type Value = string | number | null
+/** What a parameter takes: flags become 0 and 1, a list is one parameter. */
+export type Arg = Value | boolean | readonly number[] | readonly string[]
+
+/** Runs queries. Rows come as arrays, in the order of `sql/columns.ts`. */
+export interface Session {
+  all<A extends object>(query: Query<A>, args: A): Promise<Value[][]>
+  first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined>
+  /** How many rows it changed. */
+  run<A extends object>(query: Query<A>, args: A): Promise<number>
+}
+
+/** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */
+export interface Transaction extends Session {
+  /** Why the whole transaction is gone, once it is: every further statement would stand outside of it. */
+  lost(): Error | undefined
+  savepoint(): Promise<void>
+  /** Keeps what was done since the savepoint. */
+  release(): Promise<void>
+  /** Undoes what was done since the savepoint. */
+  rollbackToSavepoint(): Promise<void>
+  commit(): Promise<void>
+  /** Undoes everything; does not fail when there is nothing left to undo. */
+  rollback(): Promise<void>
+}
+
+/**
+ * One database. All errors are `Failure` (`storage_full`, `unavailable`) where the cause is outside of the program, else as they come.
+ */
+export interface Driver extends AsyncDisposable {
+  readonly dialect: Dialect
+  /** Committed rows only. */
+  readonly reads: Session
+  /** Waits a bounded time for other processes that write; then fails with `unavailable`. */
+  begin(): Promise<Transaction>
+}

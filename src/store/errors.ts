@@ -1,0 +1,28 @@
+export const storeErrorKinds = ["url", "unreachable", "not_writable", "full", "corrupt", "locked", "foreign", "newer", "migration"] as const
+export type StoreErrorKind = (typeof storeErrorKinds)[number]
+
+/** The database cannot be opened. The message is one sentence for the administrator and holds no secret. */
+export class StoreError extends Error {
+  override readonly name = "StoreError"
+  readonly kind: StoreErrorKind
+
+  constructor(kind: StoreErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.kind = kind
+  }
+}
+
+/** What may stand only once: a name (those of deleted rows count), a token, a live run of a person and project. */
+export const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun"] as const
+export type Unique = (typeof uniques)[number]
+
+/** An insert met a row that already has what may stand only once. Nothing was written, and the change may go on. */
+export class Duplicate extends Error {
+  override readonly name = "Duplicate"
+  readonly unique: Unique
+
+  constructor(unique: Unique) {
+    super(`There is a row with this ${unique} already`)
+    this.unique = unique
+  }
+}

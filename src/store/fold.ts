@@ -1,0 +1,14 @@
+/** Text as it is compared when case and width do not matter. Made here so that both databases agree, whatever their own rules. */
+export function fold(text: string): string {
+  return text.normalize("NFKC").toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC")
+}
+
+/** Long texts would not fit an index of PostgreSQL (2,704 bytes): keys hold so many UTF-16 units, and rows that agree so far are ordered by ID. */
+const keyLength = 300
+
+/** The beginning of a text, as it stands in an index. Never ends within a pair of surrogates. */
+export function key(text: string): string {
+  if (text.length <= keyLength) return text
+  const last = text.charCodeAt(keyLength - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? keyLength - 1 : keyLength)
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto"
+import type { Clock, Logger } from "#kit"
+import type { Driver } from "./driver.ts"
+import { StoreError } from "./errors.ts"
+import { query } from "./sql/catalog.ts"
+import type { Change, Store } from "./store.ts"
+import { ChangeOver, TablesOver } from "./tables/index.ts"
+import { Writer } from "./writer.ts"
+
+export interface StoreOptions {
+  /** `sqlite:<file>` (relative to the working directory unless it starts with `/`) or `postgres://…`. */
+  url: string
+  logger: Logger
+  clock: Clock
+  /** Milliseconds that one change may take before it is undone and refused. Default 10,000. */
+  changeDeadline?: number
+}
+
+/** Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it cannot be used. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const driver = await openDriver(options)
+  try {
+    const writer = new Writer({ driver, logger: options.logger, deadline: options.changeDeadline ?? 10_000 })
+    return new DatabaseStore({ driver, writer, clock: options.clock, instance: await instanceOf(driver, writer) })
+  } catch (error) {
+    await driver[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function openDriver({ url, logger, clock }: StoreOptions): Promise<Driver> {
+  const now = () => clock.now()
+  if (url.startsWith("sqlite:")) {
+    const file = url.slice("sqlite:".length)
+    if (file === "" || file === ":memory:") throw new StoreError("url", `A file is wanted after sqlite:, got ${JSON.stringify(url)}`)
+    const { openSqlite } = await import("./sqlite/open.ts")
+    return openSqlite({ file, logger, now })
+  }
+  throw new StoreError("url", "A database URL that begins with sqlite: or postgres:// is wanted")
+}
+
+const meta = query("meta")
+const setMeta = query("setMeta")
+
+/** The name of this installation is drawn when its database is made. */
+async function instanceOf(driver: Driver, writer: Writer): Promise<string> {
+  const known = await driver.reads.first(meta, { key: "instance" })
+  if (known) return known[0] as string
+  return writer.change(async (member) => {
+    const others = await member.first(meta, { key: "instance" })
+    if (others) return others[0] as string
+    const value = randomBytes(16).toString("hex")
+    await member.run(setMeta, { key: "instance", value })
+    return value
+  })
+}
+
+interface Parts {
+  driver: Driver
+  writer: Writer
+  clock: Clock
+  instance: string
+}
+
+class DatabaseStore extends TablesOver implements Store {
+  readonly dialect: "sqlite" | "postgres"
+  readonly instance: string
+  readonly #parts: Parts
+  #checking: Promise<void> | undefined
+
+  constructor(parts: Parts) {
+    super(parts.driver.reads, parts.clock)
+    this.#parts = parts
+    this.dialect = parts.driver.dialect
+    this.instance = parts.instance
+  }
+
+  change<T>(work: (tx: Change) => Promise<T>): Promise<T> {
+    return this.#parts.writer.change((member) => work(new ChangeOver(member, this.#parts.clock)))
+  }
+
+  check(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  /** Only a row that is really written shows that rows can be written. */
+  async #check(): Promise<void> {
+    await this.#parts.driver.reads.first(meta, { key: "instance" })
+    const value = String(this.#parts.clock.now())
+    await this.#parts.writer.change((member) => member.run(setMeta, { key: "checked", value }))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.writer.close()
+    await this.#parts.driver[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,97 @@
+import { sql } from "kysely"
+import type { Build } from "./build.ts"
+import { rowColumns } from "./select.ts"
+
+/** People, groups, and what proves them. */
+export const accounts = {
+  userByName: ({ db }: Build, args: { name: string }) =>
+    db.selectFrom("users").select(rowColumns("users")).where("user_name", "=", args.name),
+
+  userCount: ({ db }: Build, _: object) => db.selectFrom("users").select(sql<number>`count(*)`.as("count")),
+
+  groupByName: ({ db }: Build, args: { name: string }) =>
+    db.selectFrom("groups").select(rowColumns("groups")).where("group_name", "=", args.name),
+
+  groupMembers: ({ db }: Build, args: { group_id: number }) =>
+    db
+      .selectFrom("group_members")
+      .innerJoin("users", "users.id", "group_members.user_id")
+      .select("users.user_name")
+      .where("group_members.group_id", "=", args.group_id)
+      .where("users.deleted_at", "is", null)
+      .orderBy("users.user_name"),
+
+  groupsOfUser: ({ db }: Build, args: { user_id: number }) =>
+    db
+      .selectFrom("group_members")
+      .innerJoin("groups", "groups.id", "group_members.group_id")
+      .select(rowColumns("groups"))
+      .where("group_members.user_id", "=", args.user_id)
+      .where("groups.deleted_at", "is", null)
+      .orderBy("groups.group_name"),
+
+  clearMembers: ({ db }: Build, args: { group_id: number }) => db.deleteFrom("group_members").where("group_id", "=", args.group_id),
+
+  addMember: ({ db }: Build, args: { group_id: number; user_id: number }) =>
+    db
+      .insertInto("group_members")
+      .values({ group_id: args.group_id, user_id: args.user_id })
+      .onConflict((conflict) => conflict.doNothing()),
+
+  tokenByHash: ({ db }: Build, args: { hash: string }) =>
+    db.selectFrom("tokens").select(rowColumns("tokens")).where("hash", "=", args.hash),
+
+  tokenPage: ({ db }: Build, args: { user_id: number; limit: number; offset: number }) =>
+    db
+      .selectFrom("tokens")
+      .select(rowColumns("tokens"))
+      .where("user_id", "=", args.user_id)
+      .orderBy("id", "desc")
+      .limit(args.limit)
+      .offset(args.offset),
+
+  tokenTotal: ({ db }: Build, args: { user_id: number }) =>
+    db.selectFrom("tokens").select(sql<number>`count(*)`.as("count")).where("user_id", "=", args.user_id),
+
+  insertToken: (
+    { db }: Build,
+    args: { user_id: number; name: string; hash: string; created_at: number; expires_at: number | null; scopes: string },
+  ) =>
+    db
+      .insertInto("tokens")
+      .values({
+        user_id: args.user_id,
+        name: args.name,
+        hash: args.hash,
+        created_at: args.created_at,
+        expires_at: args.expires_at,
+        scopes: args.scopes,
+      } as never)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(rowColumns("tokens")),
+
+  deleteToken: ({ db }: Build, args: { id: number }) => db.deleteFrom("tokens").where("id", "=", args.id),
+
+  tokenUsed: ({ db }: Build, args: { id: number; at: number }) =>
+    db.updateTable("tokens").set({ last_used_at: args.at }).where("id", "=", args.id),
+
+  deleteTokensOfUser: ({ db }: Build, args: { user_id: number }) => db.deleteFrom("tokens").where("user_id", "=", args.user_id),
+
+  sessionByHash: ({ db }: Build, args: { hash: string }) =>
+    db.selectFrom("sessions").select(rowColumns("sessions")).where("hash", "=", args.hash),
+
+  insertSession: ({ db }: Build, args: { hash: string; user_id: number; created_at: number; expires_at: number }) =>
+    db
+      .insertInto("sessions")
+      .values({ hash: args.hash, user_id: args.user_id, created_at: args.created_at, expires_at: args.expires_at })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(rowColumns("sessions")),
+
+  deleteSession: ({ db }: Build, args: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", args.hash),
+
+  /** All but one; an empty hash is nobody's. */
+  deleteSessionsOfUser: ({ db }: Build, args: { user_id: number; except: string }) =>
+    db.deleteFrom("sessions").where("user_id", "=", args.user_id).where("hash", "<>", args.except),
+
+  deleteExpiredSessions: ({ db }: Build, args: { now: number }) => db.deleteFrom("sessions").where("expires_at", "<=", args.now),
+}

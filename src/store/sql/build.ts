@@ -1,0 +1,80 @@
+import {
+  type Compilable,
+  DummyDriver,
+  type Expression,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type SqlBool,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from "kysely"
+import type { Dialect } from "../migrations/index.ts"
+import type { Tables } from "../schema.ts"
+import type { Compiled } from "./catalog.ts"
+
+/** What a family of queries is built with. Constants are written with `sql.lit`: partial indexes are only used for literals. */
+export interface Build {
+  readonly dialect: Dialect
+  readonly db: Kysely<Tables>
+  /** Whether the column holds one of a list that is one argument. */
+  among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
+  /** Whether each of the words, one argument, stands in the column. */
+  holdsAll(column: Expression<string>, words: readonly string[]): Expression<SqlBool>
+}
+
+/** Stands in a query where an argument will be. */
+class Slot {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+const slots: unknown = new Proxy({}, { get: (_, name) => new Slot(String(name)) })
+
+const dialects = {
+  sqlite: { adapter: SqliteAdapter, compiler: SqliteQueryCompiler, introspector: SqliteIntrospector },
+  postgres: { adapter: PostgresAdapter, compiler: PostgresQueryCompiler, introspector: PostgresIntrospector },
+}
+
+export function builder(dialect: Dialect): Build {
+  const { adapter, compiler, introspector } = dialects[dialect]
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new adapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new introspector(db),
+      createQueryCompiler: () => new compiler(),
+    },
+  })
+  if (dialect === "postgres") {
+    return {
+      dialect,
+      db,
+      among: (column, list) => sql<SqlBool>`${column} = any(${list})`,
+      holdsAll: (column, words) =>
+        sql<SqlBool>`not exists (select 1 from unnest(${words}::text[]) as word where strpos(${column}, word) = 0)`,
+    }
+  }
+  return {
+    dialect,
+    db,
+    among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
+    holdsAll: (column, words) =>
+      sql<SqlBool>`not exists (select 1 from json_each(${words}) as word where instr(${column}, word.value) = 0)`,
+  }
+}
+
+/** Compiles one query of a family. Throws when a constant went in as a parameter. */
+export function compile(build: Build, family: (build: Build, args: never, shape: never) => Compilable, shape: unknown): Compiled {
+  const query = family(build, slots as never, shape as never).compile()
+  const names = query.parameters.map((parameter) => {
+    if (parameter instanceof Slot) return parameter.name
+    throw new TypeError(`A constant of a query is written with sql.lit, got ${JSON.stringify(parameter)} in ${query.sql}`)
+  })
+  return { sql: query.sql, slots: names }
+}

@@ -1,0 +1,81 @@
+/** The columns of each kind of row in the order in which the mappers of `tables/` read them. `user_name` and `group_name` of a resource are looked up. */
+const stamps = ["id", "created_at", "updated_at", "deleted_at", "version"] as const
+
+export const columns = {
+  users: [...stamps, "user_name", "password_hash", "email", "comment", "is_admin", "is_disabled", "limits"],
+  groups: [...stamps, "group_name", "comment", "limits", "total_limits"],
+  tokens: ["id", "user_id", "name", "hash", "created_at", "expires_at", "last_used_at", "scopes"],
+  sessions: ["hash", "user_id", "created_at", "expires_at"],
+  images: [...stamps, "name", "image", "comment", "command", "env", "port", "user_id", "user_name", "is_published", "is_trusted", "doc"],
+  datasets: [...stamps, "type", "name", "comment", "doc", "user_id", "user_name", "access_info", "is_published"],
+  projects: [
+    ...stamps,
+    "project_name",
+    "user_id",
+    "user_name",
+    "group_id",
+    "group_name",
+    "type",
+    "comment",
+    "doc",
+    "is_published",
+    "is_trusted",
+    "image_id",
+    "user_path",
+    "code_path",
+    "model_path",
+  ],
+  runs: [
+    "id",
+    "key",
+    "project_id",
+    "user_id",
+    "user_name",
+    "state",
+    "wanted",
+    "reason",
+    "progress",
+    "spec",
+    "nodes",
+    "cpus",
+    "memory_mib",
+    "gpus",
+    "gpu_memory_mib",
+    "created_at",
+    "updated_at",
+    "version",
+    "start_time",
+    "ready_time",
+    "end_time",
+    "last_activity",
+    "expires_at",
+    "node_names",
+    "gpu_devices",
+    "image_digest",
+  ],
+} as const
+
+export type RowTable = keyof typeof columns
+/** Tables of things that people own and may publish. */
+export const resourceTables = ["images", "datasets", "projects"] as const
+export type ResourceTable = (typeof resourceTables)[number]
+/** Tables of which rows are stamped, named, and deleted softly. */
+export type StampedTable = ResourceTable | "users" | "groups"
+/** What cannot be written, or only by the queries themselves. */
+const kept = new Set<string>(["id", "deleted_at", "version"])
+const folded = ["name_fold", "search"]
+
+const looked = { images: ["user_name"], datasets: ["user_name"], projects: ["user_name", "group_name"], runs: ["user_name"] }
+
+/** Columns that an insert gives as arguments. */
+export function insertedColumns(table: StampedTable | "runs"): string[] {
+  const own = columns[table].filter((column) => !kept.has(column) && !(table in looked && looked[table as "runs"].includes(column)))
+  if (table === "runs") return own
+  return [...own, ...folded, ...(table === "datasets" ? ["access_key"] : [])]
+}
+
+/** Columns that an update gives as arguments: names of people and groups, and when a row was made, never change. */
+export function updatedColumns(table: StampedTable | "runs"): string[] {
+  const fixed = new Set(["created_at", "key", ...(table === "users" ? ["user_name"] : []), ...(table === "groups" ? ["group_name"] : [])])
+  return insertedColumns(table).filter((column) => !fixed.has(column))
+}

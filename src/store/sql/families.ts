@@ -1,0 +1,8 @@
+import { accounts } from "./accounts.ts"
+import { lists } from "./lists.ts"
+import { records } from "./records.ts"
+import { rows } from "./rows.ts"
+import { runs } from "./runs.ts"
+
+/** Every query of the project by name: a function of the builder, its arguments and, for some, a shape. */
+export const families = { ...accounts, ...lists, ...records, ...rows, ...runs }

@@ -1,0 +1,97 @@
+import { sql } from "kysely"
+import type { Build } from "./build.ts"
+import { column, rowColumns } from "./select.ts"
+import { sees } from "./visibility.ts"
+
+/** Links between rows, and what is only ever added to. */
+export const records = {
+  meta: ({ db }: Build, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
+
+  setMeta: ({ db }: Build, args: { key: string; value: string }) =>
+    db
+      .insertInto("meta")
+      .values({ key: args.key, value: args.value })
+      .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: sql`excluded.value` })),
+
+  journal: ({ db }: Build, args: { at: number; event: string; thing_type: string; thing_id: number; data: string }) =>
+    db.insertInto("journal").values({
+      at: args.at,
+      event: args.event,
+      thing_type: args.thing_type,
+      thing_id: args.thing_id,
+      data: args.data,
+    }),
+
+  audit: (
+    { db }: Build,
+    args: {
+      at: number
+      actor: string
+      action: string
+      thing_type: string | null
+      thing_id: number | null
+      outcome: string
+      address: string
+      request_id: string
+    },
+  ) =>
+    db.insertInto("audit").values({
+      at: args.at,
+      actor: args.actor,
+      action: args.action,
+      thing_type: args.thing_type,
+      thing_id: args.thing_id,
+      outcome: args.outcome,
+      address: args.address,
+      request_id: args.request_id,
+    }),
+
+  links: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+    db
+      .selectFrom("project_datasets")
+      .select(["project_id", "data_id", "mount_path"])
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .orderBy("project_id")
+      .orderBy("position"),
+
+  clearLinks: ({ db }: Build, args: { project_id: number }) => db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
+
+  addLink: ({ db }: Build, args: { project_id: number; position: number; data_id: number; mount_path: string }) =>
+    db.insertInto("project_datasets").values({
+      project_id: args.project_id,
+      position: args.position,
+      data_id: args.data_id,
+      mount_path: args.mount_path,
+    }),
+
+  /** Directories at the path, above it (`above` lists these keys), or below it (between two keys, the second excluded). */
+  datasetsAround: ({ db, among }: Build, args: { above: readonly string[]; from: string; until: string }) =>
+    db
+      .selectFrom("datasets")
+      .select(rowColumns("datasets"))
+      .where("deleted_at", "is", null)
+      .where((eb) =>
+        eb.or([
+          among(column("datasets", "access_key"), args.above),
+          eb.and([eb("access_key", ">=", args.from), eb("access_key", "<", args.until)]),
+        ]),
+      )
+      .orderBy("id"),
+
+  /** Paths between two keys that somebody sees. Without `all`, what is published and what is theirs, each by its own index. */
+  visibleBetween: (build: Build, args: { from: string; until: string; user_id: number; limit: number }, all: "all" | "some") => {
+    const between = () =>
+      build.db
+        .selectFrom("datasets")
+        .select("access_info")
+        .where("access_key", ">=", args.from)
+        .where("access_key", "<", args.until)
+        .where("deleted_at", "is", null)
+    if (all === "all") return between().limit(args.limit)
+    const [published, own] = sees("datasets", args)
+    return between()
+      .where(published ?? sql.lit(false))
+      .unionAll(between().where(own ?? sql.lit(false)))
+      .limit(args.limit)
+  },
+}

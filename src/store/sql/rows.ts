@@ -1,0 +1,50 @@
+import { sql } from "kysely"
+import type { Build } from "./build.ts"
+import { insertedColumns, type RowTable, type StampedTable, updatedColumns } from "./columns.ts"
+import { column, rowColumns } from "./select.ts"
+
+type Args = Readonly<Record<string, unknown>>
+/** Tables share the columns that these queries name; Kysely is told so by one of them. */
+type Any = "images"
+
+/** What all tables of rows have in common. The shape is the table; arguments of writes are its columns. */
+export const rows = {
+  get: ({ db }: Build, args: { id: number }, table: Exclude<RowTable, "sessions">) =>
+    db
+      .selectFrom(table as Any)
+      .select(rowColumns(table))
+      .where(column(table, "id"), "=", args.id),
+
+  getMany: ({ db, among }: Build, args: { ids: readonly number[] }, table: RowTable) =>
+    db
+      .selectFrom(table as Any)
+      .select(rowColumns(table))
+      .where(among(column(table, "id"), args.ids))
+      .orderBy(column(table, "id")),
+
+  /** Gives no row when what may stand only once stands already. */
+  insert: ({ db }: Build, args: Args, table: StampedTable) =>
+    db
+      .insertInto(table as Any)
+      .values({ ...pick(args, insertedColumns(table)), version: sql.lit(1) } as never)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(rowColumns(table)),
+
+  update: ({ db }: Build, args: Args & { id: number }, table: StampedTable) =>
+    db
+      .updateTable(table as Any)
+      .set({ ...pick(args, updatedColumns(table)), version: sql`version + 1` } as never)
+      .where(column(table, "id"), "=", args.id)
+      .returning(rowColumns(table)),
+
+  setDeleted: ({ db }: Build, args: { id: number; deleted_at: number | null; updated_at: number }, table: StampedTable) =>
+    db
+      .updateTable(table as Any)
+      .set({ deleted_at: args.deleted_at, updated_at: args.updated_at, version: sql`version + 1` } as never)
+      .where(column(table, "id"), "=", args.id)
+      .returning(rowColumns(table)),
+}
+
+export function pick(args: Args, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, args[name]]))
+}

@@ -1,0 +1,93 @@
+import { sql } from "kysely"
+import type { Build } from "./build.ts"
+import { insertedColumns, updatedColumns } from "./columns.ts"
+import { pick } from "./rows.ts"
+import { rowColumns } from "./select.ts"
+
+type Args = Readonly<Record<string, unknown>>
+
+/** Word for word as in the indexes over live runs, or these are not used. */
+export const isLive = sql<boolean>`state not in ('ended', 'failed')`
+export const isHistory = sql<boolean>`state in ('ended', 'failed')`
+
+export const runs = {
+  runByKey: ({ db }: Build, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
+
+  liveRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
+
+  liveRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select(rowColumns("runs"))
+      .where("user_id", "=", args.user_id)
+      .where("project_id", "=", args.project_id)
+      .where(isLive),
+
+  lastRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select(rowColumns("runs"))
+      .where("user_id", "=", args.user_id)
+      .where("project_id", "=", args.project_id)
+      .orderBy("id", "desc")
+      .limit(sql.lit(1)),
+
+  readyProjects: ({ db, among }: Build, args: { user_id: number; project_ids: readonly number[] }) =>
+    db
+      .selectFrom("runs")
+      .select("project_id")
+      .where("user_id", "=", args.user_id)
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .where("state", "=", sql.lit("ready"))
+      .where(isLive)
+      .orderBy("project_id"),
+
+  /** Gives no row when the person has a live run of the project already. */
+  insertRun: ({ db }: Build, args: Args) =>
+    db
+      .insertInto("runs")
+      .values({
+        ...pick(args, insertedColumns("runs")),
+        version: sql.lit(1),
+        owner_id: sql`(select projects.user_id from projects where projects.id = ${args.project_id})`,
+      } as never)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(rowColumns("runs")),
+
+  updateRun: ({ db }: Build, args: Args & { id: number }) =>
+    db
+      .updateTable("runs")
+      .set({ ...pick(args, updatedColumns("runs")), version: sql`version + 1` } as never)
+      .where("id", "=", args.id)
+      .returning(rowColumns("runs")),
+
+  /** A project has another owner: who sees its runs changes with it. */
+  handOverRuns: ({ db }: Build, args: { project_id: number; owner_id: number }) =>
+    db
+      .updateTable("runs")
+      .set({ owner_id: args.owner_id })
+      .where("project_id", "=", args.project_id)
+      .where("owner_id", "<>", args.owner_id),
+
+  recalled: ({ db }: Build, args: { user_id: number; key: string; after: number }) =>
+    db
+      .selectFrom("idempotency_keys")
+      .select(["user_id", "key", "body_hash", "run_id", "created_at"])
+      .where("user_id", "=", args.user_id)
+      .where("key", "=", args.key)
+      .where("created_at", ">", args.after),
+
+  remember: ({ db }: Build, args: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }) =>
+    db
+      .insertInto("idempotency_keys")
+      .values({
+        user_id: args.user_id,
+        key: args.key,
+        body_hash: args.body_hash,
+        run_id: args.run_id,
+        created_at: args.created_at,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
+
+  forgetOld: ({ db }: Build, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
+}

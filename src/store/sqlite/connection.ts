@@ -1,0 +1,86 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import { Failure } from "#contract"
+import type { Arg, Session, Value } from "../driver.ts"
+import type { Catalog, Query } from "../sql/catalog.ts"
+import { failureOf } from "./errors.ts"
+
+interface Prepared {
+  statement: StatementSync
+  slots: readonly string[]
+}
+
+/** Prepared statements kept per connection; what is dropped is finalized when it is collected. */
+const kept = 500
+
+/** Queries on one connection. A statement runs to its end at once: nothing of other work comes between its rows. */
+export class SqliteSession implements Session {
+  protected readonly db: DatabaseSync
+  readonly #catalog: Catalog
+  readonly #inTransaction: boolean
+  readonly #prepared = new Map<string, Prepared>()
+
+  constructor(db: DatabaseSync, catalog: Catalog, options: { inTransaction?: boolean } = {}) {
+    this.db = db
+    this.#catalog = catalog
+    this.#inTransaction = options.inTransaction ?? false
+  }
+
+  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
+    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    try {
+      return statement.all(...this.#bind(slots, args)) as unknown as Value[][]
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
+    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    try {
+      return statement.get(...this.#bind(slots, args)) as unknown as Value[] | undefined
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  async run<A extends object>(query: Query<A>, args: A): Promise<number> {
+    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    try {
+      return Number(statement.run(...this.#bind(slots, args)).changes)
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  async #prepare(query: Query<never>): Promise<Prepared> {
+    const { sql, slots } = await this.#catalog.compiled(query as Query)
+    try {
+      const statement = this.db.prepare(sql)
+      statement.setReturnArrays(true)
+      if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value ?? "")
+      const prepared = { statement, slots }
+      this.#prepared.set(query.key, prepared)
+      return prepared
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  /** A full disk ends the transaction; without this check the statement after it would commit by itself. */
+  #bind(slots: readonly string[], args: object): SQLInputValue[] {
+    if (this.#inTransaction && !this.db.isTransaction) throw new Failure("storage_full", "The disk that holds the database is full")
+    const values = new Array<SQLInputValue>(slots.length)
+    for (let i = 0; i < slots.length; i += 1) {
+      const name = slots[i] as string
+      values[i] = toSqlite(name, (args as Record<string, Arg | undefined>)[name])
+    }
+    return values
+  }
+}
+
+function toSqlite(name: string, arg: Arg | undefined): SQLInputValue {
+  if (typeof arg === "string" || typeof arg === "number" || arg === null) return arg
+  if (typeof arg === "boolean") return arg ? 1 : 0
+  if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)
+  return JSON.stringify(arg)
+}

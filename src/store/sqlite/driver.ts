@@ -1,0 +1,108 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Failure } from "#contract"
+import type { Driver, Session, Transaction } from "../driver.ts"
+import type { Catalog } from "../sql/catalog.ts"
+import { SqliteSession } from "./connection.ts"
+import { failureOf, isBusy } from "./errors.ts"
+
+/** How long a turn waits for another process that writes, and how often it looks; between looks the event loop goes on. */
+const patience = 3_000
+const pause = 20
+
+export interface SqliteParts {
+  writer: DatabaseSync
+  reader: DatabaseSync
+  catalog: Catalog
+  /** Held as long as the database is open. */
+  lock: Disposable
+}
+
+/** Two connections: the writer's transaction is not seen by reads. */
+export class SqliteDriver implements Driver {
+  readonly dialect = "sqlite"
+  readonly reads: Session
+  readonly #parts: SqliteParts
+  readonly #transaction: SqliteTransaction
+
+  constructor(parts: SqliteParts) {
+    this.#parts = parts
+    this.reads = new SqliteSession(parts.reader, parts.catalog)
+    this.#transaction = new SqliteTransaction(parts.writer, parts.catalog)
+  }
+
+  async begin(): Promise<Transaction> {
+    for (let waited = 0; ; waited += pause) {
+      try {
+        this.#transaction.begin()
+        return this.#transaction
+      } catch (error) {
+        if (!isBusy(error) || waited >= patience) throw failureOf(error)
+      }
+      await sleep(pause)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#parts.reader.close()
+    this.#parts.writer.close()
+    this.#parts.lock[Symbol.dispose]()
+  }
+}
+
+type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
+
+/** The writer's session. There is one, used for one transaction after the other. */
+class SqliteTransaction extends SqliteSession implements Transaction {
+  readonly #control: Record<Step, StatementSync>
+
+  constructor(db: DatabaseSync, catalog: Catalog) {
+    super(db, catalog, { inTransaction: true })
+    this.#control = {
+      begin: db.prepare("begin immediate"),
+      savepoint: db.prepare("savepoint member"),
+      release: db.prepare("release member"),
+      undo: db.prepare("rollback to member"),
+      commit: db.prepare("commit"),
+      rollback: db.prepare("rollback"),
+    }
+  }
+
+  begin(): void {
+    this.#control.begin.run()
+  }
+
+  lost(): Error | undefined {
+    if (this.db.isTransaction) return undefined
+    return new Failure("storage_full", "The disk that holds the database is full")
+  }
+
+  async savepoint(): Promise<void> {
+    this.#do("savepoint")
+  }
+
+  async release(): Promise<void> {
+    this.#do("release")
+  }
+
+  async rollbackToSavepoint(): Promise<void> {
+    this.#do("undo")
+    this.#do("release")
+  }
+
+  async commit(): Promise<void> {
+    this.#do("commit")
+  }
+
+  async rollback(): Promise<void> {
+    if (this.db.isTransaction) this.#do("rollback")
+  }
+
+  #do(step: Step): void {
+    try {
+      this.#control[step].run()
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+}

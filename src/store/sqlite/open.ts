@@ -1,0 +1,106 @@
+import { closeSync, mkdirSync, openSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import type { Logger } from "#kit"
+import { StoreError } from "../errors.ts"
+import { migrations, newestVersion, statementsOf } from "../migrations/index.ts"
+import { Catalog } from "../sql/catalog.ts"
+import { keepCopy } from "./copy.ts"
+import { SqliteDriver } from "./driver.ts"
+import { openingError } from "./errors.ts"
+
+/** Pages of 8 KiB hold a row with its text; they are read into memory as needed, at most so many KiB per connection. */
+const pragmas = "pragma page_size = 8192; pragma cache_size = -16384; pragma temp_store = memory;"
+/** SQLite's own waiting blocks the process, so it is short; the driver waits in its own way. */
+const busyTimeout = 10
+
+export interface SqliteOptions {
+  file: string
+  logger: Logger
+  now: () => number
+}
+
+/** Opens or makes the database, brings it to the newest version and takes it for this process alone. Throws `StoreError`. */
+export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> {
+  const file = resolve(options.file)
+  using cleanup = new DisposableStack()
+  try {
+    makeFile(file)
+    const lock = cleanup.use(takeLock(file))
+    const writer = new DatabaseSync(file, { timeout: busyTimeout })
+    cleanup.defer(() => writer.close())
+    prepareWriter(writer)
+    migrate(writer, { ...options, file })
+    const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
+    cleanup.defer(() => reader.close())
+    reader.exec(`${pragmas} pragma query_only = on;`)
+    const driver = new SqliteDriver({ writer, reader, lock, catalog: new Catalog("sqlite") })
+    cleanup.move()
+    return driver
+  } catch (error) {
+    throw openingError(error, file)
+  }
+}
+
+/** The file holds password hashes: nobody else reads it. SQLite gives its side files the same mode. */
+function makeFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  closeSync(openSync(file, "a", 0o600))
+}
+
+/** SQLite's locks let two processes take turns; two servers on one database would each think that they are the only one. */
+function takeLock(file: string): Disposable {
+  const path = `${file}.lock`
+  closeSync(openSync(path, "a", 0o600))
+  const db = new DatabaseSync(path)
+  try {
+    db.exec("pragma journal_mode = memory; begin exclusive")
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return { [Symbol.dispose]: () => db.close() }
+}
+
+function prepareWriter(writer: DatabaseSync): void {
+  writer.exec(pragmas)
+  // A transaction before anything else shows that the file can be written, whatever its mode says.
+  writer.exec("begin immediate; rollback")
+  writer.exec("pragma journal_mode = wal; pragma synchronous = full;")
+}
+
+function migrate(writer: DatabaseSync, options: SqliteOptions): void {
+  const version = versionOf(writer, options.file)
+  if (version > newestVersion) {
+    const text = `The database ${options.file} is of version ${version}, made by a newer Quayside; this one knows versions up to ${newestVersion}`
+    throw new StoreError("newer", text)
+  }
+  if (version === newestVersion) return
+  if (version > 0) keepCopy(writer, { ...options, version })
+  for (const migration of migrations.slice(version)) {
+    writer.exec("begin immediate")
+    try {
+      if (migration.version === 1) {
+        writer.exec("create table migrations (version integer primary key, name text not null, applied_at integer not null) strict")
+        writer.exec("create table meta (key text not null primary key, value text not null) without rowid, strict")
+      }
+      for (const statement of statementsOf(migration, "sqlite")) writer.exec(statement)
+      writer.prepare("insert into migrations values (?, ?, ?)").run(migration.version, migration.name, options.now())
+      writer.exec("commit")
+    } catch (error) {
+      if (writer.isTransaction) writer.exec("rollback")
+      throw error
+    }
+    options.logger.info({ version: migration.version, name: migration.name }, "Database migrated")
+  }
+}
+
+/** 0: empty. */
+function versionOf(db: DatabaseSync, file: string): number {
+  const tables = db.prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'").all()
+  if (tables.length === 0) return 0
+  if (!tables.some((table) => table.name === "migrations")) {
+    throw new StoreError("foreign", `The file ${file} is an SQLite database, but not one of Quayside`)
+  }
+  return Number(db.prepare("select coalesce(max(version), 0) as version from migrations").get()?.version)
+}

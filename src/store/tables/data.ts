@@ -1,0 +1,51 @@
+import { key } from "../fold.ts"
+import type { DataRow, Viewer } from "../rows.ts"
+import { query } from "../sql/catalog.ts"
+import type { DataReads } from "../store.ts"
+import { datasets } from "./kinds.ts"
+import { type Context, ResourceRows } from "./resource.ts"
+
+const around = query("datasetsAround")
+const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
+
+export class Datasets extends ResourceRows<DataRow> implements DataReads {
+  constructor(context: Context) {
+    super(context, datasets)
+  }
+
+  async overlapping(accessInfo: string): Promise<DataRow[]> {
+    const found = await this.session.all(around, { above: upwards(accessInfo).map(key), ...below(accessInfo) })
+    const ours = beneath(accessInfo)
+    return found
+      .map(datasets.toRow)
+      .filter((row) => row.accessInfo === accessInfo || row.accessInfo.startsWith(ours) || accessInfo.startsWith(beneath(row.accessInfo)))
+  }
+
+  async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
+    const prefix = beneath(path)
+    const range = below(path)
+    // Keys of long paths are cut, so that the range holds strangers too; then all of it is looked through.
+    const limit = key(prefix) === prefix ? 1 : 1_000_000
+    const seen = viewer.everything ? visible.all : visible.some
+    const found = await this.session.all(seen, { ...range, user_id: viewer.userId, limit })
+    return found.some(([accessInfo]) => String(accessInfo).startsWith(prefix))
+  }
+}
+
+/** What every path strictly below this one begins with. */
+function beneath(path: string): string {
+  return path.endsWith("/") ? path : `${path}/`
+}
+
+/** The keys of what lies below a path, the second excluded. `0` comes after `/`. A key that was cut is met exactly. */
+function below(path: string): { from: string; until: string } {
+  const prefix = beneath(path)
+  const from = key(prefix)
+  return from === prefix ? { from, until: `${prefix.slice(0, -1)}0` } : { from, until: `${from}\u0001` }
+}
+
+/** The path itself and everything above it. */
+function upwards(path: string): string[] {
+  const names = path.split("/").filter((name) => name !== "")
+  return ["/", ...names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`)]
+}

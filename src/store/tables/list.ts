@@ -1,0 +1,123 @@
+import type { Session, Value } from "../driver.ts"
+import { fold, key } from "../fold.ts"
+import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import { query } from "../sql/catalog.ts"
+import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
+import type { ResourceFilter } from "../store.ts"
+
+/** Field by field the column that holds it. Fields without one cannot be compared with. */
+export type Columns<Row> = Partial<Record<keyof Row, string>>
+
+export interface Listed<Row> {
+  table: ListedTable
+  columns: Columns<Row>
+  toRow(values: readonly Value[]): Row
+}
+
+export interface ListRequest<Row> {
+  filter: ResourceFilter<Row> & { memberId?: number }
+  viewer: Viewer
+  page: PageRequest
+}
+
+/** Names are looked up, so a filter by name is one by the ID that has the name. */
+const names: Record<string, "userByName" | "groupByName"> = { user_name: "userByName", group_name: "groupByName" }
+
+/** One page of the rows that match and that the viewer sees. */
+export async function listRows<Row extends Stamped>(session: Session, kind: Listed<Row>, request: ListRequest<Row>): Promise<Page<Row>> {
+  const { filter, viewer } = request
+  const args: ListArgs = {}
+  const shape: ListShape = { table: kind.table, part: filter.deleted ? "deleted" : "live", sees: "all" }
+  if (!(await addWhere(session, kind, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+  if (filter.ids) {
+    shape.ids = true
+    args.ids = filter.ids.filter(Number.isSafeInteger)
+  }
+  const words = [...new Set((filter.words ?? []).map(fold))].filter((word) => word !== "")
+  if (words.length > 0) {
+    shape.words = true
+    args.words = words
+  }
+  if (filter.memberId !== undefined) {
+    shape.member = true
+    args.member = filter.memberId
+  }
+  addViewer(kind.table, viewer, { args, shape })
+  return fetchPage(session, kind, { args, shape, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+}
+
+interface Draft {
+  args: ListArgs
+  shape: ListShape
+}
+
+/** False when no row can match. */
+export async function addWhere<Row>(session: Session, kind: Listed<Row>, where: Partial<Row>, draft: Draft): Promise<boolean> {
+  const conditions: string[] = []
+  for (const [field, value] of Object.entries(where)) {
+    let column = kind.columns[field as keyof Row]
+    if (column === undefined) throw new TypeError(`The field ${field} of ${kind.table} cannot be compared with`)
+    let wanted: unknown = value
+    const named = names[column]
+    if (named && kind.table !== "users" && kind.table !== "groups") {
+      wanted = await idOfName(session, named, String(value))
+      column = column === "user_name" ? "user_id" : "group_id"
+      if (wanted === undefined) return false
+    }
+    if (wanted === null) {
+      conditions.push(`${column} null`)
+      continue
+    }
+    if (!isScalar(wanted) || (typeof wanted === "number" && !Number.isSafeInteger(wanted))) return false
+    addCondition(column, wanted, { conditions, args: draft.args })
+    // The index over names holds them folded.
+    if (column === "name" || column === "project_name")
+      addCondition("name_fold", key(fold(String(wanted))), { conditions, args: draft.args })
+  }
+  if (conditions.length > 0) draft.shape.where = conditions.sort()
+  return true
+}
+
+function addCondition(column: string, value: string | number | boolean, to: { conditions: string[]; args: ListArgs }): void {
+  to.conditions.push(column)
+  to.args[`=${column}`] = value
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+}
+
+/** The empty name is that of no group. */
+async function idOfName(session: Session, named: "userByName" | "groupByName", name: string): Promise<number | undefined> {
+  if (named === "groupByName" && name === "") return 0
+  const values = await session.first(query(named), { name })
+  return values?.[0] as number | undefined
+}
+
+export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: Draft): void {
+  if (viewer.everything || table === "users" || table === "groups") return
+  shape.sees = shape.part === "deleted" ? "own" : "visible"
+  args.viewer = viewer.userId
+  if (table === "projects" && shape.sees === "visible") args.groups = viewer.groupIds
+}
+
+interface Fetch extends Draft {
+  page: PageRequest
+  sort: { by: string; descending: boolean }
+}
+
+const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
+
+export async function fetchPage<Row>(session: Session, kind: Listed<Row>, { args, shape, page, sort }: Fetch): Promise<Page<Row>> {
+  const [count] = (await session.first(query("total", shape), args)) as [number]
+  const offset = (page.page - 1) * page.pageSize
+  if (offset >= count) return { rows: [], total: count }
+  const by = sortColumns[sort.by] ?? "id"
+  const fromEnd = offset > count / 2
+  const limit = Math.min(page.pageSize, count - offset)
+  const window = fromEnd ? { limit, offset: count - offset - limit } : { limit, offset }
+  const descending = sort.descending !== fromEnd
+  const values = await session.all(query("page", { ...shape, by, descending }), { ...args, ...window })
+  const rows = values.map(kind.toRow)
+  return { rows: fromEnd ? rows.reverse() : rows, total: count }
+}

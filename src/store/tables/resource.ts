@@ -1,0 +1,101 @@
+import type { Clock } from "#kit"
+import type { Arg, Session, Value } from "../driver.ts"
+import { Duplicate, type Unique } from "../errors.ts"
+import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import { type Query, query } from "../sql/catalog.ts"
+import type { StampedTable } from "../sql/columns.ts"
+import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
+import { type Columns, listRows } from "./list.ts"
+
+/** How rows of one table are read and written. */
+export interface Kind<Row extends Stamped> {
+  table: StampedTable
+  /** Field by field the column that holds it, as far as it may be compared with. */
+  columns: Columns<Row>
+  /** The column that `sort: name` goes by stands in every table. */
+  unique?: Unique
+  toRow(values: readonly Value[]): Row
+  /** All columns that a caller decides on. */
+  toColumns(row: NewRow<Row>): Record<string, Arg>
+}
+
+export interface Context {
+  session: Session
+  clock: Clock
+}
+
+/** Reads and writes that all stamped tables share. */
+export class StampedRows<Row extends Stamped> implements Writes<Row> {
+  protected readonly session: Session
+  protected readonly clock: Clock
+  protected readonly kind: Kind<Row>
+  readonly #queries: Queries
+
+  constructor({ session, clock }: Context, kind: Kind<Row>) {
+    this.session = session
+    this.clock = clock
+    this.kind = kind
+    this.#queries = queriesOf(kind.table)
+  }
+
+  async get(id: number): Promise<Row | undefined> {
+    if (!Number.isSafeInteger(id)) return undefined
+    const values = await this.session.first(this.#queries.get, { id })
+    return values && this.kind.toRow(values)
+  }
+
+  async getMany(ids: readonly number[]): Promise<Row[]> {
+    if (ids.length === 0) return []
+    const rows = await this.session.all(this.#queries.getMany, { ids: ids.filter(Number.isSafeInteger) })
+    return rows.map(this.kind.toRow)
+  }
+
+  async insert(row: NewRow<Row>): Promise<Row> {
+    const now = this.clock.now()
+    const values = await this.session.first(this.#queries.insert, { ...this.kind.toColumns(row), created_at: now, updated_at: now })
+    if (values) return this.kind.toRow(values)
+    throw new Duplicate(this.kind.unique ?? "userName")
+  }
+
+  async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
+    const row = await this.get(id)
+    if (row === undefined) return undefined
+    const columns = this.kind.toColumns({ ...row, ...fields } as unknown as NewRow<Row>)
+    const values = await this.session.first(this.#queries.update, { ...columns, id, updated_at: this.clock.now() })
+    return values && this.kind.toRow(values)
+  }
+
+  async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
+    const now = this.clock.now()
+    const values = await this.session.first(this.#queries.setDeleted, { id, deleted_at: deleted ? now : null, updated_at: now })
+    return values && this.kind.toRow(values)
+  }
+}
+
+/** Rows that somebody owns and may publish. */
+export class ResourceRows<Row extends Stamped> extends StampedRows<Row> implements ResourceReads<Row> {
+  list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
+    return listRows(this.session, this.kind, { filter, viewer, page })
+  }
+}
+
+interface Queries {
+  get: Query<{ id: number }>
+  getMany: Query<{ ids: readonly number[] }>
+  insert: Query<Readonly<Record<string, unknown>>>
+  update: Query<Readonly<Record<string, unknown>> & { id: number }>
+  setDeleted: Query<{ id: number; deleted_at: number | null; updated_at: number }>
+}
+
+const known = new Map<StampedTable, Queries>()
+function queriesOf(table: StampedTable): Queries {
+  const queries = known.get(table) ?? {
+    get: query("get", table),
+    getMany: query("getMany", table),
+    insert: query("insert", table),
+    update: query("update", table),
+    setDeleted: query("setDeleted", table),
+  }
+  known.set(table, queries)
+  return queries
+}

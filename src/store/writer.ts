@@ -1,0 +1,149 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import { setImmediate as turn } from "node:timers/promises"
+import { Failure } from "#contract"
+import type { Logger } from "#kit"
+import type { Driver, Transaction } from "./driver.ts"
+import { Member } from "./member.ts"
+
+/** A group ends after so many members or milliseconds: its members run without a pause for reads, and the first waits for the last. */
+const largest = 256
+const longest = 20
+
+export interface WriterOptions {
+  driver: Driver
+  logger: Logger
+  /** Milliseconds that one change may take. */
+  deadline: number
+}
+
+type Work<T> = (member: Member) => Promise<T>
+
+interface Waiting {
+  work: Work<unknown>
+  /** Runs a function in the asynchronous context of the caller. */
+  run: ReturnType<typeof AsyncLocalStorage.snapshot>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | { ok: false; error: unknown }
+
+/** Runs changes one at a time, in the order in which they came, and commits those that waited together at once. */
+export class Writer {
+  readonly #driver: Driver
+  readonly #logger: Logger
+  readonly #deadline: number
+  readonly #queue: Waiting[] = []
+  readonly #current = new AsyncLocalStorage<Member>()
+  #running: Promise<void> | undefined
+  #closed = false
+
+  constructor(options: WriterOptions) {
+    this.#driver = options.driver
+    this.#logger = options.logger
+    this.#deadline = options.deadline
+  }
+
+  change<T>(work: Work<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Failure("unavailable", "The database is closed"))
+    if (this.#current.getStore()?.open) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ work, run: AsyncLocalStorage.snapshot(), resolve: resolve as (value: unknown) => void, reject })
+      this.#running ??= this.#drain()
+    })
+  }
+
+  /** Resolves when all changes that wait are done; further ones are refused. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #drain(): Promise<void> {
+    await turn()
+    while (this.#queue.length > 0) {
+      await this.#runGroup(this.#queue.splice(0, largest))
+      await turn()
+    }
+    this.#running = undefined
+  }
+
+  async #runGroup(group: Waiting[]): Promise<void> {
+    const attempt = await this.#attempt(group)
+    if (!("lost" in attempt)) return this.#settle(group, attempt.outcomes)
+    for (const waiting of group) {
+      if (group.length === 1 || attempt.refused) waiting.reject(attempt.lost)
+      else await this.#runGroup([waiting])
+    }
+  }
+
+  /** Everything is committed, or nothing is. `refused`: running the members one by one would not help. */
+  async #attempt(group: Waiting[]): Promise<{ outcomes: Outcome[] } | { lost: unknown; refused: boolean }> {
+    let tx: Transaction | undefined
+    let committing = false
+    try {
+      tx = await this.#driver.begin()
+      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as Waiting)] : await this.#runMembers(tx, group)
+      committing = outcomes.some((outcome) => outcome.ok)
+      if (committing) await tx.commit()
+      else await tx.rollback()
+      return { outcomes }
+    } catch (error) {
+      await tx?.rollback().catch((err) => this.#logger.error({ err }, "A transaction could not be rolled back"))
+      const full = error instanceof Failure && error.code === "storage_full"
+      return { lost: error, refused: tx === undefined || (committing && !full) }
+    }
+  }
+
+  /** Members whose turn did not come in time wait for the next group, before those that came later. */
+  async #runMembers(tx: Transaction, group: Waiting[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    const started = performance.now()
+    for (const waiting of group) {
+      await tx.savepoint()
+      const outcome = await this.#run(tx, waiting)
+      const lost = tx.lost()
+      if (lost) throw lost
+      if (outcome.ok) await tx.release()
+      else await tx.rollbackToSavepoint()
+      outcomes.push(outcome)
+      if (performance.now() - started > longest) this.#queue.unshift(...group.splice(outcomes.length))
+    }
+    return outcomes
+  }
+
+  async #runAlone(tx: Transaction, waiting: Waiting): Promise<Outcome> {
+    const outcome = await this.#run(tx, waiting)
+    const lost = tx.lost()
+    if (lost) throw lost
+    return outcome
+  }
+
+  async #run(tx: Transaction, waiting: Waiting): Promise<Outcome> {
+    const member = new Member(tx)
+    try {
+      const value = await waiting.run(() => this.#current.run(member, () => member.settle(waiting.work, this.#deadline)))
+      return { ok: true, value, effects: member.effects }
+    } catch (error) {
+      return { ok: false, error }
+    }
+  }
+
+  #settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    for (const [i, outcome] of outcomes.entries()) {
+      const waiting = group[i] as Waiting
+      if (outcome.ok) {
+        for (const effect of outcome.effects) this.#follow(() => waiting.run(effect))
+        waiting.resolve(outcome.value)
+      } else waiting.reject(outcome.error)
+    }
+  }
+
+  #follow(effect: () => void): void {
+    try {
+      effect()
+    } catch (err) {
+      this.#logger.error({ err }, "What follows a change failed")
+    }
+  }
+}
