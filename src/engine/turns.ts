@@ -24,6 +24,11 @@ export class Turns {
     return this.#enter(key, signal, work)
   }
 
+  /** Whether anything of the key runs or waits. */
+  has(key: string): boolean {
+    return this.#lanes.has(key)
+  }
+
   #enter<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>, cut?: AbortController): Promise<T> {
     const lane = this.#lanes.get(key) ?? { tail: Promise.resolve(), waiting: 0, starts: new Set() }
     this.#lanes.set(key, lane)

@@ -1,6 +1,169 @@
-import type { Engine } from "../engine.ts"
+import type Dockerode from "dockerode"
+import { reasonSentences } from "#contract"
+import { type Logger, silentLogger } from "#kit"
+import {
+  type Address,
+  type Engine,
+  EngineError,
+  type GpuDevice,
+  type LogLine,
+  type LogOptions,
+  type NodeCapacity,
+  type ObservedRun,
+  type RunSpec,
+  type Started,
+  type StartStep,
+} from "../engine.ts"
+import { mockGpuDevices } from "../gpus.ts"
+import { Turns } from "../turns.ts"
+import { DockerClient } from "./client.ts"
+import { ifFound } from "./errors.ts"
+import { nvidiaDevices } from "./gpus.ts"
+import { belongsTo, containerName } from "./labels.ts"
+import { readLogs } from "./logs.ts"
+import { RunNetwork } from "./network.ts"
+import { Observer } from "./observe.ts"
 import type { DockerOptions } from "./options.ts"
+import { Pins } from "./pins.ts"
+import { removeContainer } from "./remove.ts"
+import { Starter } from "./start.ts"
+import { watchEvents } from "./watch.ts"
 
-export function createDockerEngine(_options: DockerOptions): Promise<Engine> {
-  throw new Error("The Docker adapter is not there yet")
+/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
+export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
+  if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
+  const pins = new Pins(options)
+  await pins.prepare()
+  return new DockerEngine(options, pins)
+}
+
+class DockerEngine implements Engine {
+  readonly name = "docker"
+  readonly placement = "quayside"
+  readonly #options: DockerOptions
+  readonly #log: Logger
+  readonly #client: DockerClient
+  readonly #observer: Observer
+  readonly #starter: Starter
+  readonly #pins: Pins
+  readonly #turns = new Turns()
+  #node: Promise<string> | undefined
+  #gpus: Promise<GpuDevice[]> | undefined
+  #swept = false
+
+  constructor(options: DockerOptions, pins: Pins) {
+    this.#options = options
+    this.#log = options.logger ?? silentLogger
+    this.#client = new DockerClient(options.socketPath)
+    this.#observer = new Observer(this.#client, options.instance)
+    this.#pins = pins
+    const network = new RunNetwork(this.#client, options.instance)
+    this.#starter = new Starter({ client: this.#client, pins, network, options })
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000 })
+  }
+
+  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    const info = await this.#info(signal)
+    return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus: await this.#devices() }]
+  }
+
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+    return this.#turns.start(spec.key, signal, async (both) => {
+      if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
+      await this.#checkGpus(spec)
+      const imageDigest = await this.#starter.start(spec, report, both)
+      return { imageDigest, nodeNames: [await this.#nodeName(both)], gpuDevices: [...spec.gpus] }
+    })
+  }
+
+  async #checkGpus(spec: RunSpec): Promise<void> {
+    if (spec.gpus.length === 0) return
+    const known = (await this.#devices()).map((device) => device.id)
+    const unknown = spec.gpus.filter((id) => !known.includes(id))
+    if (unknown.length > 0) throw new EngineError("insufficient_gpu", `This machine has no GPU ${unknown.join(", ")}`)
+  }
+
+  async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
+    if (!this.#swept) await this.#sweep(runs)
+    return runs
+  }
+
+  /** Releases what starts of an earlier process left pinned. A container that was only created may be about to start: `start` or `stop` of its key takes it up. */
+  async #sweep(runs: readonly ObservedRun[]): Promise<void> {
+    this.#swept = true
+    const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
+    for (const key of await this.#pins.keys()) {
+      if (pending.has(key) || this.#turns.has(key)) continue
+      this.#log.warn({ key }, "released the pinned directories of an interrupted start")
+      await this.#pins.release(key)
+    }
+  }
+
+  watch(changed: () => void, signal: AbortSignal): Promise<void> {
+    const { instance, clock } = this.#options
+    const onChange = (container: string | undefined) => {
+      this.#observer.forget(container)
+      changed()
+    }
+    return watchEvents(this.#client, { instance, changed: onChange, clock, signal })
+  }
+
+  stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
+    return this.#turns.stop(key, signal, async () => {
+      const found = await this.#find(key, signal)
+      if (found) await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, signal })
+      await this.#pins.release(key)
+    })
+  }
+
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+    const found = await this.#find(key, options.signal).catch((error: unknown) => {
+      if (options.signal?.aborted) return undefined
+      throw error
+    })
+    if (found) yield* readLogs(this.#client, found.Id, options)
+  }
+
+  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+    const found = await this.#find(key, signal)
+    const networks = found?.State.Running ? Object.values(found.NetworkSettings.Networks) : []
+    const host = networks.find((network) => network.IPAddress !== "")?.IPAddress
+    return host === undefined ? undefined : { host, port }
+  }
+
+  async #find(key: string, signal: AbortSignal | undefined): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    const found = await ifFound(
+      this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), {
+        signal,
+      }),
+    )
+    return found && belongsTo(this.#options.instance, found.Config.Labels) ? found : undefined
+  }
+
+  #info(signal: AbortSignal | undefined) {
+    return this.#client.call((docker, abort) => docker.info(abort), { signal })
+  }
+
+  async #nodeName(signal: AbortSignal | undefined): Promise<string> {
+    this.#node ??= this.#info(undefined).then((info) => info.Name)
+    try {
+      return await this.#node
+    } catch (error) {
+      this.#node = undefined
+      signal?.throwIfAborted()
+      throw error
+    }
+  }
+
+  #devices(): Promise<GpuDevice[]> {
+    const { mockGpus = 0 } = this.#options
+    this.#gpus ??= mockGpus > 0 ? Promise.resolve(mockGpuDevices(mockGpus)) : nvidiaDevices()
+    return this.#gpus
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
 }

@@ -1,0 +1,69 @@
+import type Dockerode from "dockerode"
+import { reasonSentences } from "#contract"
+import { EngineError } from "../engine.ts"
+import { engineError } from "./errors.ts"
+
+const defaultSocket = "/var/run/docker.sock"
+/** Above what a healthy daemon needs for any call that does not stream or wait. */
+const callMs = 15_000
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+  /** After so many milliseconds without an answer the engine counts as unreachable; 0 waits for ever. Default 15,000. */
+  ms?: number
+}
+
+/** To be spread into the options of whatever is called. */
+export interface Abort {
+  abortSignal?: AbortSignal
+}
+
+/** dockerode, with options where its types have none. */
+export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
+  ping(options: Abort): Promise<unknown>
+  info(options: Abort): Promise<{ Name: string; NCPU: number; MemTotal: number; LiveRestoreEnabled?: boolean }>
+  getEvents(options: Abort & { filters: object }): Promise<NodeJS.ReadableStream>
+  pull(reference: string, options: Abort): Promise<NodeJS.ReadableStream>
+}
+
+/**
+ * The Engine API of one daemon.
+ *
+ * dockerode brings SSH and gRPC along, which cost a tenth of a second and several megabytes to load, so that it is imported by the
+ * first call and not by whoever makes an engine.
+ */
+export class DockerClient {
+  readonly #socketPath: string
+  #docker: Promise<Dockerode> | undefined
+
+  constructor(socketPath = defaultSocket) {
+    this.#socketPath = socketPath
+  }
+
+  /** Runs one call; a failure is an `EngineError`, an abort the signal's reason. */
+  async call<T>(work: (docker: Api, abort: Abort) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    const { signal, ms = callMs } = options
+    signal?.throwIfAborted()
+    this.#docker ??= load(this.#socketPath)
+    const docker = await this.#docker
+    const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
+    const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
+    try {
+      return await work(docker as unknown as Api, both ? { abortSignal: both } : {})
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (timeout?.aborted) throw new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
+      throw engineError(error)
+    }
+  }
+}
+
+/** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
+async function load(socketPath: string): Promise<Dockerode> {
+  const { default: Docker } = await import("dockerode")
+  return new Docker({ socketPath, protocol: "http", ...({ host: undefined, port: undefined, timeout: undefined } as object) })
+}
+
+export function unreachable(cause?: unknown): EngineError {
+  return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause })
+}

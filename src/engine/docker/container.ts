@@ -1,0 +1,93 @@
+import type Dockerode from "dockerode"
+import type { RunSpec } from "../engine.ts"
+import { isMockGpu } from "../gpus.ts"
+import { labelsOf } from "./labels.ts"
+import type { PinnedMount } from "./pins.ts"
+
+const pidsLimit = 2_048
+
+export interface ContainerOptions {
+  spec: RunSpec
+  instance: string
+  network: string
+  uid: number
+  gid: number
+  mounts: readonly PinnedMount[]
+}
+
+/** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
+export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
+  const { spec, instance, uid, gid } = options
+  return {
+    Hostname: hostName(spec.key),
+    User: `${uid}:${gid}`,
+    Image: spec.image,
+    ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
+    Env: Object.entries({ HOME: homeOf(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
+    ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
+    Labels: labelsOf(spec, instance),
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: hostConfig(options),
+  }
+}
+
+function hostConfig({ spec, network, uid, gid, mounts }: ContainerOptions): Dockerode.HostConfig {
+  const memory = spec.memoryMiB * 2 ** 20
+  return {
+    NetworkMode: network,
+    Init: true,
+    IpcMode: "private",
+    CapDrop: ["ALL"],
+    SecurityOpt: ["no-new-privileges"],
+    ReadonlyRootfs: !spec.writableRoot,
+    PidsLimit: pidsLimit,
+    Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+    Memory: memory,
+    MemorySwap: memory,
+    // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an overcommitted run may ask for.
+    CpuPeriod: 100_000,
+    CpuQuota: spec.cpus * 100_000,
+    ShmSize: memory / 2,
+    OomScoreAdj: 500,
+    Tmpfs: tmpfs(spec, uid, gid),
+    Mounts: mounts.map(mountConfig),
+    LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
+    // A program that ended has ended; a container is never started a second time, so that its pinned mounts need not outlive its start.
+    RestartPolicy: { Name: "no" },
+    ...gpuRequest(spec),
+  }
+}
+
+/** The home directory as the program and its `/etc/passwd` see it. */
+export function homeOf(spec: RunSpec): string {
+  return spec.env.HOME ?? `/home/${spec.user}`
+}
+
+export function hostName(key: string): string {
+  return `run-${key.slice(0, 12)}`
+}
+
+/** Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most half of the run's memory. */
+function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
+  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB / 2)}m`
+  const home = homeOf(spec)
+  const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
+  const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }
+  return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700,uid=${uid},gid=${gid}` }
+}
+
+function mountConfig({ path, target, readOnly }: PinnedMount): Dockerode.MountConfig[number] {
+  return {
+    Type: "bind",
+    Source: path,
+    Target: target,
+    ReadOnly: readOnly,
+    BindOptions: { Propagation: "rprivate", ...({ NonRecursive: true } as object) },
+  }
+}
+
+function gpuRequest(spec: RunSpec): Partial<Dockerode.HostConfig> {
+  const devices = spec.gpus.filter((id) => !isMockGpu(id))
+  if (devices.length === 0) return {}
+  return { DeviceRequests: [{ Driver: "nvidia", DeviceIDs: devices, Capabilities: [["gpu"]] }] }
+}

@@ -1,0 +1,72 @@
+import { type ReasonCode, reasonSentences } from "#contract"
+import { EngineError } from "../engine.ts"
+
+/** What the daemon says, most telling first. It has codes for few of its failures, so that its words must be read. */
+const phrases: readonly [RegExp, ReasonCode][] = [
+  [/no space left on device|disk quota exceeded/i, "disk_full"],
+  [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
+  [/bind source path does not exist/i, "mount_missing"],
+  [
+    /executable file not found|no command specified|exec: .*(no such file or directory|permission denied|exec format error)/i,
+    "command_not_found",
+  ],
+  [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
+]
+
+const pullPhrases: readonly [RegExp, ReasonCode][] = [
+  [/no space left on device|disk quota exceeded/i, "disk_full"],
+  [/manifest unknown|name unknown|no such image|not found: manifest|no matching manifest/i, "image_not_found"],
+  [/pull access denied|unauthorized|authentication required|no basic auth|denied|forbidden/i, "image_pull_denied"],
+]
+
+const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
+
+/** Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its `detail`. */
+export function engineError(error: unknown): EngineError {
+  if (error instanceof EngineError) return error
+  if (isUnreachable(error)) return plain("engine_unreachable", error)
+  return plain(match(phrases, error) ?? "engine_error", error)
+}
+
+/** As `engineError`, for what went wrong while an image was fetched. */
+export function pullError(error: unknown): EngineError {
+  if (error instanceof EngineError && error.code !== "engine_error") return error
+  if (isUnreachable(error)) return plain("engine_unreachable", error)
+  return plain(match(pullPhrases, error) ?? "image_pull_failed", error)
+}
+
+/** The HTTP status with which the daemon refused, also of an `EngineError` made from it. */
+export function statusOf(error: unknown): number | undefined {
+  const { statusCode, cause } = (error ?? {}) as { statusCode?: number; cause?: unknown }
+  return statusCode ?? (cause === undefined ? undefined : statusOf(cause))
+}
+
+/** Answers undefined where the daemon says that the thing does not exist. */
+export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined
+    throw error
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  const { code, statusCode, message = "" } = error as { code?: string; statusCode?: number; message?: string }
+  if (statusCode !== undefined) return statusCode === 503
+  return unreachableCodes.has(code ?? "") || /socket hang up|aborted/.test(message)
+}
+
+function match(table: readonly [RegExp, ReasonCode][], error: unknown): ReasonCode | undefined {
+  const text = detailOf(error)
+  return table.find(([phrase]) => phrase.test(text))?.[1]
+}
+
+function plain(code: ReasonCode, error: unknown): EngineError {
+  return new EngineError(code, reasonSentences[code], { detail: detailOf(error), cause: error })
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof EngineError) return error.detail ?? error.message
+  return error instanceof Error ? error.message.trim() : String(error)
+}

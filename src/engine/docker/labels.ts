@@ -1,0 +1,55 @@
+import type { RunSpec } from "../engine.ts"
+
+const labels = {
+  instance: "quayside.instance",
+  key: "quayside.key",
+  run: "quayside.run",
+  project: "quayside.project",
+  user: "quayside.user",
+  gpus: "quayside.gpus",
+} as const
+
+/** Who a container belongs to, as its labels say. */
+export interface Identity {
+  key: string
+  run: number
+  project: number
+  user: string
+  gpuDevices: string[]
+}
+
+export function containerName(key: string): string {
+  return `quayside-${key}`
+}
+
+export function labelsOf(spec: RunSpec, instance: string): Record<string, string> {
+  return {
+    [labels.instance]: instance,
+    [labels.key]: spec.key,
+    [labels.run]: String(spec.run),
+    [labels.project]: String(spec.project),
+    [labels.user]: spec.user,
+    [labels.gpus]: spec.gpus.join(","),
+  }
+}
+
+export function instanceLabel(instance: string): string {
+  return `${labels.instance}=${instance}`
+}
+
+export function belongsTo(instance: string, found: Record<string, string> | undefined): boolean {
+  return found?.[labels.instance] === instance
+}
+
+/** Undefined for a container that carries the instance's label but no key of the right form: Quayside has not made it. */
+export function identityOf(found: Record<string, string>): Identity | undefined {
+  const key = found[labels.key] ?? ""
+  if (!/^[0-9a-f]{32}$/.test(key)) return undefined
+  return {
+    key,
+    run: Number(found[labels.run] ?? 0),
+    project: Number(found[labels.project] ?? 0),
+    user: found[labels.user] ?? "",
+    gpuDevices: (found[labels.gpus] ?? "").split(",").filter((id) => id !== ""),
+  }
+}

@@ -1,0 +1,91 @@
+import type Dockerode from "dockerode"
+import type { ObservedRun } from "../engine.ts"
+import type { DockerClient } from "./client.ts"
+import { ifFound } from "./errors.ts"
+import { identityOf, instanceLabel } from "./labels.ts"
+
+/** What the list of containers does not tell and only an inspection does. */
+interface Details {
+  state: string
+  exitCode: number | null
+  oomKilled: boolean
+  startedAt: number | null
+  finishedAt: number | null
+}
+
+/**
+ * Lists an instance's containers with one call, and inspects each only once for each state that it is seen in: what an inspection adds does not change
+ * until the container's next event, of which `forget` must be told.
+ */
+export class Observer {
+  readonly #client: DockerClient
+  readonly #instance: string
+  readonly #known = new Map<string, Details>()
+
+  constructor(client: DockerClient, instance: string) {
+    this.#client = client
+    this.#instance = instance
+  }
+
+  async observe(nodeName: string, signal?: AbortSignal): Promise<ObservedRun[]> {
+    const list = await this.#list(signal)
+    const present = new Set(list.map((container) => container.Id))
+    for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id)
+    const runs = await Promise.all(list.map((container) => this.#observed(container, nodeName, signal)))
+    return runs.filter((run) => run !== undefined)
+  }
+
+  /** Something happened to the container, or, with undefined, perhaps to any. */
+  forget(container: string | undefined): void {
+    if (container === undefined) this.#known.clear()
+    else this.#known.delete(container)
+  }
+
+  #list(signal: AbortSignal | undefined): Promise<Dockerode.ContainerInfo[]> {
+    const filters = { label: [instanceLabel(this.#instance)] }
+    return this.#client.call((docker, abort) => docker.listContainers({ all: true, filters, ...abort }), {
+      signal,
+    })
+  }
+
+  async #observed(container: Dockerode.ContainerInfo, nodeName: string, signal: AbortSignal | undefined): Promise<ObservedRun | undefined> {
+    const identity = identityOf(container.Labels)
+    const details = identity && (await this.#details(container, signal))
+    if (!details) return undefined
+    const { state: engineState, ...rest } = details
+    return { ...identity, ...rest, state: stateOf(engineState), imageDigest: container.ImageID, nodeNames: [nodeName] }
+  }
+
+  async #details({ Id, State }: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Details | undefined> {
+    const known = this.#known.get(Id)
+    if (known?.state === State) return known
+    const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
+    if (!found) return undefined
+    const details = detailsOf(found.State)
+    this.#known.set(Id, details)
+    return details
+  }
+}
+
+function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {
+  const ended = stateOf(state.Status) === "exited"
+  return {
+    state: state.Status,
+    exitCode: ended ? state.ExitCode : null,
+    oomKilled: state.OOMKilled,
+    startedAt: timeOf(state.StartedAt),
+    finishedAt: ended ? timeOf(state.FinishedAt) : null,
+  }
+}
+
+/** A container that is being removed, or could not be, no longer runs; a paused one still holds all it has. */
+function stateOf(state: string): ObservedRun["state"] {
+  if (state === "created") return "created"
+  return state === "running" || state === "paused" || state === "restarting" ? "running" : "exited"
+}
+
+/** The daemon writes year 1 for what has not happened. */
+function timeOf(text: string): number | null {
+  const time = Date.parse(text)
+  return time > 0 ? time : null
+}

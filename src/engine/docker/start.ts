@@ -1,0 +1,147 @@
+import type Dockerode from "dockerode"
+import { reasonSentences } from "#contract"
+import { type Clock, systemClock } from "#kit"
+import { EngineError, type RunSpec, type StartStep } from "../engine.ts"
+import { accountFiles } from "./accounts.ts"
+import { began, isCommandMissing } from "./began.ts"
+import type { DockerClient } from "./client.ts"
+import { containerOptions, homeOf } from "./container.ts"
+import { ifFound } from "./errors.ts"
+import { ensureImage, withTag } from "./image.ts"
+import { belongsTo, containerName } from "./labels.ts"
+import { readLogs } from "./logs.ts"
+import type { RunNetwork } from "./network.ts"
+import type { DockerOptions } from "./options.ts"
+import type { PinnedMount, Pins } from "./pins.ts"
+import { removeContainer } from "./remove.ts"
+
+/** How long an aborted start waits for a call that the daemon has begun: cutting it off would leave a container that nobody knows of. */
+const afterAbortMs = 10_000
+
+export interface StarterParts {
+  client: DockerClient
+  pins: Pins
+  network: RunNetwork
+  options: DockerOptions
+}
+
+type Report = (step: StartStep) => void
+
+/** Takes a run from nothing to a started program, or back to nothing. */
+export class Starter {
+  readonly #client: DockerClient
+  readonly #pins: Pins
+  readonly #network: RunNetwork
+  readonly #options: DockerOptions
+  readonly #clock: Clock
+
+  constructor({ client, pins, network, options }: StarterParts) {
+    this.#client = client
+    this.#pins = pins
+    this.#network = network
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  /** Answers the image's digest. */
+  async start(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
+    const left = await this.#inspect(containerName(spec.key), signal)
+    if (left && !belongsTo(this.#options.instance, left.Config.Labels)) {
+      throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
+    }
+    if (left?.State.Running) return left.Image
+    try {
+      if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
+      return await this.#make(spec, report, signal)
+    } catch (error) {
+      await this.#undo(spec.key)
+      throw error
+    }
+  }
+
+  async #make(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
+    const image = await ensureImage(this.#client, spec.image, { report, signal })
+    report({ state: "creating", progress: null })
+    const [pinned] = await Promise.all([this.#pin(spec, signal), this.#network.ensure(signal)])
+    const container = await this.#create(spec, pinned, signal)
+    report({ state: "starting", progress: null })
+    await this.#finish(() => this.#client.call(() => container.start(), { ms: 0 }), signal)
+    await this.#checkBegan(container.id, pinned)
+    signal.throwIfAborted()
+    await this.#pins.release(spec.key)
+    return image.Id
+  }
+
+  #pin(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
+    const { uid, gid = uid } = this.#options
+    const files = accountFiles({ user: spec.user, home: homeOf(spec), uid, gid })
+    return this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal)
+  }
+
+  async #create(spec: RunSpec, mounts: readonly PinnedMount[], signal: AbortSignal): Promise<Dockerode.Container> {
+    const { instance, uid, gid = uid } = this.#options
+    const body = containerOptions({
+      spec: { ...spec, image: withTag(spec.image) },
+      instance,
+      network: this.#network.name,
+      uid,
+      gid,
+      mounts,
+    })
+    const named = { ...body, name: containerName(spec.key) }
+    return this.#finish(() => this.#client.call((docker) => docker.createContainer(named), { ms: 0 }), signal)
+  }
+
+  /** Throws where the program could not be run at all or sees other directories than were pinned. */
+  async #checkBegan(id: string, pinned: readonly PinnedMount[]): Promise<void> {
+    const found = await this.#inspect(id)
+    if (!found) throw new EngineError("lost", reasonSentences.lost)
+    const state = found.State.Running ? await began(found.State.Pid, pinned, this.#clock) : "ended"
+    if (state !== "ended") return
+    const ended = (await this.#inspect(id))?.State
+    if (!ended || ended.Running) return
+    const output = await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))
+    if (!isCommandMissing(ended.ExitCode, output.map((line) => line.text).join("\n"))) return
+    throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output.at(-1)?.text ?? "" })
+  }
+
+  /** Waits for a call that must not be cut off; after an abort only a little longer. */
+  async #finish<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted()
+    const called = call()
+    called.catch(() => {})
+    const cut = new AbortController()
+    const late = new Promise<never>((_, reject) => {
+      const onAbort = () =>
+        this.#clock.sleep(afterAbortMs, cut.signal).then(
+          () => reject(signal.reason),
+          () => {},
+        )
+      signal.addEventListener("abort", onAbort, { once: true })
+      cut.signal.addEventListener("abort", () => signal.removeEventListener("abort", onAbort), { once: true })
+    })
+    try {
+      return await Promise.race([called, late])
+    } finally {
+      cut.abort()
+      if (signal.aborted) await Promise.resolve()
+    }
+  }
+
+  /** Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and stopped. */
+  async #undo(key: string): Promise<void> {
+    const found = await this.#inspect(containerName(key)).catch(() => undefined)
+    if (found && belongsTo(this.#options.instance, found.Config.Labels)) {
+      await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
+    }
+    await this.#pins.release(key)
+  }
+
+  #inspect(container: string, signal?: AbortSignal): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    return ifFound(
+      this.#client.call((docker, abort) => docker.getContainer(container).inspect(abort), {
+        signal,
+      }),
+    )
+  }
+}
