@@ -7,16 +7,20 @@ export interface Authority {
 }
 
 export type Identified =
-  | { ok: true; userId: number; userName: string }
+  | { ok: true; userId: number; userName: string; readOnly?: boolean }
   | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }
 
 /**
  * `none`: for this person the path does not exist. `passage`: a directory above something they may see; it can be listed, and shows only such
- * entries. `read`: this and all below it. `write`: the same and changing it and all below it (the directory itself can be neither deleted nor moved where it is
- * the root of a home or a dataset: then `own` is false).
+ * entries. `read`: this and all below it. `write`: the same and changing it and all below it.
  */
 export interface Access {
   level: "none" | "passage" | "read" | "write"
-  /** Whether the entry itself may be deleted, replaced or moved (its parent is writable too, and it is no root of a home or a dataset). */
+  /** Whether the entry itself may be deleted, replaced or moved: its parent is writable too, it is no root of a home or a dataset, and none lies below it. */
   own: boolean
+  /**
+   * Set where everything below has this level too, and `own` exactly where that is `write`: no root of a home or a dataset lies below.
+   * It spares a question for every file; absent is always right.
+   */
+  uniform?: boolean
 }

@@ -1,0 +1,41 @@
+import type { Access, Authority, Identified } from "./authority.ts"
+import type { ToMain, ToWorker } from "./messages.ts"
+import { Refusal } from "./refusal.ts"
+
+type Answer = Extract<ToWorker, { type: "identified" | "accesses" }>
+
+/** In the worker: the authority of the main process, asked over the channel. */
+export class AuthorityProxy implements Authority {
+  readonly #tell: (message: ToMain) => void
+  readonly #waiting = new Map<number, (answer: Answer["answer"]) => void>()
+  #id = 0
+
+  constructor(tell: (message: ToMain) => void) {
+    this.#tell = tell
+  }
+
+  identify(authorization: string | undefined, address: string): Promise<Identified> {
+    return this.#ask((id) => ({ type: "identify", id, authorization, address }))
+  }
+
+  access(userId: number, paths: readonly string[]): Promise<Access[]> {
+    return this.#ask((id) => ({ type: "access", id, userId, paths }))
+  }
+
+  answer(message: Answer): void {
+    this.#waiting.get(message.id)?.(message.answer)
+    this.#waiting.delete(message.id)
+  }
+
+  #ask<T>(question: (id: number) => ToMain): Promise<T> {
+    this.#id += 1
+    const id = this.#id
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, (answer) => (answer === null ? reject(cannotTell()) : resolve(answer as T)))
+      this.#tell(question(id))
+    })
+  }
+}
+
+const cannotTell = (): Refusal =>
+  new Refusal(503, "unavailable", "It cannot be found out at present what you may do; try again", { headers: { "Retry-After": "1" } })

@@ -1,0 +1,20 @@
+import type { IncomingMessage } from "node:http"
+import { ClientGone, Refusal } from "./refusal.ts"
+
+/** Reads a body that fits into memory; a longer one is refused with 413. */
+export async function readBody(request: IncomingMessage, most: number): Promise<Buffer> {
+  const tooLarge = () => new Refusal(413, "too_large", `The body has more than ${most} bytes`)
+  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge()
+  const chunks: Buffer[] = []
+  let length = 0
+  return new Promise((resolve, reject) => {
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length
+      if (length > most) reject(tooLarge())
+      else chunks.push(chunk)
+    })
+    request.once("end", () => resolve(Buffer.concat(chunks)))
+    request.once("error", () => reject(new ClientGone()))
+    request.once("close", () => reject(new ClientGone()))
+  })
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIP } from "node:net"
+import { forbidden, invalid } from "./refusal.ts"
+
+/** Methods that change nothing. */
+const reading = new Set(["OPTIONS", "GET", "HEAD", "PROPFIND"])
+export const isReading = (method: string): boolean => reading.has(method)
+
+/** `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into this server (DNS rebinding). */
+export function checkHost(request: IncomingMessage, allowed: ReadonlySet<string>): void {
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1] ?? request.headers.host ?? ""
+  const name = hostName(authority)
+  if (!isLoopback(name) && !allowed.has(name)) throw invalid(`Host ${JSON.stringify(authority)} is not a name of this server`)
+}
+
+/** The name without a port; brackets of an IPv6 address are taken off. */
+export function hostName(authority: string): string {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]@]*))(?::\d*)?$/i.exec(authority)
+  return (match?.[1] ?? match?.[2] ?? "").toLowerCase()
+}
+
+function isLoopback(name: string): boolean {
+  return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))
+}
+
+/** A write that a browser sends for a page of another place is refused, whatever proof goes with it. Programs send neither header. */
+export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {
+  if (isReading(request.method ?? "")) return
+  const { origin, "sec-fetch-site": site } = request.headers
+  if (origin !== undefined) {
+    if (origin !== allowedOrigin) throw forbidden(`A page at ${JSON.stringify(origin)} may not write here`)
+    return
+  }
+  if (site !== undefined && site !== "same-origin" && site !== "none") throw forbidden("A page of another place may not write here")
+}
+
+/** Tells the caller's address: the peer's, or what a trusted proxy says, read from the nearest hop backwards. */
+export function addressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const trusted = new BlockList()
+  for (const entry of trustedProxies) addTo(trusted, entry)
+  const trusts = (address: string) => isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
+  return (request) => {
+    let address = plainAddress(request.socket.remoteAddress ?? "")
+    if (!trusts(address)) return address
+    const hops = String(request.headers["x-forwarded-for"] ?? "")
+      .split(",")
+      .map((hop) => plainAddress(hop.trim()))
+    for (let hop = hops.pop(); hop && isIP(hop) && trusts(address); hop = hops.pop()) address = hop
+    return address
+  }
+}
+
+function addTo(list: BlockList, entry: string): void {
+  const [address = "", bits] = entry.split("/")
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4"
+  if (isIP(address) === 0) throw new TypeError(`A trusted proxy is an address or a network like 10.0.0.0/8, got ${JSON.stringify(entry)}`)
+  if (bits === undefined) list.addAddress(address, family)
+  else list.addSubnet(address, Number(bits), family)
+}
+
+/** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "")
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { parseTarget } from "./address.ts"
+import { Call, type Person, type Scene } from "./call.ts"
+import { remove } from "./delete.ts"
+import { get } from "./get.ts"
+import { addressReader, checkHost, checkOrigin, isReading } from "./guard.ts"
+import { mkcol } from "./mkcol.ts"
+import { options } from "./options.ts"
+import { propfind } from "./propfind.ts"
+import { put } from "./put.ts"
+import { forbidden, Refusal } from "./refusal.ts"
+import { answerFailure } from "./respond.ts"
+
+const methods: Readonly<Record<string, (call: Call) => Promise<void>>> = {
+  OPTIONS: options,
+  GET: get,
+  HEAD: get,
+  PUT: put,
+  DELETE: remove,
+  MKCOL: mkcol,
+  PROPFIND: propfind,
+}
+export const methodNames = Object.keys(methods)
+
+export interface HandlerOptions {
+  scene: Scene
+  /** Host names without port, lower case; loopback ones are always allowed. */
+  allowedHosts: readonly string[]
+  /** Addresses and networks whose `X-Forwarded-For` counts. */
+  trustedProxies: readonly string[]
+  /** The one origin whose pages may write, such as the web UI's; none by default. */
+  allowedOrigin: string | undefined
+}
+
+/** Answers one request; `proceed` lets a client that waits for it send its body. Never rejects. */
+export type Handle = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => Promise<void>
+
+export function createHandler(settings: HandlerOptions): Handle {
+  const { scene } = settings
+  const hosts = new Set(settings.allowedHosts)
+  const addressOf = addressReader(settings.trustedProxies)
+  return async (request, response, proceed) => {
+    try {
+      checkHost(request, hosts)
+      const method = methods[request.method ?? ""]
+      if (!method) throw unknownMethod(request.method)
+      checkOrigin(request, settings.allowedOrigin)
+      const address = parseTarget(request.url ?? "")
+      const from = addressOf(request)
+      const person = await proven(scene, request, from)
+      const renew = async () => void (await proven(scene, request, from))
+      await method(new Call({ scene, request, response, address, person, renew, proceed }))
+    } catch (error) {
+      answerFailure(response, error, scene.report)
+    }
+  }
+}
+
+export function unknownMethod(method: string | undefined): Refusal {
+  const Allow = methodNames.join(", ")
+  return new Refusal(405, "method_not_allowed", `The files address does not know ${method ?? "this method"}`, { headers: { Allow } })
+}
+
+async function proven(scene: Scene, request: IncomingMessage, from: string): Promise<Person> {
+  const found = await scene.rights.identify(request.headers.authorization, from)
+  if (found.ok) {
+    if (found.readOnly && !isReading(request.method ?? "")) throw forbidden("This token may only read")
+    return { userId: found.userId, readOnly: found.readOnly ?? false }
+  }
+  const { status, msg, retryAfterSeconds } = found
+  const headers: Record<string, string> = {}
+  if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Quayside"'
+  if (retryAfterSeconds !== undefined) headers["Retry-After"] = String(retryAfterSeconds)
+  throw new Refusal(status, codes[status], msg, { headers })
+}
+
+const codes = { 401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const

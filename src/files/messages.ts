@@ -1,0 +1,45 @@
+import type { Access, Identified } from "./authority.ts"
+import type { Settings } from "./settings.ts"
+
+/** Descriptors that the worker is born with; standard input, output, error and the channel come before. */
+export const rootDescriptor = 4
+export const firstSocket = 5
+
+export interface Owner {
+  uid: number
+  gid: number
+}
+
+/** What main and worker say to each other. */
+export type ToWorker =
+  | { type: "start"; owner: Owner | undefined; settings: Settings; sockets: number }
+  | { type: "stop" }
+  | { type: "invalidate" }
+  | { type: "ping"; id: number }
+  | { type: "identified"; id: number; answer: Identified | null }
+  /** Null: the authority failed. */
+  | { type: "accesses"; id: number; answer: Access[] | null }
+
+export type ToMain =
+  | { type: "ready" }
+  | { type: "dying"; error: PlainError }
+  | { type: "failure"; error: PlainError }
+  | { type: "pong"; id: number }
+  | { type: "identify"; id: number; authorization: string | undefined; address: string }
+  | { type: "access"; id: number; userId: number; paths: readonly string[] }
+
+/** An error that crosses the border between processes. */
+export interface PlainError {
+  message: string
+  stack: string
+  code: string | undefined
+}
+
+export function plainError(error: unknown): PlainError {
+  if (!(error instanceof Error)) return { message: String(error), stack: "", code: undefined }
+  return { message: error.message, stack: error.stack ?? "", code: (error as NodeJS.ErrnoException).code }
+}
+
+export function errorFrom({ message, stack, code }: PlainError): Error {
+  return Object.assign(new Error(message), { stack: stack || message }, code === undefined ? {} : { code })
+}

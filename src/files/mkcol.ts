@@ -1,0 +1,21 @@
+import { assertCreatable } from "./address.ts"
+import type { Call } from "./call.ts"
+import { placeForNew } from "./place.ts"
+import { Refusal } from "./refusal.ts"
+import { answerEmpty, hasBody } from "./respond.ts"
+
+/** Makes a directory. */
+export async function mkcol(call: Call): Promise<void> {
+  await call.writable()
+  if (hasBody(call.request)) throw new Refusal(415, "unsupported_media_type", "MKCOL takes no body")
+  assertCreatable(call.names)
+  using place = placeForNew(call.scene.root, call.names)
+  if (place.stats) throw exists()
+  place.parent.make(place.name)
+  answerEmpty(call.response, 201)
+}
+
+const exists = (): Refusal =>
+  new Refusal(405, "method_not_allowed", "Something of this name exists already", {
+    headers: { Allow: "OPTIONS, GET, HEAD, PUT, DELETE, PROPFIND" },
+  })

@@ -1,0 +1,66 @@
+import { fchmodSync, statfsSync } from "node:fs"
+import { assertCreatable } from "./address.ts"
+import type { Call } from "./call.ts"
+import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
+import type { Folder } from "./descriptor.ts"
+import { type Place, placeForNew } from "./place.ts"
+import { receive } from "./receive.ts"
+import { invalid, Refusal } from "./refusal.ts"
+import { answerEmpty } from "./respond.ts"
+import type { Draft } from "./workplace.ts"
+
+/** Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the new. */
+export async function put(call: Call): Promise<void> {
+  await call.owned()
+  checkForm(call)
+  using draft = begin(call)
+  call.proceed()
+  await receive(call.request, draft.fd)
+  await draft.flush()
+  await call.renew()
+  await call.owned()
+  finish(call, draft)
+}
+
+function checkForm(call: Call): void {
+  assertCreatable(call.names)
+  if (call.request.headers["content-range"] !== undefined) throw invalid("A PUT replaces the whole file: Content-Range is not understood")
+  if (call.address.slash)
+    throw new Refusal(405, "method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
+      headers: allow,
+    })
+}
+const allow = { Allow: "OPTIONS, PROPFIND, MKCOL, DELETE" }
+
+function begin(call: Call): Draft {
+  using place = checked(call)
+  const length = Number(call.request.headers["content-length"] ?? 0)
+  if (length > 2 ** 20) assertRoom(place.parent, length)
+  return call.scene.workplace.draft(place.parent)
+}
+
+/** From the last check to the rename nothing else of this server runs. */
+function finish(call: Call, draft: Draft): void {
+  using place = checked(call)
+  if (place.stats) fchmodSync(draft.fd, place.stats.mode & 0o777)
+  draft.place(place.parent, place.name)
+  const stats = place.parent.look(place.name)
+  answerEmpty(call.response, place.stats ? 204 : 201, stats ? { ETag: etagOf(stats) } : {})
+}
+
+function checked(call: Call): Place {
+  const place = placeForNew(call.scene.root, call.names)
+  try {
+    if (place.stats?.isDirectory()) throw new Refusal(405, "method_not_allowed", "A directory has this name", { headers: allow })
+    checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
+    return place
+  } catch (error) {
+    place[Symbol.dispose]()
+    throw error
+  }
+}
+
+function assertRoom(folder: Folder, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder.self)
+  if (bytes > bavail * bsize) throw new Refusal(507, "storage_full", `The file has ${bytes} bytes; ${bavail * bsize} are free`)
+}

@@ -1,0 +1,94 @@
+import { chmodSync, closeSync, constants, renameSync, rmdirSync } from "node:fs"
+import { unlink } from "node:fs/promises"
+import { closing, type Folder, type Name } from "./descriptor.ts"
+import { Slice } from "./slice.ts"
+
+/** `open(2)`: a handle on the entry itself, needing no right on it. */
+const O_PATH = 0o10000000
+const width = 32
+
+/**
+ * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on the way is first moved up into `place` under
+ * a fresh name, so that two descriptors are enough for any depth. `place` should be out of others' reach. Answers false when something could not be
+ * removed because others keep writing into it.
+ */
+export async function removeTree(place: Folder, name: Name, fresh: () => string): Promise<boolean> {
+  const waiting: Name[] = [name]
+  const slice = new Slice()
+  let all = true
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (!(await removeOne(place, next, fresh, waiting, slice))) all = false
+  }
+  return all
+}
+
+async function removeOne(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<boolean> {
+  const stats = place.look(name)
+  if (!stats) return true
+  if (!stats.isDirectory()) return unlink(place.at(name)).then(() => true, missing)
+  makeWritable(place, name)
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await empty(place, name, fresh, waiting, slice)
+    const code = errorOf(() => rmdirSync(place.at(name)))
+    if (code === undefined || code === "ENOENT") return true
+    if (code !== "ENOTEMPTY") throw Object.assign(new Error(`A directory could not be removed: ${code}`), { code })
+  }
+  return false
+}
+
+async function empty(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<void> {
+  using folder = place.folder(name)
+  const entries = folder.entries()
+  try {
+    let files: Promise<unknown>[] = []
+    for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+      if (folder.look(entry.name)?.isDirectory()) moveUp(folder, entry.name, place, fresh, waiting)
+      else files.push(unlink(folder.at(entry.name)).catch(missing))
+      if (files.length >= width) {
+        await Promise.all(files)
+        files = []
+      }
+      await slice.pause()
+    }
+    await Promise.all(files)
+  } finally {
+    entries.closeSync()
+  }
+}
+
+/** An empty directory is removed where it is. */
+function moveUp(folder: Folder, name: Name, place: Folder, fresh: () => string, waiting: Name[]): void {
+  const code = errorOf(() => rmdirSync(folder.at(name)))
+  if (code === undefined || code === "ENOENT") return
+  makeWritable(folder, name)
+  const to = fresh()
+  renameSync(folder.at(name), place.at(to))
+  waiting.push(to)
+}
+
+/** A directory that its owner may not write to can be neither moved nor emptied. The mode is changed through a handle on the entry: no link is followed. */
+export function makeWritable(parent: Folder, name: Name): void {
+  using handle = closing(parent.open(name, O_PATH | constants.O_DIRECTORY))
+  chmodSync(`/proc/self/fd/${handle.fd}`, 0o700)
+}
+
+function errorOf(work: () => void): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "unknown"
+  }
+}
+
+function missing(error: NodeJS.ErrnoException): true {
+  if (error.code === "ENOENT") return true
+  throw error
+}
+
+/** Closes a descriptor that may be closed already. */
+export function closeQuietly(fd: number): void {
+  try {
+    closeSync(fd)
+  } catch {}
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
+
+/** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
+export const guardHeaders = {
+  "Content-Security-Policy": "sandbox; default-src 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+} as const
+
+/** A body that nobody will use is read for this long or this far, so that the answer reaches a client that is still sending. */
+const lingerMs = 10_000
+const lingerBytes = 64 * 2 ** 20
+
+/** Answers with a status and no body. */
+export function answerEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  response.writeHead(status, {
+    ...guardHeaders,
+    "Cache-Control": "no-store",
+    ...(status === 204 ? {} : { "Content-Length": "0" }),
+    ...headers,
+  })
+  response.end()
+}
+
+export function answerXml(response: ServerResponse, status: number, xml: string, headers: Record<string, string> = {}): void {
+  const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?>\n${xml}`)
+  response.writeHead(status, {
+    ...guardHeaders,
+    "Cache-Control": "no-store",
+    "Content-Type": "application/xml; charset=utf-8",
+    "Content-Length": String(body.length),
+    ...headers,
+  })
+  response.end(response.req.method === "HEAD" ? undefined : body)
+}
+
+/** Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no refusal is told to `report`, and nobody else. */
+export function answerFailure(response: ServerResponse, error: unknown, report: (error: unknown) => void): void {
+  if (error instanceof ClientGone || response.destroyed) return
+  const refusal = refusalOf(error)
+  if (!refusal) report(error)
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
+  const headers = { ...told.headers, ...endOfUnread(response.req) }
+  if (told.condition !== undefined) {
+    answerXml(response, told.status, `<D:error xmlns:D="DAV:">${told.condition}</D:error>`, headers)
+    return
+  }
+  const body = Buffer.from(JSON.stringify(told.toBody()))
+  response.writeHead(told.status, {
+    ...guardHeaders,
+    "Cache-Control": "no-store",
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(body.length),
+    ...headers,
+  })
+  response.end(response.req.method === "HEAD" ? undefined : body)
+}
+
+/** With a long unread body the connection is of no more use; it stays open a little, so that the answer is not cut off by a reset. */
+function endOfUnread(request: IncomingMessage): Record<string, string> {
+  if (request.complete || !hasBody(request)) return {}
+  if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= 65_536) {
+    request.resume()
+    return {}
+  }
+  let left = lingerBytes
+  const timer = setTimeout(() => request.destroy(), lingerMs)
+  request.on("close", () => clearTimeout(timer))
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.destroy()
+  })
+  request.resume()
+  return { Connection: "close" }
+}
+
+export function hasBody(request: IncomingMessage): boolean {
+  return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0
+}

@@ -1,0 +1,88 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { createHandler, type HandlerOptions, methodNames } from "./handler.ts"
+import { Refusal } from "./refusal.ts"
+import { answerFailure, guardHeaders } from "./respond.ts"
+
+/** A connection on which nothing moves for so long is closed. */
+const stalledMs = 60_000
+
+/** The HTTP server of the files address. A body may take as long as it needs while it makes progress. */
+export function createFileServer(settings: HandlerOptions): Server {
+  const handle = createHandler(settings)
+  const server = createServer({
+    requireHostHeader: false,
+    requestTimeout: 0,
+    headersTimeout: 20_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 5_000,
+  })
+  const busy = watchStalls(server)
+  const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
+    const done = busy(request, response)
+    handle(request, response, proceed).then(done, settings.scene.report)
+  }
+  server.on("request", (request, response) => serve(request, response, () => {}))
+  server.on("checkContinue", (request, response) => serve(request, response, () => response.writeContinue()))
+  server.on("checkExpectation", (_request, response: ServerResponse) => {
+    answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
+  })
+  server.on("clientError", refuseConnection)
+  return server
+}
+
+/** While the server itself works for a request (a long copy, a slow disk) a still connection is no stall. */
+function watchStalls(server: Server): (request: IncomingMessage, response: ServerResponse) => () => void {
+  const working = new WeakMap<object, IncomingMessage>()
+  server.setTimeout(stalledMs, (socket) => {
+    const request = working.get(socket)
+    const waitsForClient = !request || socket.writableLength > 0 || !(request.complete || request.isPaused())
+    if (waitsForClient) socket.destroy()
+    else socket.setTimeout(stalledMs)
+  })
+  return (request, response) => {
+    const { socket } = response
+    if (socket) working.set(socket, request)
+    return () => {
+      if (socket && working.get(socket) === request) working.delete(socket)
+    }
+  }
+}
+
+/** What HTTP itself refuses has the failure object, too. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, text, body } = protocolFailure(error.code)
+  const json = JSON.stringify({ ok: false, ...body })
+  const headers = {
+    ...guardHeaders,
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(json),
+    Allow: allow,
+    Connection: "close",
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${text}\r\n${lines.join("")}\r\n${json}`)
+}
+
+const allow = methodNames.join(", ")
+
+function protocolFailure(code: string | undefined): { status: number; text: string; body: { msg: string; code: string } } {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return {
+      status: 431,
+      text: "Request Header Fields Too Large",
+      body: { msg: "The request's headers and target have more than 16 KiB", code: "headers_too_large" },
+    }
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return { status: 408, text: "Request Timeout", body: { msg: "The request's headers did not arrive in 20 s", code: "invalid" } }
+  }
+  if (code === "HPE_INVALID_METHOD") {
+    return { status: 405, text: "Method Not Allowed", body: { msg: "The method is not known", code: "method_not_allowed" } }
+  }
+  return { status: 400, text: "Bad Request", body: { msg: "This is not an HTTP request", code: "invalid" } }
+}

@@ -1,0 +1,76 @@
+import type { Server } from "node:http"
+import type { Authority } from "./authority.ts"
+import type { Scene } from "./call.ts"
+import type { Folder } from "./descriptor.ts"
+import { liveProperties } from "./properties.ts"
+import { Rights } from "./rights.ts"
+import { createFileServer } from "./server.ts"
+import type { Settings } from "./settings.ts"
+import { Workplace } from "./workplace.ts"
+
+/** Requests under way have so long to end when the service stops. */
+const graceMs = 10_000
+const sweepMs = 600_000
+
+/** The file server itself, without knowing in which process it runs. */
+export class Service implements AsyncDisposable {
+  readonly #scene: Scene
+  readonly #servers: Server[] = []
+  readonly #settings: Settings
+  readonly #sweeper: NodeJS.Timeout
+
+  constructor(parts: { root: Folder; authority: Authority; settings: Settings; report: (error: unknown) => void }) {
+    const { root, authority, settings, report } = parts
+    this.#settings = settings
+    this.#scene = {
+      root,
+      rights: new Rights(authority),
+      workplace: new Workplace(root, report),
+      live: liveProperties(root),
+      report,
+      limits: settings.limits,
+    }
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
+    this.#sweeper.unref()
+    this.#sweep()
+  }
+
+  /** Listens on a socket that is bound already. */
+  listen(socket: { fd: number } | { _handle: unknown }): Promise<void> {
+    const server = createFileServer({ scene: this.#scene, ...this.#settings })
+    this.#servers.push(server)
+    return new Promise((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(socket, () => {
+        server.off("error", reject)
+        resolve()
+      })
+    })
+  }
+
+  invalidate(): void {
+    this.#scene.rights.invalidate()
+  }
+
+  #sweep(): void {
+    this.#scene.workplace.sweep(this.#scene.root).catch(this.#scene.report)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweeper)
+    await Promise.all(this.#servers.map(close))
+    await this.#scene.workplace[Symbol.asyncDispose]()
+    this.#scene.root[Symbol.dispose]()
+  }
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

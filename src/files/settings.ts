@@ -1,0 +1,14 @@
+import type { Limits } from "./call.ts"
+
+/** What the file server is told; plain values, since they go to another process. */
+export interface Settings {
+  /** Host names without port, lower case; loopback ones are always allowed. */
+  allowedHosts: readonly string[]
+  /** Addresses and networks whose `X-Forwarded-For` counts. */
+  trustedProxies: readonly string[]
+  /** The one origin whose pages may write; undefined: none. */
+  allowedOrigin: string | undefined
+  limits: Limits
+}
+
+export const defaultLimits: Limits = { deepEntries: 10_000 }

@@ -1,0 +1,93 @@
+import { chownSync, mkdirSync } from "node:fs"
+import type { Logger } from "#kit"
+import type { Authority } from "./authority.ts"
+import type { Limits } from "./call.ts"
+import { Folder } from "./descriptor.ts"
+import { Service } from "./service.ts"
+import { defaultLimits, type Settings } from "./settings.ts"
+import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
+import { Supervisor } from "./supervisor.ts"
+
+export interface FilesOptions {
+  /** The files root, a path that only trusted people can change; made when missing. */
+  root: string
+  listen: ListenAddress
+  authority: Authority
+  /** Host names, without port, by which the files address is reached; loopback ones are always allowed. */
+  allowedHosts: readonly string[]
+  logger: Logger
+  /** Who the files belong to, and whom the worker runs as. Counts only when this process is root, and is needed then. */
+  owner?: { uid: number; gid: number }
+  /** Addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` counts. Default: none. */
+  trustedProxies?: readonly string[]
+  /** The one origin whose pages may use the files address, such as the web UI's. Default: none. */
+  allowedOrigin?: string
+  limits?: Partial<Limits>
+  /** Default `worker`. */
+  process?: "worker" | "in-process"
+}
+
+export interface Files extends AsyncDisposable {
+  /** What is listened on: for `localhost` both loopback addresses, with one port. */
+  readonly addresses: readonly ListenAddress[]
+  /** Makes the next request ask again who somebody is and what they may do. */
+  invalidate(): void
+  health(): Promise<{ ok: boolean; msg: string }>
+}
+
+/** Starts the file server. Rejects when the address is taken or the root cannot be used. */
+export async function startFiles(options: FilesOptions): Promise<Files> {
+  const root = openRoot(options)
+  let sockets: BoundSocket[] = []
+  try {
+    sockets = await bindAll(options.listen)
+    return await (options.process === "in-process" ? startInProcess : startWorker)(options, root, sockets)
+  } catch (error) {
+    for (const socket of sockets) socket[Symbol.dispose]()
+    root[Symbol.dispose]()
+    throw error
+  }
+}
+
+function openRoot({ root, owner }: FilesOptions): Folder {
+  mkdirSync(root, { recursive: true, mode: 0o755 })
+  if (process.getuid?.() === 0 && owner) chownSync(root, owner.uid, owner.gid)
+  return Folder.open(root)
+}
+
+function settingsOf(options: FilesOptions): Settings {
+  return {
+    allowedHosts: options.allowedHosts,
+    trustedProxies: options.trustedProxies ?? [],
+    allowedOrigin: options.allowedOrigin,
+    limits: { ...defaultLimits, ...options.limits },
+  }
+}
+
+async function startInProcess(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
+  const { authority, logger } = options
+  const report = (err: unknown) => logger.error({ err }, "a file request failed")
+  const service = new Service({ root, authority, settings: settingsOf(options), report })
+  for (const socket of sockets) await service.listen({ _handle: socket.handle })
+  return {
+    addresses: sockets.map(({ host, port }) => ({ host, port })),
+    invalidate: () => service.invalidate(),
+    health: async () => ({ ok: true, msg: "The file server runs in this process" }),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  }
+}
+
+async function startWorker(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
+  const { authority, logger, owner } = options
+  const supervisor = new Supervisor({ root, sockets, authority, settings: settingsOf(options), owner }, logger)
+  await supervisor.start()
+  return {
+    addresses: sockets.map(({ host, port }) => ({ host, port })),
+    invalidate: () => supervisor.invalidate(),
+    health: () => supervisor.health(),
+    async [Symbol.asyncDispose]() {
+      await supervisor[Symbol.asyncDispose]()
+      for (const held of [...sockets, root]) held[Symbol.dispose]()
+    },
+  }
+}

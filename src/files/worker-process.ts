@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { getCompileCacheDir } from "node:module"
+import { dirname, extname, join } from "node:path"
+import type { Authority } from "./authority.ts"
+import type { Folder } from "./descriptor.ts"
+import { errorFrom, type Owner, type ToMain, type ToWorker } from "./messages.ts"
+import type { Settings } from "./settings.ts"
+import type { BoundSocket } from "./sockets.ts"
+
+const stopMs = 15_000
+
+export interface WorkerOptions {
+  root: Folder
+  sockets: readonly BoundSocket[]
+  authority: Authority
+  settings: Settings
+  owner: Owner | undefined
+  /** A request failed in the worker and it was nobody's fault but ours. */
+  onFailure(error: Error): void
+}
+
+/** One worker process, from its start to its end. */
+export class WorkerProcess {
+  /** Resolves when it accepts connections; rejects with why it cannot. */
+  readonly ready: Promise<void>
+  /** Resolves with why it ended. */
+  readonly ended: Promise<Error>
+  readonly #child: ChildProcess
+  readonly #options: WorkerOptions
+  readonly #pongs = new Map<number, () => void>()
+  #pings = 0
+  #lastWords: Error | undefined
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    const { root, sockets, owner, settings } = options
+    this.#child = spawn(process.execPath, [workerFile()], {
+      stdio: ["ignore", 2, 2, "ipc", root.fd, ...sockets.map(({ fd }) => fd)],
+      env: environment(),
+      cwd: "/",
+    })
+    this.ended = new Promise((resolve) => {
+      this.#child.once("error", (error) => resolve(error))
+      this.#child.once("exit", (code, signal) =>
+        resolve(this.#lastWords ?? new Error(`The file server's process ended (${signal ?? code})`)),
+      )
+    })
+    const ready = new Promise<void>((resolve) => this.#child.on("message", (message: ToMain) => this.#hear(message, resolve)))
+    this.ready = Promise.race([ready, this.ended.then((error) => Promise.reject(error))])
+    this.ready.catch(() => {})
+    this.tell({ type: "start", owner, settings, sockets: sockets.length })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  tell(message: ToWorker): void {
+    if (this.#child.connected) this.#child.send(message, () => {})
+  }
+
+  /** Whether it answers within so many milliseconds. */
+  async ping(ms: number): Promise<boolean> {
+    this.#pings += 1
+    const id = this.#pings
+    const pong = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms)
+      this.#pongs.set(id, () => {
+        clearTimeout(timer)
+        resolve(true)
+      })
+    })
+    this.tell({ type: "ping", id })
+    return pong.finally(() => this.#pongs.delete(id))
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL")
+  }
+
+  /** Requests under way end first; after 15 s it is killed. */
+  async stop(): Promise<void> {
+    this.tell({ type: "stop" })
+    const timer = setTimeout(() => this.kill(), stopMs)
+    await this.ended
+    clearTimeout(timer)
+  }
+
+  #hear(message: ToMain, ready: () => void): void {
+    const { authority } = this.#options
+    if (message.type === "ready") ready()
+    else if (message.type === "dying") this.#lastWords = errorFrom(message.error)
+    else if (message.type === "failure") this.#options.onFailure(errorFrom(message.error))
+    else if (message.type === "pong") this.#pongs.get(message.id)?.()
+    else if (message.type === "identify") {
+      this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))
+    } else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))
+  }
+
+  #answer(type: "identified" | "accesses", id: number, ask: () => Promise<unknown>): void {
+    const reply = (answer: unknown) => this.tell({ type, id, answer } as ToWorker)
+    const failed = (error: unknown) => {
+      this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
+      reply(null)
+    }
+    Promise.resolve().then(ask).then(reply, failed)
+  }
+}
+
+/** Beside this file, with the same ending: `.ts` in a checkout, `.js` in a published package. */
+function workerFile(): string {
+  return join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
+}
+
+/** Nothing of the main process's own environment: it may hold secrets. */
+function environment(): NodeJS.ProcessEnv {
+  const cache = getCompileCacheDir()
+  return { LANG: "C.UTF-8", UV_USE_IO_URING: "0", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) }
+}
