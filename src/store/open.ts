@@ -18,9 +18,10 @@ export interface StoreOptions {
 
 /** Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it cannot be used. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const driver = await openDriver(options)
+  const { changeDeadline = 10_000 } = options
+  const driver = await openDriver({ ...options, changeDeadline })
   try {
-    const writer = new Writer({ driver, logger: options.logger, deadline: options.changeDeadline ?? 10_000 })
+    const writer = new Writer({ driver, logger: options.logger, deadline: changeDeadline })
     return new DatabaseStore({ driver, writer, clock: options.clock, instance: await instanceOf(driver, writer) })
   } catch (error) {
     await driver[Symbol.asyncDispose]()
@@ -28,13 +29,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-async function openDriver({ url, logger, clock }: StoreOptions): Promise<Driver> {
+async function openDriver({ url, logger, clock, changeDeadline }: Required<StoreOptions>): Promise<Driver> {
   const now = () => clock.now()
   if (url.startsWith("sqlite:")) {
     const file = url.slice("sqlite:".length)
     if (file === "" || file === ":memory:") throw new StoreError("url", `A file is wanted after sqlite:, got ${JSON.stringify(url)}`)
     const { openSqlite } = await import("./sqlite/open.ts")
     return openSqlite({ file, logger, now })
+  }
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    const { openPostgres } = await import("./postgres/open.ts")
+    return openPostgres({ url, logger, now, deadline: changeDeadline })
   }
   throw new StoreError("url", "A database URL that begins with sqlite: or postgres:// is wanted")
 }

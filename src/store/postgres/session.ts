@@ -1,0 +1,72 @@
+import type { QueryArrayConfig, QueryArrayResult } from "pg"
+import type { Arg, Session, Value } from "../driver.ts"
+import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
+
+/** Statements that a connection keeps prepared; the server keeps them as long as the connection lasts, so there must be a bound. */
+const named = 300
+
+/** Gives every query of one driver the name under which its connections prepare it. */
+export class StatementNames {
+  readonly #names = new Map<string, string>()
+
+  /** Undefined: prepared anew each time. */
+  of(query: Query<never>): string | undefined {
+    const known = this.#names.get(query.key)
+    if (known !== undefined || this.#names.size >= named) return known
+    const name = `q${this.#names.size}`
+    this.#names.set(query.key, name)
+    return name
+  }
+}
+
+export type Ask = (config: QueryArrayConfig) => Promise<QueryArrayResult>
+
+export interface PostgresSessionOptions {
+  catalog: Catalog
+  names: StatementNames
+  /** Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an error. */
+  ask: Ask
+}
+
+/** Queries over connections to PostgreSQL. */
+export class PostgresSession implements Session {
+  readonly #options: PostgresSessionOptions
+  /** So that a query that is known is asked for without delay. */
+  readonly #compiled = new Map<string, Compiled>()
+
+  constructor(options: PostgresSessionOptions) {
+    this.#options = options
+  }
+
+  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
+    return (await this.#ask(query, args)).rows as Value[][]
+  }
+
+  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
+    return (await this.#ask(query, args)).rows[0] as Value[] | undefined
+  }
+
+  async run<A extends object>(query: Query<A>, args: A): Promise<number> {
+    return (await this.#ask(query, args)).rowCount ?? 0
+  }
+
+  async #ask(query: Query<never>, args: object): Promise<QueryArrayResult> {
+    const { sql, slots } = this.#compiled.get(query.key) ?? (await this.#compile(query))
+    const name = this.#options.names.of(query)
+    const values = slots.map((slot) => toPostgres(slot, (args as Record<string, Arg | undefined>)[slot]))
+    return this.#options.ask({ text: sql, values, rowMode: "array", ...(name === undefined ? {} : { name }) })
+  }
+
+  async #compile(query: Query<never>): Promise<Compiled> {
+    const compiled = await this.#options.catalog.compiled(query as Query)
+    if (this.#compiled.size >= named) this.#compiled.delete(this.#compiled.keys().next().value ?? "")
+    this.#compiled.set(query.key, compiled)
+    return compiled
+  }
+}
+
+function toPostgres(name: string, arg: Arg | undefined): Value | readonly (string | number)[] {
+  if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)
+  if (typeof arg === "boolean") return arg ? 1 : 0
+  return arg
+}
