@@ -1,0 +1,30 @@
+import type { Clock } from "#kit"
+
+/** Wakes one waiter. A ring while nobody waits is kept for the next wait, so none is missed between looking and waiting. */
+export class Bell {
+  #rung = false
+  #wake = () => {}
+
+  ring(): void {
+    this.#rung = true
+    this.#wake()
+  }
+
+  /** Resolves when rung, after `ms`, or when the signal is aborted; never rejects. */
+  async wait(clock: Clock, signal: AbortSignal, ms?: number): Promise<void> {
+    const over = new AbortController()
+    const rung = new Promise<void>((resolve) => {
+      this.#wake = resolve
+      signal.addEventListener("abort", () => resolve(), { once: true, signal: over.signal })
+    })
+    if (!this.#rung && !signal.aborted) {
+      const late = ms === undefined ? [] : [clock.sleep(Math.min(ms, longestSleep), over.signal).catch(() => {})]
+      await Promise.race([rung, ...late])
+    }
+    over.abort()
+    this.#rung = false
+  }
+}
+
+/** Timers overflow at 2^31 ms; whoever waits for longer looks again after this. */
+const longestSleep = 3_600_000

@@ -1,0 +1,110 @@
+import { isLive } from "#contract"
+import type { Address, EngineError } from "#engine"
+import type { RunRow } from "#store"
+import { upstreamHeaders } from "./spec.ts"
+import { typeRule } from "./types.ts"
+
+/** A live run as the gateway sees it. */
+export interface RunTarget {
+  readonly id: number
+  readonly key: string
+  readonly userId: number
+  readonly projectId: number
+  readonly state: RunRow["state"]
+  /** Known only while the run is `ready`. */
+  readonly address: Address | undefined
+  readonly prefix: "keep" | "strip"
+  readonly upstreamHeaders: Readonly<Record<string, string>>
+  readonly landing: string
+}
+
+export interface BoardListener {
+  /** After each COMMIT that changed the run. */
+  changed(run: RunRow): void
+  /** Something that the run waits for failed and is tried again. */
+  trouble?(error: EngineError): void
+}
+
+/** Ended runs of which a late reader could still bring an older row. */
+const remembered = 1_000
+
+/** The last committed row of every live run, and where it is reached. Versions only grow here, whatever order readers bring rows in. */
+export class Board {
+  readonly #rows = new Map<number, RunRow>()
+  readonly #targets = new Map<number, RunTarget>()
+  readonly #ids = new Map<string, number>()
+  readonly #over = new Set<number>()
+  readonly #listeners = new Map<number, Set<BoardListener>>()
+  readonly #onChange: (run: RunRow) => void
+
+  constructor(onChange: (run: RunRow) => void) {
+    this.#onChange = onChange
+  }
+
+  row(id: number): RunRow | undefined {
+    return this.#rows.get(id)
+  }
+
+  /** Oldest first. */
+  rows(): RunRow[] {
+    return [...this.#rows.values()].sort((a, b) => a.id - b.id)
+  }
+
+  target(id: number): RunTarget | undefined {
+    return this.#targets.get(id)
+  }
+
+  targetByKey(key: string): RunTarget | undefined {
+    return this.#targets.get(this.#ids.get(key) ?? -1)
+  }
+
+  targets(): RunTarget[] {
+    return [...this.#targets.values()]
+  }
+
+  publish(run: RunRow, address?: Address): void {
+    const before = this.#rows.get(run.id)
+    if (this.#over.has(run.id) || (before && before.version >= run.version)) return
+    if (isLive(run.state)) this.#keep(run, address ?? this.#targets.get(run.id)?.address)
+    else this.#forget(run)
+    this.#onChange(run)
+    for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
+  }
+
+  setAddress(id: number, address: Address | undefined): void {
+    const run = this.#rows.get(id)
+    if (run) this.#keep(run, address)
+  }
+
+  trouble(id: number, error: EngineError): void {
+    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener.trouble?.(error)
+  }
+
+  listen(id: number, listener: BoardListener): Disposable {
+    const listeners = this.#listeners.get(id) ?? new Set()
+    this.#listeners.set(id, listeners.add(listener))
+    return {
+      [Symbol.dispose]: () => {
+        listeners.delete(listener)
+        if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
+      },
+    }
+  }
+
+  #keep(run: RunRow, address: Address | undefined): void {
+    const { id, key, userId, projectId, state } = run
+    const { prefix, landing } = typeRule(run.spec.type)
+    const reached = state === "ready" ? address : undefined
+    this.#rows.set(id, run)
+    this.#ids.set(key, id)
+    this.#targets.set(id, { id, key, userId, projectId, state, address: reached, prefix, upstreamHeaders: upstreamHeaders(run), landing })
+  }
+
+  #forget(run: RunRow): void {
+    this.#rows.delete(run.id)
+    this.#targets.delete(run.id)
+    this.#ids.delete(run.key)
+    this.#over.add(run.id)
+    if (this.#over.size > remembered) this.#over.delete(this.#over.values().next().value ?? -1)
+  }
+}

@@ -1,0 +1,34 @@
+import type { Progress } from "#contract"
+import type { Engine } from "#engine"
+import type { Actor } from "#events"
+import type { Clock, Logger } from "#kit"
+import type { Change, RunRow, Store } from "#store"
+import type { Board } from "./board.ts"
+import type { RunSettings } from "./settings.ts"
+
+/** What happens to runs, told to the rest of the program. */
+export interface RunEvents {
+  /** Inside the transaction that changes the run, so that its journal and audit rows belong to it; `before` is undefined for a new run. Must be quick and wait for nothing but `tx`. */
+  stateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
+  /** Inside the same transaction: a person asked for a start or a stop, for the audit. Not told for what Quayside does by itself. */
+  asked(tx: Change, what: { actor: Actor; verb: "start" | "stop"; run: RunRow }): Promise<void>
+  /** At most every 500 ms for each run, while it is being started. Must not throw. */
+  progress(run: RunRow, progress: Progress): void
+  /** Something that people should know and that changed no state. Must not throw. */
+  warning(run: RunRow, text: string): void
+}
+
+/** What all parts of this folder share. */
+export interface Context {
+  readonly store: Store
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly events: RunEvents
+  readonly settings: RunSettings
+  readonly board: Board
+  /** Aborted by `close`. */
+  readonly closed: AbortSignal
+  /** Asks for a look at the engine soon. */
+  observeSoon(): void
+}

@@ -1,0 +1,42 @@
+import type { Address } from "#engine"
+import type { RunRow } from "#store"
+import type { Context } from "./context.ts"
+import { type ProbeResult, probe } from "./probe.ts"
+import { basePath, portOf, upstreamHeaders } from "./spec.ts"
+import { typeRule } from "./types.ts"
+
+const attemptMs = 3_000
+/** An engine may give another address once the program listens; asking costs more than trying the port. */
+const addressMs = 250
+
+export interface Patience {
+  /** Told what each attempt found, so that whoever loses patience can say why. */
+  found(result: ProbeResult): void
+  signal: AbortSignal
+}
+
+/** Resolves with the program's address as soon as it answers as its type should. Rejects with the signal's reason, or when the engine cannot be asked for the address. */
+export async function untilReady(ctx: Context, run: RunRow, { found, signal }: Patience): Promise<Address> {
+  const { clock, engine } = ctx
+  const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: typeRule(run.spec.type).ready, timeoutMs: attemptMs }
+  const began = clock.now()
+  let asked = began
+  let address = await engine.address(run.key, portOf(run), signal)
+  for (;;) {
+    if (address) {
+      const result = await probe({ ...target, address }, signal)
+      if (result.ready) return address
+      found(result)
+    } else ctx.observeSoon()
+    await clock.sleep(pause(clock.now() - began), signal)
+    if (clock.now() - asked < addressMs) continue
+    asked = clock.now()
+    address = await engine.address(run.key, portOf(run), signal)
+  }
+}
+
+/** Short at first: what a person waits for is the program's own start and, on average, half of this. */
+function pause(elapsed: number): number {
+  if (elapsed < 3_000) return 20
+  return elapsed < 20_000 ? 50 : 250
+}

@@ -1,0 +1,52 @@
+import { type Reason, type ReasonCode, reasonSentences } from "#contract"
+import { type Engine, EngineError, type ObservedRun } from "#engine"
+import type { Logger } from "#kit"
+
+const tailBytes = 4_096
+const tailLines = 200
+const tailMs = 2_000
+
+export function reason(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
+  return { code, msg }
+}
+
+/** What went wrong, as far as its text may be shown to the person who started the run. */
+export function reasonOf(error: unknown, logger: Logger): Reason {
+  if (error instanceof EngineError) {
+    if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine refused")
+    return reason(error.code, error.message || reasonSentences[error.code])
+  }
+  logger.error({ err: error }, "a start failed for a reason that has no name")
+  return reason("engine_error")
+}
+
+/** Why a run that was started is not running; `undefined` means that the engine no longer has it. */
+export function reasonOfEnd(seen: ObservedRun | undefined): Reason {
+  if (seen?.state !== "exited") return reason("lost")
+  const code = seen.oomKilled ? "oom_killed" : "exited"
+  if (seen.exitCode === null) return reason(code)
+  const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonSentences.oom_killed
+  return { code, msg, exitCode: seen.exitCode }
+}
+
+/** Adds the last lines of output where there are any: at most 4 KiB, cut at a line's beginning where possible. Waits for them 2 s at most. */
+export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
+  const lines: string[] = []
+  try {
+    for await (const line of engine.logs(key, { tail: tailLines, signal: AbortSignal.timeout(tailMs) })) lines.push(line.text)
+  } catch {
+    // The reason counts; its illustration may be missing.
+  }
+  const logTail = lastBytes(lines.join("\n"))
+  return logTail === "" ? why : { ...why, logTail }
+}
+
+function lastBytes(text: string): string {
+  const bytes = Buffer.from(text.replaceAll("\0", ""))
+  if (bytes.length <= tailBytes) return bytes.toString()
+  const tail = bytes.subarray(bytes.length - tailBytes)
+  const newline = tail.indexOf(10)
+  let start = newline >= 0 && newline < tail.length - 1 ? newline + 1 : 0
+  while (start < tail.length && ((tail[start] ?? 0) & 0xc0) === 0x80) start += 1
+  return tail.subarray(start).toString()
+}

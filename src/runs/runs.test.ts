@@ -1,0 +1,115 @@
+import assert from "node:assert/strict"
+import { get } from "node:http"
+import { test } from "node:test"
+import type { Failure } from "#contract"
+import { AlreadyRunning } from "./index.ts"
+import { eventually, TestWorld } from "./testing/world.ts"
+
+function statusOf(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, (response) => resolve(response.resume().statusCode)).on("error", reject)
+  })
+}
+
+test("A run goes through its states in order and its address answers once it is ready", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id } = await runs.start(world.request("fake/http"))
+  const run = await runs.settled(id)
+  assert.equal(run.state, "ready")
+  assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
+  const target = runs.target(id)
+  assert.deepEqual(runs.targetByKey(run.key), target)
+  assert.equal(await statusOf(`http://${target?.address?.host}:${target?.address?.port}/`), 200)
+  assert.ok(run.readyTime !== null && run.startTime !== null && run.readyTime >= run.startTime)
+  assert.match(run.imageDigest, /^sha256:/)
+  assert.deepEqual(run.nodeNames, ["fake"])
+})
+
+test("The wish is in the database before the engine is asked for anything", async () => {
+  await using world = await TestWorld.open()
+  let rowAtStart: unknown
+  const engine = await world.engine()
+  const start = engine.start.bind(engine)
+  engine.start = async (spec, report, signal) => {
+    rowAtStart = await world.store.runs.byKey(spec.key)
+    return start(spec, report, signal)
+  }
+  await using runs = await world.runs({ engine })
+  const { id } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  assert.ok(rowAtStart)
+})
+
+test("Stopping resolves when the engine holds nothing and keeps the first reason", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  const [first] = await Promise.all([runs.stop(id, { by: "stopped_by_user" }), runs.stop(id, { by: "stopped_by_admin" })])
+  assert.deepEqual(world.held(), [])
+  assert.equal(first?.state, "ended")
+  assert.equal(first?.reason?.code, "stopped_by_user")
+  assert.ok(first?.endTime)
+  assert.equal(runs.target(id), undefined)
+  assert.equal((await runs.stop(id, { by: "stopped_by_admin" }))?.reason?.code, "stopped_by_user")
+  assert.equal(await runs.stop(12_345, { by: "stopped_by_user" }), undefined)
+})
+
+test("A second start of the same person and project is refused and names the run", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const first = await runs.start(world.request("fake/slow-pull:200"))
+  const refused = await runs.start(world.request("fake/http")).catch((error: unknown) => error)
+  assert.ok(refused instanceof AlreadyRunning)
+  assert.equal(refused.run.id, first.id)
+  assert.deepEqual(refused.extra, { ID: first.id, State: refused.run.state })
+  await runs.settled(first.id)
+})
+
+test("A repeated idempotency key gives the same run, and another body is a conflict", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const idempotency = { key: "k", bodyHash: "a" }
+  const [one, two] = await Promise.all([1, 2].map(() => runs.start(world.request("fake/http"), { idempotency })))
+  assert.equal(one?.id, two?.id)
+  await runs.settled(one?.id ?? 0)
+  assert.equal((await runs.start(world.request("fake/http"), { idempotency })).state, "ready")
+  const conflict = runs.start(world.request("fake/http"), { idempotency: { key: "k", bodyHash: "b" } })
+  await assert.rejects(conflict, (error: Failure) => error.code === "conflict")
+})
+
+test("A refusal that the caller knows is a run that failed with it", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const refusal = { code: "image_unavailable", msg: "The image was deleted" } as const
+  const run = await runs.start(world.request("fake/http", { refusal }))
+  assert.equal(run.state, "failed")
+  assert.deepEqual(run.reason, refusal)
+  assert.ok(run.endTime)
+  assert.deepEqual(world.held(), [])
+})
+
+test("Closing stops no run, and the next process has its address again", async () => {
+  await using world = await TestWorld.open()
+  const first = await world.runs()
+  const { id, key } = await first.start(world.request("fake/http"))
+  await first.settled(id)
+  await first.close()
+  assert.deepEqual(world.held(), [key])
+  await using second = await world.runs()
+  await eventually("the address is known again", () => second.target(id)?.address !== undefined)
+  assert.equal((await world.row(id)).state, "ready")
+})
+
+test("Activity is kept in memory at once and written a little later", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id } = await runs.start(world.request("fake/http"))
+  const ready = await runs.settled(id)
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  runs.active(id)
+  const marked = runs.lastActivity(id)
+  assert.ok(marked !== undefined && marked > (ready.lastActivity ?? 0))
+  await eventually("the mark is written", async () => (await world.row(id)).lastActivity === marked)
+})

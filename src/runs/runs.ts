@@ -1,0 +1,167 @@
+import { Failure, isLive, type Progress, reasonSentences } from "#contract"
+import { type Engine, EngineError } from "#engine"
+import type { Actor } from "#events"
+import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
+import type { RunRow, Store } from "#store"
+import { Activity } from "./activity.ts"
+import { Board, type RunTarget } from "./board.ts"
+import { capacityNow, type NodeNow } from "./capacity.ts"
+import type { Context, RunEvents } from "./context.ts"
+import { moveIn, type Wish } from "./moves.ts"
+import { queuePosition } from "./queue.ts"
+import { reason } from "./reasons.ts"
+import { type GivenRunSettings, withDefaults } from "./settings.ts"
+import { admit, type Idempotency, type StartRequest } from "./start.ts"
+import { Supervisor } from "./supervisor.ts"
+import { type Settling, settled, waitFor } from "./waits.ts"
+
+export interface RunsOptions {
+  store: Store
+  engine: Engine
+  /** Default: the system's. */
+  clock?: Clock
+  logger?: Logger
+  events?: Partial<RunEvents>
+  settings?: GivenRunSettings
+}
+
+export interface StartOptions {
+  idempotency?: Idempotency | undefined
+  /** Who asked, for the audit. */
+  actor?: Actor | undefined
+}
+
+export interface StopOptions {
+  by: Wish
+  /** Who asked, for the audit. */
+  actor?: Actor | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** Runs, from the wish to the end. Nothing here asks who may: that is the caller's duty. */
+export interface Runs extends AsyncDisposable {
+  /**
+   * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a run in state `failed` with its reason, not an exception; only a second live run of the same
+   * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`) make no run. A repeated key gives its run as it now stands.
+   */
+  start(request: StartRequest, options?: StartOptions): Promise<RunRow>
+
+  /**
+   * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is `stopping` and the engine keeps it from being over. Rejects with
+   * `not_found`, or the signal's reason.
+   */
+  settled(id: number, options?: Settling): Promise<RunRow>
+
+  /**
+   * Resolves with the run when the engine holds nothing of it; at once when it is over. Undefined: no such run. Rejects with a `Failure` (503) when the engine cannot be
+   * reached or the container does not go; the run then stays `stopping` and is stopped as soon as possible. Its first reason is kept.
+   */
+  stop(id: number, options: StopOptions): Promise<RunRow | undefined>
+
+  /** A live run as the gateway needs it, from memory. */
+  target(id: number): RunTarget | undefined
+  targetByKey(key: string): RunTarget | undefined
+  live(): RunTarget[]
+
+  /** The run was used just now. */
+  active(id: number): void
+  /** When it was last used, as far as this process saw; newer than what is stored. */
+  lastActivity(id: number): number | undefined
+  /** How far the present step of a start is; newer than what is stored. */
+  progress(id: number): Progress | null
+  /** From 1; null when it does not wait. */
+  queuePosition(id: number): number | null
+  /** What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError` when the engine was never reached. */
+  capacityNow(): Promise<NodeNow[]>
+
+  /** Stops watching over runs, and no run. */
+  close(): Promise<void>
+}
+
+/** Takes up all live runs and watches over them until closed. Rejects when the database cannot be read; an engine that cannot be reached is waited for. */
+export async function createRuns(options: RunsOptions): Promise<Runs> {
+  const closing = new AbortController()
+  const { ctx, supervisor } = assemble(options, closing.signal)
+  for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
+  supervisor.begin()
+  const activity = new Activity(ctx)
+  const writing = activity.run()
+  const { board } = ctx
+  const close = async () => {
+    closing.abort(new DOMException("Quayside closes", "AbortError"))
+    await Promise.all([supervisor.end(), writing])
+  }
+  return {
+    start: (request, options = {}) => start({ ctx, supervisor }, request, options),
+    settled: (id, settling = {}) => settled(ctx, id, settling),
+    stop: (id, wish) => stop({ ctx, supervisor }, id, wish),
+    target: (id) => board.target(id),
+    targetByKey: (key) => board.targetByKey(key),
+    live: () => board.targets(),
+    active: (id) => activity.mark(id),
+    lastActivity: (id) => activity.lastOf(id),
+    progress: (id) => supervisor.progressOf(id),
+    queuePosition: (id) => queuePosition(board.rows(), id),
+    capacityNow: () => capacityNow(ctx, supervisor.capacity, supervisor.takenDevices()),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+interface Parts {
+  ctx: Context
+  supervisor: Supervisor
+}
+
+function assemble(options: RunsOptions, closed: AbortSignal): Parts {
+  const events: RunEvents = {
+    stateChanged: async () => {},
+    asked: async () => {},
+    progress: () => {},
+    warning: () => {},
+    ...options.events,
+  }
+  const ctx: Context = {
+    store: options.store,
+    engine: options.engine,
+    clock: options.clock ?? systemClock,
+    logger: options.logger ?? silentLogger,
+    events,
+    settings: withDefaults(options.settings ?? {}),
+    board: new Board((run) => supervisor.published(run)),
+    closed,
+    observeSoon: () => supervisor.observeSoon(),
+  }
+  const supervisor: Supervisor = new Supervisor(ctx)
+  return { ctx, supervisor }
+}
+
+async function start({ ctx, supervisor }: Parts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
+  const nodes = await supervisor.capacity.nodes().catch((error: unknown) => {
+    if (error instanceof EngineError) return error
+    return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause: error })
+  })
+  const fresh = (run: RunRow) => supervisor.isFresh(run)
+  return admit(ctx, { request, nodes, takenDevices: supervisor.takenDevices(), idempotency, actor, fresh })
+}
+
+async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
+  const run = await ctx.store.change(async (tx) => {
+    const now = await tx.runs.get(id)
+    if (!now || !isLive(now.state)) return now
+    if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
+    const fields = { wanted: "stop" as const, reason: reason(by) }
+    if (now.state !== "queued") return (await moveIn(ctx, tx, { id, path: ["stopping"], fields })) ?? now
+    // The engine was never asked for it: there is nothing to wait for.
+    return moveIn(ctx, tx, { id, path: ["stopping", "ended"], fields: { ...fields, endTime: ctx.clock.now() } })
+  })
+  if (!run || !isLive(run.state)) return run
+  supervisor.nudge(id)
+  return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
+}
+
+function stopFailure(error: EngineError): Failure {
+  const known = error.code === "engine_unreachable" || error.code === "timeout_stopping"
+  const msg = `${error.message}; the run is stopped as soon as possible`
+  return new Failure(known ? error.code : "engine_error", msg, { status: 503, cause: error })
+}

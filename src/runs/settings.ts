@@ -1,0 +1,57 @@
+/** How runs are admitted and watched over. Times are milliseconds. */
+export interface RunSettings {
+  /** For a run that asks for 0. Default 1. */
+  defaultCpus: number
+  /** MiB, for a run that asks for 0. Default 2,048. */
+  defaultMemoryMiB: number
+  /** So many CPUs are handed out for each that a node has beyond the reserve. Default 4. A single run never gets more than a node really has. */
+  cpuOvercommit: number
+  /** The same for memory. Default 1. */
+  memoryOvercommit: number
+  /** Kept back on each node for the system. Default no CPU and 512 MiB. */
+  reserve: { cpus: number; memoryMiB: number }
+  timeouts: StateTimeouts
+  /** How long a program may take to end when asked to. Default 10,000. */
+  graceMs: number
+  /** How often the engine is looked at when it says nothing. Default 3,000. */
+  observeEvery: number
+  /** How often a mark of activity is written at most. Default 30,000. */
+  activityEvery: number
+  /** How long a container that nobody knows is left alone. Default 10 minutes. */
+  strayGrace: number
+}
+
+/** How long a run may stay in each state. */
+export interface StateTimeouts {
+  /** From the request. Default 24 h. */
+  queued: number
+  /** Without a byte or layer arriving. Default 2 minutes. */
+  pulling: number
+  /** Default 1 minute. */
+  creating: number
+  /** Until the program answers. Default 2 minutes. */
+  starting: number
+  /** Beyond the grace time, for each attempt. Default 30 s. */
+  stopping: number
+}
+
+export type GivenRunSettings = Partial<Omit<RunSettings, "timeouts" | "reserve">> & {
+  timeouts?: Partial<StateTimeouts>
+  reserve?: Partial<RunSettings["reserve"]>
+}
+
+export function withDefaults(given: GivenRunSettings): RunSettings {
+  return {
+    defaultCpus: 1,
+    defaultMemoryMiB: 2_048,
+    cpuOvercommit: 4,
+    memoryOvercommit: 1,
+    graceMs: 10_000,
+    observeEvery: 3_000,
+    activityEvery: 30_000,
+    strayGrace: 10 * 60_000,
+    ...given,
+    reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
+    timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 60_000, starting: 120_000, stopping: 30_000, ...given.timeouts },
+  }
+}

@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { ReasonCode, RunState } from "#contract"
+import { createEngine, type Engine, type FakeWorld, openFakeWorld } from "#engine"
+import { silentLogger, systemClock } from "#kit"
+import { openStore, type RunPlan, type RunRow, type Store } from "#store"
+import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
+
+const noLimits = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+
+export const quick: GivenRunSettings = {
+  graceMs: 300,
+  observeEvery: 100,
+  activityEvery: 50,
+  memoryOvercommit: 1,
+  cpuOvercommit: 1,
+  reserve: { cpus: 0, memoryMiB: 0 },
+  timeouts: { pulling: 400, creating: 400, starting: 1_500, stopping: 300 },
+}
+
+export interface WorldOptions {
+  cpus?: number
+  memoryMiB?: number
+  mockGpus?: number
+  /** How many people there are. Default 3. */
+  people?: number
+  settings?: GivenRunSettings
+}
+
+/** A database and a fake engine that outlive the `Runs` made on them, as they outlive Quayside's process. */
+export class TestWorld implements AsyncDisposable {
+  readonly store: Store
+  readonly fake: FakeWorld
+  readonly users: number[] = []
+  projectId = 0
+  readonly moves: { id: number; from: RunState | undefined; to: RunState; reason: ReasonCode | undefined }[] = []
+  readonly #options: WorldOptions
+  readonly #held = new AsyncDisposableStack()
+
+  private constructor(store: Store, fake: FakeWorld, options: WorldOptions) {
+    this.store = store
+    this.fake = fake
+    this.#options = options
+  }
+
+  static async open(options: WorldOptions = {}): Promise<TestWorld> {
+    const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
+    const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
+    const fake = await openFakeWorld()
+    const world = new TestWorld(store, fake, options)
+    world.#held.defer(() => rm(directory, { recursive: true }))
+    world.#held.use(store)
+    world.#held.use(fake)
+    await world.#populate(options.people ?? 3)
+    return world
+  }
+
+  async #populate(people: number): Promise<void> {
+    await this.store.change(async (tx) => {
+      this.users.length = 0
+      for (let n = 0; n < people; n += 1) {
+        const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+        this.users.push((await tx.users.insert({ ...person, userName: `person${n}` })).id)
+      }
+      const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false }
+      const image = await tx.images.insert({ ...common, name: "i", image: "fake/http", command: "", env: "", port: "", isPublished: true })
+      const paths = { userPath: "", codePath: "", modelPath: "" }
+      const project = { ...common, ...paths, projectName: "p", type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }
+      this.projectId = (await tx.projects.insert(project)).id
+    })
+  }
+
+  engine(world: FakeWorld = this.fake): Promise<Engine> {
+    const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
+    return createEngine({ kind: "fake", world, instance: "test", cpus, memoryMiB, mockGpus })
+  }
+
+  /** Opens what a process of Quayside has. */
+  async runs(options: Partial<RunsOptions> = {}): Promise<Runs> {
+    return createRuns({
+      store: this.store,
+      engine: await this.engine(),
+      ...options,
+      settings: { ...quick, ...this.#options.settings, ...options.settings },
+      events: {
+        stateChanged: async (tx, run, before) => {
+          const move = { id: run.id, from: before?.state, to: run.state, reason: run.reason?.code }
+          tx.afterCommit(() => this.moves.push(move))
+        },
+        ...options.events,
+      },
+    })
+  }
+
+  async row(id: number): Promise<RunRow> {
+    const run = await this.store.runs.get(id)
+    if (!run) throw new Error(`There is no run ${id}`)
+    return run
+  }
+
+  /** The states that a run went through, in order. */
+  path(id: number): RunState[] {
+    return this.moves.filter((move) => move.id === id).map(({ to }) => to)
+  }
+
+  /** Keys of what the engine holds. */
+  held(): string[] {
+    return [...this.fake.containers.keys()]
+  }
+
+  request(image: string, given: Partial<Omit<StartRequest, "plan" | "resources">> & Asked = {}): StartRequest {
+    const { cpus = 1, memoryMiB = 64, gpus = 0, nodes = 0, gpuMemoryMiB = 0, plan, person = 0, ...rest } = given
+    const resources = { cpus, memoryMiB, gpus, nodes, gpuMemoryMiB }
+    const userId = this.users[person] ?? 0
+    return { userId, userName: `person${person}`, projectId: this.projectId, plan: { ...planOf(image), ...plan }, resources, ...rest }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#held.disposeAsync()
+  }
+}
+
+interface Asked {
+  person?: number
+  cpus?: number
+  memoryMiB?: number
+  gpus?: number
+  gpuMemoryMiB?: number
+  nodes?: number
+  plan?: Partial<RunPlan>
+}
+
+function planOf(image: string): RunPlan {
+  return {
+    type: "http",
+    image,
+    command: null,
+    env: {},
+    port: null,
+    workDir: "/work/code",
+    home: "/work/home",
+    mounts: [],
+    secret: "sesame",
+  }
+}
+
+/** Resolves as soon as `test` holds, looking again after each turn of the event loop and a short pause; rejects after `ms`. */
+export async function eventually(what: string, test: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+  const until = Date.now() + ms
+  while (!(await test())) {
+    if (Date.now() > until) throw new Error(`It never came to this: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
