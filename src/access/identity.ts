@@ -24,6 +24,8 @@ export interface IdentityOptions {
   /** `files`: at least 32 random bytes that all processes of this installation share; signs tokens for the files address. */
   keys: { files: Uint8Array }
   hashing?: HasherOptions
+  /** Longest age of a cached caller in milliseconds. Default: 4,000 where several processes may share the database (PostgreSQL), else 60,000. */
+  freshMs?: number
 }
 
 /** Turns proofs into callers, and makes and ends what proves. */
@@ -63,7 +65,7 @@ export interface Identity extends AsyncDisposable {
 export function createIdentity(options: IdentityOptions): Identity {
   const { store, clock, logger, keys } = options
   if (keys.files.length < 32) throw new TypeError(`A key of at least 32 bytes is wanted, got ${keys.files.length}`)
-  const callers = new Callers(clock, freshMs[store.dialect])
+  const callers = new Callers(clock, options.freshMs ?? freshMs[store.dialect])
   const lastUsed = new LastUsed({ store, clock, logger })
   const hasher = new Hasher(options.hashing)
   const passwords = new PasswordCheck({ store, clock, hasher })

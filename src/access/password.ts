@@ -67,6 +67,15 @@ export interface HasherOptions {
   queue?: number
 }
 
+export interface VerifyOptions {
+  /** Whoever failed lately waits in a lane that moves one at a time. */
+  suspect: boolean
+  /** Called when its turn has come; may throw. */
+  begin: () => void
+  /** Called before the next one's turn comes. */
+  end?: (right: boolean) => void
+}
+
 /** Hashes passwords in the thread pool, few at a time. Rejects with `Overloaded` when too many wait. */
 export class Hasher {
   readonly #all: Semaphore
@@ -84,13 +93,15 @@ export class Hasher {
     return this.#all.run(async () => toPhc({ ...cost, nonce, tag: await tagOf(password, { ...cost, nonce }, tagLength) }))
   }
 
-  /** Whether the password is the one; `begin` is called when its turn has come, and may throw. Suspects wait in a lane that moves one at a time. */
-  verify(phc: string, password: string, options: { suspect: boolean; begin: () => void }): Promise<boolean> {
+  /** Whether the password is the one. */
+  verify(phc: string, password: string, options: VerifyOptions): Promise<boolean> {
     const check = () =>
       this.#all.run(async () => {
         options.begin()
         const known = fromPhc(phc)
-        return timingSafeEqual(await tagOf(password, known, known.tag.length), known.tag)
+        const right = timingSafeEqual(await tagOf(password, known, known.tag.length), known.tag)
+        options.end?.(right)
+        return right
       })
     return options.suspect ? this.#suspects.run(check) : check()
   }

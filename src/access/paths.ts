@@ -27,8 +27,7 @@ export function homeOf(userName: string): string {
 /** For each path (absolute below the files root, normalized, no trailing slash but the root's own), in the same order. */
 export async function fileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
   if (onlyRun(caller) !== undefined) return paths.map(() => ({ level: "none", own: false }))
-  const datasets = await datasetsAt(reads, new Set(paths.flatMap(lineOf)))
-  const question: Question = { reads, caller, datasets, within: new Map() }
+  const question: Question = { reads, caller, below: new Map(), around: new Map() }
   return Promise.all(paths.map((path) => accessTo(question, path)))
 }
 
@@ -42,30 +41,27 @@ export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Gran
 interface Question {
   reads: DataReads
   caller: Caller
-  /** Live datasets by the directory at which they begin, for every path that was asked and all above it. */
-  datasets: ReadonlyMap<string, readonly DataRow[]>
-  /** Whether any live dataset lies strictly below a path: asked once for each. */
-  within: Map<string, Promise<boolean>>
+  /** Whether any live dataset lies strictly below a path; asked once for each. */
+  below: Map<string, Promise<boolean>>
+  /** The live datasets that a path lies in; asked once for each. */
+  around: Map<string, Promise<readonly DataRow[]>>
 }
 
 async function accessTo(question: Question, path: string): Promise<FileAccess> {
-  const level = levelOf(question, path)
-  if (level !== "none") return { level, own: level === "write" && (await isOwn(question, path)) }
-  return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
+  const datasets = await datasetsOf(question, path)
+  const level = levelOf(question.caller, path, datasets)
+  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
+  return { level, own: level === "write" && (await isOwn(question, path, datasets)) }
 }
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
-function levelOf({ caller, datasets }: Question, path: string): Level {
+function levelOf(caller: Caller, path: string, datasets: readonly DataRow[]): Level {
   const most = caller.scopes.includes("write") ? "write" : "read"
   const home = homeOf(caller.userName)
   if (path === home || path.startsWith(`${home}/`)) return most
   // Homes are made with their people and by nothing else.
   if (caller.isAdmin) return path === people ? "read" : most
-  let level: Level = "none"
-  for (const directory of lineOf(path)) {
-    for (const dataset of datasets.get(directory) ?? []) level = higher(level, levelBy(caller, dataset))
-  }
-  return level
+  return datasets.map((dataset) => levelBy(caller, dataset)).reduce(higher, "none")
 }
 
 function levelBy(caller: Caller, dataset: DataRow): Level {
@@ -78,42 +74,42 @@ function higher(a: Level, b: Level): Level {
 }
 
 async function leadsSomewhere({ reads, caller }: Question, path: string): Promise<boolean> {
-  const home = homeOf(caller.userName)
-  if (path === "/" || home.startsWith(`${path}/`)) return true
+  if (path === "/" || homeOf(caller.userName).startsWith(`${path}/`)) return true
   return reads.data.visibleBelow(path, viewerOf(caller))
 }
 
-async function isOwn(question: Question, path: string): Promise<boolean> {
+async function isOwn(question: Question, path: string, datasets: readonly DataRow[]): Promise<boolean> {
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
-  if (levelOf(question, parent) !== "write") return false
-  if (question.datasets.has(path)) return false
-  // Most directories hold no dataset at all, so one question answers for all their entries.
+  if (datasets.some((dataset) => dataset.accessInfo === path) || levelOf(question.caller, parent, datasets) !== "write") return false
   return !((await anyBelow(question, parent)) && (await anyBelow(question, path)))
 }
 
-function anyBelow({ reads, within }: Question, path: string): Promise<boolean> {
-  const known = within.get(path) ?? reads.data.visibleBelow(path, allSeeing)
-  within.set(path, known)
+/** The live datasets that the path lies in or that begin at it. Most directories hold no dataset, so one question answers for all their entries. */
+async function datasetsOf(question: Question, path: string): Promise<readonly DataRow[]> {
+  const parent = parentOf(path)
+  if (parent === undefined || path === people) return []
+  if (isBroad(parent) || (await anyBelow(question, parent))) return datasetsAround(question, path)
+  return datasetsAround(question, parent)
+}
+
+function datasetsAround({ reads, around }: Question, path: string): Promise<readonly DataRow[]> {
+  const known =
+    around.get(path) ??
+    reads.data.overlapping(path).then((rows) => rows.filter(({ accessInfo }) => accessInfo === path || path.startsWith(`${accessInfo}/`)))
+  around.set(path, known)
   return known
 }
 
-/** Live datasets that begin at one of these directories. */
-async function datasetsAt(reads: DataReads, directories: ReadonlySet<string>): Promise<Map<string, DataRow[]>> {
-  const found = new Map<string, DataRow[]>()
-  for (const directory of directories) {
-    if (directory === "/" || directory === people) continue
-    const { rows } = await reads.data.list({ where: { accessInfo: directory } }, allSeeing, { page: 1, pageSize: 200 })
-    if (rows.length > 0) found.set(directory, rows)
-  }
-  return found
+function anyBelow({ reads, below }: Question, path: string): Promise<boolean> {
+  const known = below.get(path) ?? reads.data.visibleBelow(path, allSeeing)
+  below.set(path, known)
+  return known
 }
 
-/** The path and everything above it: `/a/b` gives `/a/b`, `/a` and `/`. */
-function lineOf(path: string): string[] {
-  const line = [path]
-  for (let at = parentOf(path); at !== undefined; at = parentOf(at)) line.push(at)
-  return line
+/** Where everybody's directories lie side by side: no dataset begins there. */
+function isBroad(path: string): boolean {
+  return path === "/" || path === people
 }
 
 function parentOf(path: string): string | undefined {

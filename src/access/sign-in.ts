@@ -46,12 +46,13 @@ export class PasswordCheck {
   async #checked({ userName, password }: { userName: string; password: string }, attempt: Attempt): Promise<UserRow | Refusal> {
     const user = checkAccountName(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy
-    const right = await this.#hasher.verify(known, password, { suspect: attempt.suspect, begin: () => attempt.check() })
-    if (!right || !user || !isLivePerson(user)) {
-      attempt.failed()
-      return wrongProof()
-    }
-    attempt.succeeded()
+    const live = user !== undefined && isLivePerson(user)
+    const right = await this.#hasher.verify(known, password, {
+      suspect: attempt.suspect,
+      begin: () => attempt.check(),
+      end: (fits) => (fits && live ? attempt.succeeded() : attempt.failed()),
+    })
+    if (!right || !live) return wrongProof()
     // Minutes may have passed in the queue: only a password that is still the person's proves anything.
     const now = await this.#store.users.get(user.id)
     return now && isLivePerson(now) && now.passwordHash === known ? now : wrongProof()

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import { Failure } from "#contract"
+import { Overloaded } from "#kit"
+import { checkNewPassword, dummyHash, Hasher } from "./password.ts"
+
+const options = { suspect: false, begin: () => {} }
+
+describe("a password's hash", () => {
+  it("is an argon2id string with a salt of its own that only the password fits", async () => {
+    const hasher = new Hasher()
+    const [one, two] = await Promise.all([hasher.hash("sesam"), hasher.hash("sesam")])
+    assert.match(one, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+    assert.notEqual(one, two)
+    assert.equal(await hasher.verify(one, "sesam", options), true)
+    assert.equal(await hasher.verify(one, "sesam ", options), false)
+    assert.equal(await hasher.verify(dummyHash(), "sesam", options), false)
+  })
+
+  it("is the known one of the reference implementation", async () => {
+    const spec = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+    assert.equal(await new Hasher().verify(spec, "password", options), true)
+  })
+
+  it("fits however the letters of a password are composed", async () => {
+    const hasher = new Hasher()
+    assert.equal(await hasher.verify(await hasher.hash("Käse"), "Ka\u0308se", options), true)
+  })
+
+  it("is refused in another form than its own", async () => {
+    await assert.rejects(new Hasher().verify("$2b$10$abc", "x", options), /no argon2id string/)
+  })
+
+  it("is made for so many at once, and beyond the queue for nobody", async () => {
+    const hasher = new Hasher({ width: 1, queue: 2 })
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
+    assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
+    for (const answer of answers) if (answer.status === "rejected") assert.ok(answer.reason instanceof Overloaded)
+    assert.ok(await hasher.hash("x"))
+  })
+
+  it("lets somebody who has not failed pass a crowd that has", async () => {
+    const hasher = new Hasher({ width: 1, queue: 100 })
+    const hash = dummyHash()
+    const done: string[] = []
+    const crowd = Array.from({ length: 8 }, (_, i) => hasher.verify(hash, "x", { suspect: true, begin: () => done.push(`suspect ${i}`) }))
+    await hasher.verify(hash, "x", { suspect: false, begin: () => done.push("clean") })
+    assert.ok(done.indexOf("clean") <= 1, done.join())
+    await Promise.all(crowd)
+    assert.equal(done.length, 9)
+  })
+})
+
+describe("a new password", () => {
+  it("is anything of 1 to 1,024 bytes without NUL that has not the form of a token", () => {
+    for (const good of ["x", "pä ß:wort", "a".repeat(1024), "qs_short"]) checkNewPassword(good)
+    for (const bad of ["", "a".repeat(1025), "ä".repeat(513), "a\0b", `qs_${"a".repeat(43)}`]) {
+      assert.throws(
+        () => checkNewPassword(bad),
+        (error) => error instanceof Failure && error.code === "invalid" && error.field === "Password",
+      )
+    }
+  })
+})

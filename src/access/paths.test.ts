@@ -1,0 +1,177 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import type { DataRow } from "#store"
+import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
+import { type Caller, Refusal } from "./caller.ts"
+import { type FileAccess, fileAccess, mayMount } from "./paths.ts"
+
+type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
+
+/** `write own`, `write`, `read`, `passage` or `none` for each path. */
+function words({ level, own }: FileAccess): string {
+  return own ? `${level} own` : level
+}
+
+async function filesWorld() {
+  const world = await identityWorld()
+  const people: Record<string, Caller> = {}
+  for (const name of ["ann", "bob", "eve", "boss"]) {
+    await world.person(name, "sesam", { isAdmin: name === "boss" })
+    people[name] = await callerOf(world, basic(name, "sesam"))
+  }
+  const data = (owner: string, accessInfo: string, isPublished = false): Promise<DataRow> =>
+    world.store.change((tx) =>
+      tx.data.insert({ userId: who(people, owner).userId, type: "dir", name: "x", comment: "", doc: "", accessInfo, isPublished }),
+    )
+  const look: Look = async (caller, ...paths) => (await fileAccess(world.store, caller, paths)).map(words)
+  return { world, data, look, ann: who(people, "ann"), bob: who(people, "bob"), eve: who(people, "eve"), boss: who(people, "boss") }
+}
+
+function who(people: Record<string, Caller>, name: string): Caller {
+  const caller = people[name]
+  assert.ok(caller, name)
+  return caller
+}
+
+async function callerOf(world: World, header: string): Promise<Caller> {
+  const caller = await world.identity.identify(header, undefined, "127.0.0.1")
+  if (caller instanceof Refusal) assert.fail(caller.message)
+  return caller
+}
+
+describe("file access", () => {
+  it("gives people their home and what is in it, not the homes of others", async () => {
+    const { world, look, ann, bob } = await filesWorld()
+    await using _ = world
+    const paths = [
+      "/",
+      "/users",
+      "/users/ann",
+      "/users/ann/a",
+      "/users/ann/a/b",
+      "/users/bob",
+      "/users/bob/a",
+      "/users/annex",
+      "/elsewhere",
+    ]
+    assert.deepEqual(await look(ann, ...paths), ["passage", "passage", "write", "write own", "write own", "none", "none", "none", "none"])
+    assert.deepEqual(await look(bob, "/users/ann", "/users/ann/a"), ["none", "none"])
+  })
+
+  it("shows a published dataset to others with the way to it and nothing beside it", async () => {
+    const { world, data, look, ann, bob } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/sets/iris", true)
+    await data("ann", "/users/ann/sets/secret")
+    const paths = ["/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/sets/iris/a/b", "/users/ann/sets/iris2"]
+    assert.deepEqual(await look(bob, ...paths), ["passage", "passage", "passage", "read", "read", "none"])
+    assert.deepEqual(await look(bob, "/users/ann/sets/secret", "/users/ann/sets/secret/x", "/users/ann/other"), ["none", "none", "none"])
+    assert.deepEqual(await look(ann, ...paths), ["passage", "write", "write", "write", "write own", "write own"])
+    for (const path of paths) assert.deepEqual(await look(bob, path), await look(bob, path, path).then((two) => two.slice(1)), path)
+  })
+
+  it("takes a dataset back when it is withdrawn or deleted; the home stays its owner's", async () => {
+    const { world, data, look, ann, bob, boss } = await filesWorld()
+    await using _ = world
+    const withdrawn = await data("ann", "/users/ann/a", true)
+    const deleted = await data("ann", "/users/ann/b", true)
+    const outside = await data("ann", "/sets/c", true)
+    const paths = ["/users/ann", "/users/ann/a", "/users/ann/b", "/sets", "/sets/c", "/sets/c/x"]
+    assert.deepEqual(await look(bob, ...paths), ["passage", "read", "read", "passage", "read", "read"])
+    assert.deepEqual(await look(ann, ...paths), ["write", "write", "write", "passage", "write", "write own"])
+    await world.store.change(async (tx) => {
+      await tx.data.update(withdrawn.id, { isPublished: false })
+      await tx.data.setDeleted(deleted.id, true)
+      await tx.data.setDeleted(outside.id, true)
+    })
+    assert.deepEqual(await look(bob, ...paths), ["none", "none", "none", "none", "none", "none"])
+    assert.deepEqual(await look(ann, ...paths), ["write", "write", "write own", "none", "none", "none"])
+    assert.deepEqual(await look(boss, "/users/ann/b", "/sets/c"), ["write own", "write own"])
+  })
+
+  it("follows datasets that contain each other", async () => {
+    const { world, data, look, ann, bob, eve } = await filesWorld()
+    await using _ = world
+    await data("ann", "/sets/all", true)
+    await data("ann", "/sets/all/part/deep", true)
+    await data("bob", "/sets/other/deep")
+    assert.deepEqual(await look(eve, "/sets/all", "/sets/all/part", "/sets/all/part/deep", "/sets/all/part/deep/x"), Array(4).fill("read"))
+    assert.deepEqual(await look(ann, "/sets/all", "/sets/all/part", "/sets/all/part/deep", "/sets/all/part/deep/x", "/sets/all/else"), [
+      "write",
+      "write",
+      "write",
+      "write own",
+      "write own",
+    ])
+    assert.deepEqual(await look(bob, "/sets", "/sets/other", "/sets/other/deep", "/sets/other/x"), ["passage", "passage", "write", "none"])
+    assert.deepEqual(await look(eve, "/sets", "/sets/other", "/sets/other/deep"), ["passage", "none", "none"])
+  })
+
+  it("lets nobody delete or move a home, a dataset's root or what holds one", async () => {
+    const { world, data, look, ann, boss } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/x/y/set")
+    await data("boss", "/sets/set")
+    assert.deepEqual(await look(ann, "/users/ann", "/users/ann/x", "/users/ann/x/y", "/users/ann/x/y/set"), Array(4).fill("write"))
+    assert.deepEqual(await look(ann, "/users/ann/x/y/set/z", "/users/ann/x/other"), ["write own", "write own"])
+    assert.deepEqual(await look(boss, "/", "/users", "/users/ann", "/users/nobody", "/sets", "/sets/set", "/sets/set/a", "/free"), [
+      "write",
+      "read",
+      "write",
+      "write",
+      "write",
+      "write",
+      "write own",
+      "write own",
+    ])
+  })
+
+  it("reads for a read-only token, and opens nothing for a run's token", async () => {
+    const { world, data, look, ann, boss } = await filesWorld()
+    await using _ = world
+    await data("ann", "/sets/c")
+    const paths = ["/", "/users/ann", "/users/ann/a", "/sets/c", "/sets/c/a"]
+    const reader: Caller = { ...ann, scopes: ["read"] }
+    assert.deepEqual(await look(reader, ...paths), ["passage", "read", "read", "read", "read"])
+    assert.deepEqual(await look({ ...boss, scopes: ["read"] }, ...paths), Array(5).fill("read"))
+    for (const caller of [ann, boss]) assert.deepEqual(await look({ ...caller, scopes: ["run:1"] }, ...paths), Array(5).fill("none"))
+  })
+
+  it("answers for many entries of a directory as for each alone", async () => {
+    const { world, data, look, ann, bob, boss } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/d7", true)
+    await data("ann", "/users/ann/d8/deep", true)
+    const paths = Array.from({ length: 200 }, (_, i) => `/users/ann/d${i}`)
+    for (const caller of [ann, bob, boss]) {
+      const together = await look(caller, ...paths)
+      const alone = await Promise.all(paths.map(async (path) => (await look(caller, path))[0]))
+      assert.deepEqual(together, alone)
+    }
+    const seen = await look(bob, ...paths)
+    assert.deepEqual([seen[6], seen[7], seen[8], seen.filter((word) => word !== "none").length], ["none", "read", "passage", 2])
+  })
+})
+
+describe("a mount", () => {
+  it("is writable for who may write the dataset, read-only for who may read it, else refused", async () => {
+    const { world, data, ann, bob, boss } = await filesWorld()
+    await using _ = world
+    const hidden = await data("ann", "/users/ann/a")
+    const shown = await data("ann", "/users/ann/b", true)
+    assert.deepEqual(
+      [ann, bob, boss].map((caller) => [mayMount(caller, hidden), mayMount(caller, shown)]),
+      [
+        ["rw", "rw"],
+        ["no", "ro"],
+        ["rw", "rw"],
+      ],
+    )
+    assert.equal(mayMount(bob, hidden, [{ access: "read", userId: bob.userId }]), "ro")
+    assert.equal(mayMount(bob, hidden, [{ access: "use", userId: bob.userId }]), "ro")
+    assert.equal(mayMount(bob, hidden, [{ access: "write", userId: bob.userId }]), "rw")
+    assert.equal(mayMount({ ...ann, scopes: ["read"] }, hidden), "ro")
+    assert.equal(mayMount({ ...ann, scopes: ["run:1"] }, hidden), "no")
+    assert.equal(mayMount(ann, { ...shown, deletedAt: 1 }), "no")
+  })
+})
