@@ -8,6 +8,8 @@ const pidsLimit = 2_048
 
 export interface ContainerOptions {
   spec: RunSpec
+  /** Digest of the image that the spec's reference led to: it may lead elsewhere by now. */
+  imageId: string
   instance: string
   network: string
   uid: number
@@ -17,11 +19,11 @@ export interface ContainerOptions {
 
 /** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
 export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
-  const { spec, instance, uid, gid } = options
+  const { spec, imageId, instance, uid, gid } = options
   return {
     Hostname: hostName(spec.key),
     User: `${uid}:${gid}`,
-    Image: spec.image,
+    Image: imageId,
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
     Env: Object.entries({ HOME: homeOf(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),

@@ -49,7 +49,6 @@ class DockerEngine implements Engine {
   readonly #turns = new Turns()
   #node: Promise<string> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
-  #swept = false
 
   constructor(options: DockerOptions, pins: Pins) {
     this.#options = options
@@ -87,19 +86,19 @@ class DockerEngine implements Engine {
   }
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    const left = await this.#pins.keys()
     const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
-    if (!this.#swept) await this.#sweep(runs)
+    await this.#sweep(left, runs)
     return runs
   }
 
-  /** Releases what starts of an earlier process left pinned. A container that was only created may be about to start: `start` or `stop` of its key takes it up. */
-  async #sweep(runs: readonly ObservedRun[]): Promise<void> {
-    this.#swept = true
+  /** Releases what interrupted starts left pinned, of this process or an earlier one. A container that was only created may be about to start: `start` or `stop` of its key takes it up. */
+  async #sweep(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
-    for (const key of await this.#pins.keys()) {
+    for (const key of left) {
       if (pending.has(key) || this.#turns.has(key)) continue
-      this.#log.warn({ key }, "released the pinned directories of an interrupted start")
-      await this.#pins.release(key)
+      this.#log.warn({ key }, "releasing the pinned directories of an interrupted start")
+      await this.#pins.release(key).catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
     }
   }
 

@@ -10,6 +10,7 @@ const phrases: readonly [RegExp, ReasonCode][] = [
     /executable file not found|no command specified|exec: .*(no such file or directory|permission denied|exec format error)/i,
     "command_not_found",
   ],
+  [/no such image/i, "image_not_found"],
   [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
 ]
 
@@ -49,6 +50,11 @@ export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
     if (statusOf(error) === 404) return undefined
     throw error
   }
+}
+
+/** Whether a start failed because somebody removed the runs' network. */
+export function isNetworkGone(error: unknown): boolean {
+  return error instanceof EngineError && /network \S+ not found/i.test(error.detail ?? "")
 }
 
 function isUnreachable(error: unknown): boolean {

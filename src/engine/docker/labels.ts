@@ -7,6 +7,7 @@ const labels = {
   project: "quayside.project",
   user: "quayside.user",
   gpus: "quayside.gpus",
+  image: "quayside.image",
 } as const
 
 /** Who a container belongs to, as its labels say. */
@@ -30,6 +31,7 @@ export function labelsOf(spec: RunSpec, instance: string): Record<string, string
     [labels.project]: String(spec.project),
     [labels.user]: spec.user,
     [labels.gpus]: spec.gpus.join(","),
+    [labels.image]: spec.image,
   }
 }
 

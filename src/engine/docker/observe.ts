@@ -69,12 +69,15 @@ export class Observer {
 
 function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {
   const ended = stateOf(state.Status) === "exited"
+  const startedAt = timeOf(state.StartedAt)
+  const finishedAt = ended ? timeOf(state.FinishedAt) : null
   return {
     state: state.Status,
     exitCode: ended ? state.ExitCode : null,
     oomKilled: state.OOMKilled,
-    startedAt: timeOf(state.StartedAt),
-    finishedAt: ended ? timeOf(state.FinishedAt) : null,
+    // The daemon may stamp the start of a program that ended at once after its end.
+    startedAt: startedAt !== null && finishedAt !== null ? Math.min(startedAt, finishedAt) : startedAt,
+    finishedAt,
   }
 }
 

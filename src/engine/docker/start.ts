@@ -1,13 +1,13 @@
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
-import { type Clock, systemClock } from "#kit"
+import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { EngineError, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
 import { began, isCommandMissing } from "./began.ts"
 import type { DockerClient } from "./client.ts"
-import { containerOptions, homeOf } from "./container.ts"
-import { ifFound } from "./errors.ts"
-import { ensureImage, withTag } from "./image.ts"
+import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
+import { ifFound, isNetworkGone } from "./errors.ts"
+import { ensureImage } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import { readLogs } from "./logs.ts"
 import type { RunNetwork } from "./network.ts"
@@ -34,6 +34,7 @@ export class Starter {
   readonly #network: RunNetwork
   readonly #options: DockerOptions
   readonly #clock: Clock
+  readonly #log: Logger
 
   constructor({ client, pins, network, options }: StarterParts) {
     this.#client = client
@@ -41,6 +42,7 @@ export class Starter {
     this.#network = network
     this.#options = options
     this.#clock = options.clock ?? systemClock
+    this.#log = options.logger ?? silentLogger
   }
 
   /** Answers the image's digest. */
@@ -50,8 +52,18 @@ export class Starter {
       throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
     }
     if (left?.State.Running) return left.Image
+    if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
     try {
-      if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
+      return await this.#makeOrUndo(spec, report, signal)
+    } catch (error) {
+      if (!isNetworkGone(error)) throw error
+      this.#network.forget()
+      return this.#makeOrUndo(spec, report, signal)
+    }
+  }
+
+  async #makeOrUndo(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
+    try {
       return await this.#make(spec, report, signal)
     } catch (error) {
       await this.#undo(spec.key)
@@ -62,14 +74,22 @@ export class Starter {
   async #make(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
     const image = await ensureImage(this.#client, spec.image, { report, signal })
     report({ state: "creating", progress: null })
-    const [pinned] = await Promise.all([this.#pin(spec, signal), this.#network.ensure(signal)])
-    const container = await this.#create(spec, pinned, signal)
+    const pinned = await this.#prepare(spec, signal)
+    const container = await this.#create({ spec, imageId: image.Id, mounts: pinned }, signal)
     report({ state: "starting", progress: null })
     await this.#finish(() => this.#client.call(() => container.start(), { ms: 0 }), signal)
     await this.#checkBegan(container.id, pinned)
     signal.throwIfAborted()
-    await this.#pins.release(spec.key)
+    await this.#unpin(spec.key)
     return image.Id
+  }
+
+  /** Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has begun. */
+  async #prepare(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
+    const [pinned, network] = await Promise.allSettled([this.#pin(spec, signal), this.#network.ensure(signal)])
+    if (pinned.status === "rejected") throw pinned.reason
+    if (network.status === "rejected") throw network.reason
+    return pinned.value
   }
 
   #pin(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
@@ -78,17 +98,10 @@ export class Starter {
     return this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal)
   }
 
-  async #create(spec: RunSpec, mounts: readonly PinnedMount[], signal: AbortSignal): Promise<Dockerode.Container> {
+  async #create(parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts">, signal: AbortSignal): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options
-    const body = containerOptions({
-      spec: { ...spec, image: withTag(spec.image) },
-      instance,
-      network: this.#network.name,
-      uid,
-      gid,
-      mounts,
-    })
-    const named = { ...body, name: containerName(spec.key) }
+    const body = containerOptions({ ...parts, instance, network: this.#network.name, uid, gid })
+    const named = { ...body, name: containerName(parts.spec.key) }
     return this.#finish(() => this.#client.call((docker) => docker.createContainer(named), { ms: 0 }), signal)
   }
 
@@ -124,7 +137,6 @@ export class Starter {
       return await Promise.race([called, late])
     } finally {
       cut.abort()
-      if (signal.aborted) await Promise.resolve()
     }
   }
 
@@ -134,7 +146,12 @@ export class Starter {
     if (found && belongsTo(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
     }
-    await this.#pins.release(key)
+    await this.#unpin(key)
+  }
+
+  /** What cannot be unmounted now is tried again by the sweep that goes with every observation. */
+  async #unpin(key: string): Promise<void> {
+    await this.#pins.release(key).catch((err: unknown) => this.#log.warn({ key, err }, "pinned directories could not be released"))
   }
 
   #inspect(container: string, signal?: AbortSignal): Promise<Dockerode.ContainerInspectInfo | undefined> {
