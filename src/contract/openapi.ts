@@ -111,7 +111,7 @@ function answerContent(answer: Endpoint["answer"]) {
   if ("list" in answer) return json(listSchema(answer.list))
   if ("oneOrList" in answer) return json({ anyOf: [ref(answer.oneOrList), listSchema(answer.oneOrList)] })
   if ("done" in answer) return json(ref("Done"))
-  return { [answer.text]: { schema: answer.text === "application/json" ? { type: "object" } : text } }
+  return json({ type: "object" })
 }
 
 /** Which failures a row can answer with, beyond those of every request. */

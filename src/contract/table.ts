@@ -33,7 +33,7 @@ export interface Endpoint {
   /** The body's fields; absent: no body is read. */
   body?: { name: string; fields: Fields; mode: "create" | "update" }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
-  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { text: string }
+  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { description: true }
   /** What the caller must be allowed to do; `none`: no proof of identity is asked for. */
   permission: string
   /** Largest body in bytes. Default 1 MiB. */
@@ -228,28 +228,6 @@ export const endpoints = {
     answer: { list: "RunningProject" },
     permission: "run:list",
   },
-  runLogs: {
-    method: "GET",
-    path: "/running_project/logs",
-    tag: "Running projects",
-    summary: "The run's output as JSON lines {time, stream, text}",
-    query: {
-      ID: idParam,
-      tail: { schema: { type: "integer", minimum: 0, description: "Only the last so many lines." }, repeats: false, parse: idParam.parse },
-      since: {
-        schema: { type: "string", format: "date-time", description: "Only what is younger." },
-        repeats: false,
-        parse: (text, name) => runningProjectFields.StartTime.parse(text, name),
-      },
-      follow: {
-        schema: { type: "integer", enum: [0, 1], description: "1: go on until the run is over." },
-        repeats: false,
-        parse: isPublishParam.parse,
-      },
-    },
-    answer: { text: "application/x-ndjson" },
-    permission: "run:logs",
-  },
 
   whoami: {
     method: "GET",
@@ -426,7 +404,7 @@ export const endpoints = {
     tag: "Installation",
     summary: "This description",
     query: none,
-    answer: { text: "application/json" },
+    answer: { description: true },
     permission: "none",
   },
 } as const satisfies Record<string, Endpoint>

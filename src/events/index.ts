@@ -26,6 +26,8 @@ export interface Events {
   changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing }): Promise<void>
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
+  /** Somebody wants a run to be stopped. */
+  runStopAsked(tx: Change, actor: Actor, runId: number): Promise<void>
   /** A run went to another state. */
   runMoved(tx: Change, run: RunRow): Promise<void>
   /** A request was refused. */
@@ -45,8 +47,23 @@ export function createEvents({ logger }: { logger: Logger }): Events {
       await tx.audit({ actor: actor.userName, action, thing: null, outcome: "done", address: actor.address, requestId: actor.requestId })
       tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
     },
+    async runStopAsked(tx, actor, id) {
+      await tx.audit({
+        actor: actor.userName,
+        action: "run.stop",
+        thing: { type: "run", id },
+        outcome: "done",
+        address: actor.address,
+        requestId: actor.requestId,
+      })
+    },
     async runMoved(tx, run) {
-      const data = { ID: run.id, ProjectID: run.projectId, State: run.state, Reason: run.reason && { code: run.reason.code, msg: run.reason.msg } }
+      const data = {
+        ID: run.id,
+        ProjectID: run.projectId,
+        State: run.state,
+        Reason: run.reason && { code: run.reason.code, msg: run.reason.msg },
+      }
       await tx.journal({ event: "run.state", data, thing: { type: "run", id: run.id } })
       tx.afterCommit(() => logger.info({ event: "run.state", id: run.id, state: run.state, reason: run.reason?.code }, "run"))
     },

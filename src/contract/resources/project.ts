@@ -19,7 +19,8 @@ export interface ProjectData {
 /** What a body says of one dataset of a project, whichever shape it came in. */
 export interface ProjectDataInput {
   ID: number
-  MountPath: string
+  /** Undefined where the body says nothing of it. */
+  MountPath: string | undefined
 }
 
 const id = integer({ doc: "" })
@@ -95,7 +96,7 @@ function parseTrainData(value: unknown, field: string): ProjectDataInput[] {
       const isLink = Object.hasOwn(object, "Data")
       return {
         ID: reference(isLink ? object.Data : object, isLink ? `${at}.Data` : at),
-        MountPath: Object.hasOwn(object, "MountPath") ? mountPath.parse(object.MountPath, `${at}.MountPath`) : "",
+        MountPath: Object.hasOwn(object, "MountPath") ? mountPath.parse(object.MountPath, `${at}.MountPath`) : undefined,
       }
     } catch (error) {
       if (error instanceof Failure) throw new Failure("invalid", error.message, { field })

@@ -1,0 +1,60 @@
+import type { Caller, Identity } from "#access"
+import type { endpoints, Operation, Query } from "#contract"
+import type { Actor, Events } from "#events"
+import type { Tree } from "#files"
+import type { Gateway } from "#gateway"
+import type { Clock, Logger } from "#kit"
+import type { Runs } from "#runs"
+import type { Store } from "#store"
+import type { MemoryUnit } from "./units.ts"
+
+/** What the handlers work with. */
+export interface Services {
+  readonly store: Store
+  readonly identity: Identity
+  readonly runs: Runs
+  readonly tree: Tree
+  readonly gateway: Gateway
+  readonly events: Events
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly settings: ApiSettings
+  /** What `/readyz` tells, one line for each part. */
+  readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>
+}
+
+export interface ApiSettings {
+  version: string
+  /** Without a slash at its end. */
+  baseUrl: string
+  /** The configured base URL's origin; undefined where none is set, then the `Host` counts. */
+  origin: string | undefined
+  /** Host names beyond the loopback ones that the service answers to, in lower case. */
+  hostNames: ReadonlySet<string>
+  trustedProxies: readonly string[]
+  memoryUnit: MemoryUnit
+  /** Whether browsers reach the base URL by TLS. */
+  secureCookies: boolean
+}
+
+/** One request as its handler sees it. */
+export interface Context<Op extends Operation = Operation> {
+  readonly caller: Caller
+  readonly actor: Actor
+  readonly query: Query<(typeof endpoints)[Op]["query"]>
+  /** The parsed JSON; undefined for operations without a body. */
+  readonly body: unknown
+  /** A request header. */
+  header(name: string): string | undefined
+  /** The secret of the browser's session, where it sent one. */
+  readonly session: string | undefined
+  /** Answers with another status than 200. */
+  setStatus(status: number): void
+  /** Sets a header of the answer. */
+  setHeader(name: string, value: string): void
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal
+}
+
+export type Handler<Op extends Operation> = (services: Services, context: Context<Op>) => unknown
+export type Handlers = { [Op in Operation]: Handler<Op> }

@@ -1,0 +1,120 @@
+import { groupThing } from "#access"
+import { bodyId, complete, Failure, type Group, groupFields, parseBody } from "#contract"
+import type { Change, GroupRow, Reads } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
+import { listFilter, stamps } from "./account-answers.ts"
+import { withoutUndefined } from "./images.ts"
+import { listAnswer, pageOf } from "./lists.ts"
+import { needId } from "./resource.ts"
+import { demand } from "./rules.ts"
+
+async function groupAnswer(reads: Pick<Reads, "groups">, row: GroupRow): Promise<Group> {
+  const members = await reads.groups.members(row.id)
+  return {
+    ...stamps(row),
+    GroupName: row.groupName,
+    Comment: row.comment,
+    Members: members,
+    Limits: row.limits,
+    TotalLimits: row.totalLimits,
+  }
+}
+
+async function memberIds(reads: Pick<Reads, "users">, names: readonly string[]): Promise<number[]> {
+  const ids: number[] = []
+  for (const name of new Set(names)) {
+    const user = await reads.users.byName(name)
+    if (!user || user.deletedAt !== null)
+      throw new Failure("invalid", `Members names ${JSON.stringify(name.slice(0, 64))}, who does not exist`, { field: "Members" })
+    ids.push(user.id)
+  }
+  return ids
+}
+
+async function createGroup(services: Services, context: Context<"createGroup">) {
+  demand(context.caller, "group:create", { thing: { type: "group" }, what: "group" })
+  const values = complete(groupFields, parseBody(groupFields, context.body))
+  const row = await services.store.change(async (tx) => {
+    if (await tx.groups.byName(values.GroupName)) {
+      throw new Failure("conflict", `The name ${values.GroupName} is or was a group's; another one is wanted`, { field: "GroupName" })
+    }
+    const made = await tx.groups.insert({
+      groupName: values.GroupName,
+      comment: values.Comment,
+      limits: values.Limits,
+      totalLimits: values.TotalLimits,
+    })
+    await tx.groups.setMembers(made.id, await memberIds(tx, values.Members))
+    await groupChanged(services, tx, context, { verb: "created", id: made.id })
+    return made
+  })
+  return oneGroup(services, context, row)
+}
+
+async function groupChanged(
+  services: Services,
+  tx: Change,
+  context: { actor: Context["actor"] },
+  what: { verb: "created" | "updated" | "deleted"; id: number },
+) {
+  await services.events.changed(tx, context.actor, { verb: what.verb, thing: { type: "group", id: what.id } })
+  tx.afterCommit(() => services.identity.forgetAll())
+}
+
+async function oneGroup(services: Services, context: Pick<Context, "setHeader">, row: GroupRow): Promise<Group> {
+  context.setHeader("etag", etagOf(row))
+  return groupAnswer(services.store, row)
+}
+
+async function updateGroup(services: Services, context: Context<"updateGroup">) {
+  const id = bodyId(context.body)
+  const given = parseBody(groupFields, context.body)
+  const row = await services.store.change(async (tx) => {
+    const stored = await tx.groups.get(id)
+    demand(context.caller, "group:change", { thing: stored && groupThing(stored), what: "group" })
+    const group = stored as GroupRow
+    checkMatch(context.header("if-match"), group)
+    if (given.GroupName !== undefined && given.GroupName !== group.groupName)
+      throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
+    if (given.Members !== undefined) await tx.groups.setMembers(id, await memberIds(tx, given.Members))
+    const changed = await tx.groups.update(
+      id,
+      withoutUndefined({ comment: given.Comment, limits: given.Limits, totalLimits: given.TotalLimits }),
+    )
+    await groupChanged(services, tx, context, { verb: "updated", id })
+    return changed as GroupRow
+  })
+  return oneGroup(services, context, row)
+}
+
+async function deleteGroup(services: Services, context: Context<"deleteGroup">) {
+  const id = needId(context as Context)
+  await services.store.change(async (tx) => {
+    const stored = await tx.groups.get(id)
+    demand(context.caller, "group:delete", { thing: stored && groupThing(stored), what: "group" })
+    checkMatch(context.header("if-match"), stored as GroupRow)
+    await tx.groups.setDeleted(id, true)
+    await groupChanged(services, tx, context, { verb: "deleted", id })
+  })
+  return { ok: true }
+}
+
+async function readGroup(services: Services, context: Context<"readGroup">) {
+  const { ID, GroupName } = context.query
+  if (ID === undefined && GroupName === undefined) throw new Failure("invalid", "ID or GroupName is needed", { field: "ID" })
+  const row = ID !== undefined ? await services.store.groups.get(ID) : await services.store.groups.byName(GroupName as string)
+  const fits = row && (GroupName === undefined || row.groupName === GroupName)
+  demand(context.caller, "group:read", { thing: fits ? groupThing(row) : undefined, what: "group" })
+  return oneGroup(services, context, row as GroupRow)
+}
+
+async function listGroups(services: Services, context: Context<"listGroups">) {
+  const { query, caller } = context
+  const page = pageOf(query)
+  const filter = listFilter<GroupRow>(query, query.GroupName === undefined ? {} : { groupName: query.GroupName })
+  const found = await services.store.groups.list({ ...filter, ...(caller.isAdmin ? {} : { memberId: caller.userId }) }, page)
+  return listAnswer(found, page, await Promise.all(found.rows.map((row) => groupAnswer(services.store, row))))
+}
+
+export const groupHandlers = { createGroup, updateGroup, deleteGroup, readGroup, listGroups } satisfies Partial<Handlers>

@@ -1,0 +1,93 @@
+import { imageThing, newThing } from "#access"
+import type { Image } from "#contract"
+import { complete, imageFields, parseBody } from "#contract"
+import type { ImageRow } from "#store"
+import type { Context, Handlers } from "../context.ts"
+import { imageAnswer } from "./answers.ts"
+import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
+import { checkTrusted, demand, ownerOf } from "./rules.ts"
+import { timeColumn } from "./single.ts"
+
+export const images: Kind<ImageRow, Image> = {
+  type: "image",
+  what: "image",
+  published: "isPublished",
+  name: "name",
+  columns: {
+    ID: { column: "id" },
+    CreatedAt: timeColumn("createdAt"),
+    UpdatedAt: timeColumn("updatedAt"),
+    DeletedAt: timeColumn("deletedAt"),
+    Name: { column: "name" },
+    Image: { column: "image" },
+    Comment: { column: "comment" },
+    Command: { column: "command" },
+    Env: { column: "env" },
+    Port: { column: "port" },
+    UserName: { column: "userName" },
+    IsPublished: { column: "isPublished" },
+    IsTrusted: { column: "isTrusted" },
+    Doc: { column: "doc" },
+  },
+  reads: (reads) => reads.images,
+  writes: (tx) => tx.images,
+  thing: (row) => imageThing(row),
+  answers: async (_services, _context, rows) => rows.map(imageAnswer),
+  async change(_services, tx, context, row) {
+    const { caller } = context
+    const given = parseBody(imageFields, context.body)
+    checkTrusted(caller, given.IsTrusted, row.isTrusted)
+    const owner = given.UserName && given.UserName !== row.userName ? await ownerOf(tx, caller, given.UserName) : undefined
+    if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
+      demand(caller, "image:publish", { thing: imageThing(row), what: "image" })
+    const fields = fieldsOf(given)
+    const runsOtherwise = (["image", "command", "env", "port"] as const).some(
+      (name) => fields[name] !== undefined && fields[name] !== row[name],
+    )
+    return { ...fields, ...(owner ? { userId: owner.id } : {}), ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
+  },
+}
+
+type Given = ReturnType<typeof parseBody<typeof imageFields>>
+
+function fieldsOf(given: Given) {
+  const fields = {
+    name: given.Name,
+    image: given.Image,
+    comment: given.Comment,
+    command: given.Command,
+    env: given.Env,
+    port: given.Port,
+    isPublished: given.IsPublished,
+    isTrusted: given.IsTrusted,
+    doc: given.Doc,
+  }
+  return withoutUndefined(fields)
+}
+
+/** Only the fields that were given. */
+export function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}
+
+async function create(services: Parameters<Handlers["createImage"]>[0], context: Context): Promise<Image> {
+  const values = complete(imageFields, parseBody(imageFields, context.body))
+  checkTrusted(context.caller, values.IsTrusted, false)
+  const row = await services.store.change(async (tx) => {
+    const owner = await ownerOf(tx, context.caller, values.UserName)
+    demand(context.caller, "image:create", { thing: newThing("image", owner.id), what: "image" })
+    const made = await tx.images.insert({ ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>), userId: owner.id })
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "image", id: made.id } })
+    return made
+  })
+  return oneAnswer(images, services, context, row)
+}
+
+export const imageHandlers = {
+  createImage: create as Handlers["createImage"],
+  updateImage: (services, context) => update(images, services, context as Context),
+  deleteImage: (services, context) => remove(images, services, context as Context),
+  restoreImage: (services, context) => restore(images, services, context as Context),
+  readImage: (services, context) => read(images, services, context as Context),
+  listImages: (services, context) => list(images, services, context as Context),
+} satisfies Partial<Handlers>

@@ -1,0 +1,23 @@
+import type { Handlers } from "../context.ts"
+import { dataHandlers } from "./data.ts"
+import { groupHandlers } from "./groups.ts"
+import { imageHandlers } from "./images.ts"
+import { installationHandlers } from "./installation.ts"
+import { projectHandlers } from "./projects.ts"
+import { runHandlers } from "./runs.ts"
+import { sessionHandlers } from "./sessions.ts"
+import { tokenHandlers } from "./tokens.ts"
+import { userHandlers } from "./users.ts"
+
+/** A handler for every row of the contract's table; a missing one does not compile. */
+export const handlers: Handlers = {
+  ...imageHandlers,
+  ...dataHandlers,
+  ...projectHandlers,
+  ...runHandlers,
+  ...userHandlers,
+  ...groupHandlers,
+  ...tokenHandlers,
+  ...sessionHandlers,
+  ...installationHandlers,
+}

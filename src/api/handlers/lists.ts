@@ -1,0 +1,46 @@
+import { pageSizeDefault, pageSizeMax } from "#contract"
+import type { Page, PageRequest } from "#store"
+
+/** The envelope of every list. */
+export interface ListAnswer<T> {
+  data: T[]
+  page: number
+  pageCount: number
+  pageSize: number
+}
+
+export function pageOf(query: { page?: number; pageSize?: number }): PageRequest {
+  return { page: query.page ?? 1, pageSize: Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax) }
+}
+
+export function listAnswer<Row, T>(found: Page<Row>, request: PageRequest, data: T[]): ListAnswer<T> {
+  return { data, page: request.page, pageCount: Math.ceil(found.total / request.pageSize), pageSize: request.pageSize }
+}
+
+/** The words of a `q`; undefined where it asks for nothing. */
+export function wordsOf(q: string | undefined): string[] | undefined {
+  const words = (q ?? "").split(/\s+/).filter((word) => word !== "")
+  return words.length === 0 ? undefined : words
+}
+
+export function iso(time: number): string
+export function iso(time: number | null): string | null
+export function iso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString()
+}
+
+const sortColumns: Readonly<Record<string, "id" | "createdAt" | "updatedAt" | "name">> = {
+  ID: "id",
+  CreatedAt: "createdAt",
+  UpdatedAt: "updatedAt",
+  Name: "name",
+  ProjectName: "name",
+}
+
+/** The store's order for a `sort` of the contract's. */
+export function sortOf(
+  sort: { by: string; descending: boolean } | undefined,
+): { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean } | undefined {
+  const by = sort && sortColumns[sort.by]
+  return sort && by ? { by, descending: sort.descending } : undefined
+}

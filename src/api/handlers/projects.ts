@@ -1,0 +1,166 @@
+import { type Caller, can, dataThing, imageThing, newThing, projectThing } from "#access"
+import { complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields } from "#contract"
+import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { projectAnswers } from "./answers.ts"
+import { withoutUndefined } from "./images.ts"
+import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
+import { badReference, checkTrusted, demand, groupOf, ownerOf } from "./rules.ts"
+import { timeColumn } from "./single.ts"
+
+export const projects: Kind<ProjectRow, Project> = {
+  type: "project",
+  what: "project",
+  published: "isPublic",
+  name: "projectName",
+  columns: {
+    ID: { column: "id" },
+    CreatedAt: timeColumn("createdAt"),
+    UpdatedAt: timeColumn("updatedAt"),
+    DeletedAt: timeColumn("deletedAt"),
+    ProjectName: { column: "projectName" },
+    UserName: { column: "userName" },
+    GroupName: { column: "groupName" },
+    Type: { column: "type" },
+    Comment: { column: "comment" },
+    Doc: { column: "doc" },
+    IsPublic: { column: "isPublic" },
+    IsTrusted: { column: "isTrusted" },
+    ImageID: { column: "imageId" },
+    UserPath: { column: "userPath" },
+    CodePath: { column: "codePath" },
+    ModelPath: { column: "modelPath" },
+  },
+  reads: (reads) => reads.projects,
+  writes: (tx) => tx.projects,
+  thing: (row) => projectThing(row),
+  answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
+  async change(_services, tx, context, row) {
+    const { caller } = context
+    const given = parseBody(projectFields, context.body)
+    checkTrusted(caller, given.IsTrusted, row.isTrusted)
+    const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
+    const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
+    if (publishes || regroups) demand(caller, "project:publish", { thing: projectThing(row), what: "project" })
+    const owner = given.UserName && given.UserName !== row.userName ? await ownerOf(tx, caller, given.UserName) : undefined
+    const group = regroups ? await groupOf(tx, caller, given.GroupName as string) : undefined
+    const imageId = await imageOf(tx, caller, { given, stored: row.imageId })
+    const fields = {
+      ...withoutUndefined(columnsOf(given)),
+      ...(owner ? { userId: owner.id } : {}),
+      ...(group ? { groupId: group.id } : {}),
+      imageId,
+    }
+    await placeData(tx, caller, { row: { ...row, ...fields }, train: given.TrainData as ProjectDataInput[] | undefined })
+    const runsOtherwise = imageId !== row.imageId || (given.Type !== undefined && given.Type !== row.type)
+    return { ...fields, ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
+  },
+}
+
+type Given = ReturnType<typeof parseBody<typeof projectFields>>
+
+function columnsOf(given: Given) {
+  return {
+    projectName: given.ProjectName,
+    type: given.Type,
+    comment: given.Comment,
+    doc: given.Doc,
+    isPublic: given.IsPublic,
+    isTrusted: given.IsTrusted,
+    userPath: given.UserPath,
+    codePath: given.CodePath,
+    modelPath: given.ModelPath,
+  }
+}
+
+/**
+ * The image that a body means, named in `Image` or `ImageID` or both: where they differ, the one that differs from what is stored; 0 says nothing. A
+ * new one must be usable by the caller; the stored one is always accepted back.
+ */
+async function imageOf(tx: Pick<Change, "images">, caller: Caller, asked: { given: Given; stored: number | undefined }): Promise<number> {
+  const { stored } = asked
+  const whole = (asked.given.Image as number | undefined) || undefined
+  const id = asked.given.ImageID || undefined
+  const news = [...new Set([whole, id].filter((each) => each !== undefined && each !== stored))]
+  if (news.length > 1)
+    throw new Failure("invalid", `Image and ImageID name two images, ${whole} and ${id}; one is meant`, { field: "ImageID" })
+  const wanted = news[0] ?? stored
+  if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
+  if (wanted === stored) return wanted
+  const row = await tx.images.get(wanted)
+  if (!row || can(caller, "image:use", imageThing(row)) !== "yes")
+    throw badReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
+  return wanted
+}
+
+/** Checks the places of all mounts and, where the body names datasets, stores these. */
+async function placeData(
+  tx: Pick<Change, "data" | "projects">,
+  caller: Caller,
+  asked: { row: ProjectRow; train: ProjectDataInput[] | undefined },
+): Promise<void> {
+  const { row, train } = asked
+  const stored = await tx.projects.links([row.id])
+  const links = await planLinks(tx, caller, { row, stored, train })
+  if (train) await tx.projects.setLinks(row.id, links)
+}
+
+async function planLinks(
+  tx: Pick<Change, "data">,
+  caller: Caller,
+  asked: {
+    row: Pick<ProjectRow, "userPath" | "codePath" | "modelPath">
+    stored: readonly LinkRow[]
+    train: readonly ProjectDataInput[] | undefined
+  },
+): Promise<{ dataId: number; mountPath: string }[]> {
+  const { row, stored, train } = asked
+  const before = new Map(stored.map((link) => [link.dataId, link.mountPath]))
+  const wanted = train ?? stored.map((link) => ({ ID: link.dataId, MountPath: link.mountPath }))
+  const rows = new Map((await tx.data.getMany(wanted.map(({ ID }) => ID))).map((each) => [each.id, each]))
+  const seen = new Set<number>()
+  for (const { ID } of wanted) {
+    if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
+    seen.add(ID)
+    if (!before.has(ID) && !mayRefer(caller, rows.get(ID))) throw badReference("TrainData", "the dataset", ID)
+  }
+  const plan = planMounts(
+    { UserPath: row.userPath, CodePath: row.codePath, ModelPath: row.modelPath },
+    wanted.map(({ ID, MountPath }) => ({ id: ID, name: rows.get(ID)?.name ?? "", mountPath: MountPath ?? before.get(ID) ?? "" })),
+  )
+  if ("field" in plan) throw new Failure("invalid", `${plan.field} must be ${plan.wanted}`, { field: plan.field })
+  return wanted.map(({ ID }, i) => ({ dataId: ID, mountPath: plan.data[i] ?? "" }))
+}
+
+function mayRefer(caller: Caller, row: DataRow | undefined): boolean {
+  return row !== undefined && can(caller, "data:readFiles", dataThing(row)) === "yes"
+}
+
+async function create(services: Services, context: Context): Promise<Project> {
+  const { caller } = context
+  const given = parseBody(projectFields, context.body)
+  const values = complete(projectFields, given)
+  checkTrusted(caller, values.IsTrusted, false)
+  const row = await services.store.change(async (tx) => {
+    const owner = await ownerOf(tx, caller, values.UserName)
+    demand(caller, "project:create", { thing: newThing("project", owner.id), what: "project" })
+    const group = await groupOf(tx, caller, values.GroupName)
+    const imageId = await imageOf(tx, caller, { given, stored: undefined })
+    const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId } as Parameters<typeof tx.projects.insert>[0]
+    const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
+    const made = await tx.projects.insert(fields)
+    await tx.projects.setLinks(made.id, links)
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: made.id } })
+    return made
+  })
+  return oneAnswer(projects, services, context, row)
+}
+
+export const projectHandlers = {
+  createProject: create as Handlers["createProject"],
+  updateProject: (services, context) => update(projects, services, context as Context),
+  deleteProject: (services, context) => remove(projects, services, context as Context),
+  restoreProject: (services, context) => restore(projects, services, context as Context),
+  readProject: (services, context) => read(projects, services, context as Context),
+  listProjects: (services, context) => list(projects, services, context as Context),
+} satisfies Partial<Handlers>

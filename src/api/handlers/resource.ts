@@ -1,0 +1,171 @@
+import { type Action, can, type Thing, viewerOf } from "#access"
+import { bodyId, Failure } from "#contract"
+import type { Change, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
+import type { Context, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
+import { listAnswer, pageOf, sortOf, wordsOf } from "./lists.ts"
+import { demand } from "./rules.ts"
+import { type Columns, findOne, notFound } from "./single.ts"
+
+interface Row {
+  id: number
+  createdAt: number
+  updatedAt: number
+  deletedAt: number | null
+  version: number
+  userId: number
+  userName: string
+}
+
+/** What images, datasets and projects differ in, as far as reading, changing, deleting and restoring them goes. */
+export interface Kind<R extends Row, A extends object> {
+  readonly type: "image" | "data" | "project"
+  /** What messages call it. */
+  readonly what: string
+  readonly columns: Columns
+  readonly published: "isPublished" | "isPublic"
+  readonly name: "name" | "projectName"
+  reads(reads: Reads): ResourceReads<R>
+  writes(tx: Change): Writes<R>
+  thing(row: R): Thing
+  answers(services: Services, context: Context, rows: R[]): Promise<A[]>
+  /** Checks a body against what is stored and turns it into the row's new fields; may write what belongs to it. */
+  change(services: Services, tx: Change, context: Context, row: R): Promise<Parameters<Writes<R>["update"]>[1]>
+  /** Refuses a restoration that would break a rule. */
+  mayRestore?(tx: Change, row: R): Promise<void>
+}
+
+type ListQuery = {
+  ID?: number[]
+  UserName?: string
+  IsPublish?: boolean
+  Name?: string
+  ProjectName?: string
+  Type?: string
+  GroupName?: string
+  q?: string
+  Deleted?: boolean
+  sort?: { by: string; descending: boolean }
+  page?: number
+  pageSize?: number
+}
+
+const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` as Action
+
+/** The answer to a read, POST or PUT: the whole object and its tag. */
+export async function oneAnswer<R extends Row, A extends object>(
+  kind: Kind<R, A>,
+  services: Services,
+  context: Context,
+  row: R,
+): Promise<A> {
+  context.setHeader("etag", etagOf(row))
+  const [answer] = await kind.answers(services, context, [row])
+  return answer as A
+}
+
+export async function list<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context) {
+  const query = context.query as ListQuery
+  const where: Record<string, unknown> = {}
+  if (query.UserName !== undefined) where.userName = query.UserName
+  if (query.IsPublish !== undefined) where[kind.published] = query.IsPublish
+  const name = query.Name ?? query.ProjectName
+  if (name !== undefined) where[kind.name] = name
+  if (query.Type !== undefined) where.type = query.Type
+  if (query.GroupName !== undefined) where.groupName = query.GroupName
+  const words = wordsOf(query.q)
+  const sort = sortOf(query.sort)
+  const filter = {
+    where,
+    ...(query.ID ? { ids: query.ID } : {}),
+    ...(words ? { words } : {}),
+    ...(query.Deleted ? { deleted: true } : {}),
+    ...(sort ? { sort } : {}),
+  } as ResourceFilter<R>
+  const page = pageOf(query)
+  const found = await kind.reads(services.store).list(filter, viewerOf(context.caller), page)
+  return listAnswer(found, page, await kind.answers(services, context, found.rows))
+}
+
+export async function read<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
+  const query = context.query as Record<string, unknown>
+  const id = query.ID
+  if (typeof id === "number" && Object.keys(query).length === 1) return readById(kind, services, context, id)
+  const viewer = viewerOf(context.caller)
+  const { row } = await findOne<R, A>(query, {
+    what: kind.what,
+    columns: kind.columns,
+    list: (where, page) => kind.reads(services.store).list({ where } as ResourceFilter<R>, viewer, page),
+    answer: (rows) => kind.answers(services, context, rows),
+  })
+  return oneAnswer(kind, services, context, row)
+}
+
+export async function readById<R extends Row, A extends object>(
+  kind: Kind<R, A>,
+  services: Services,
+  context: Context,
+  id: number,
+): Promise<A> {
+  const row = await kind.reads(services.store).get(id)
+  demand(context.caller, action(kind, "read"), { thing: row && kind.thing(row), what: kind.what })
+  return oneAnswer(kind, services, context, row as R)
+}
+
+export async function update<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
+  const id = bodyId(context.body)
+  const row = await services.store.change(async (tx) => {
+    const stored = await kind.reads(tx).get(id)
+    demand(context.caller, action(kind, "change"), { thing: stored && kind.thing(stored), what: kind.what })
+    checkMatch(context.header("if-match"), stored as R)
+    const fields = await kind.change(services, tx, context, stored as R)
+    const changed = await kind.writes(tx).update(id, fields)
+    if (!changed) throw notFound(kind.what)
+    await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: kind.type, id } })
+    return changed
+  })
+  return oneAnswer(kind, services, context, row)
+}
+
+export async function remove<R extends Row, A extends object>(
+  kind: Kind<R, A>,
+  services: Services,
+  context: Context,
+): Promise<{ ok: true }> {
+  const id = needId(context)
+  await services.store.change(async (tx) => {
+    const stored = await kind.reads(tx).get(id)
+    demand(context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })
+    checkMatch(context.header("if-match"), stored as R)
+    await kind.writes(tx).setDeleted(id, true)
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id } })
+  })
+  return { ok: true }
+}
+
+/** Restoring what is not deleted changes nothing and answers it. */
+export async function restore<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
+  const id = needId(context)
+  const row = await services.store.change(async (tx) => {
+    const stored = await kind.reads(tx).get(id)
+    if (!stored) throw notFound(kind.what)
+    const thing = kind.thing(stored)
+    if (stored.deletedAt !== null && can(context.caller, action(kind, "restore"), thing) !== "yes") throw notFound(kind.what)
+    if (stored.deletedAt === null) {
+      demand(context.caller, action(kind, "delete"), { thing, what: kind.what })
+      return stored
+    }
+    await kind.mayRestore?.(tx, stored)
+    const restored = await kind.writes(tx).setDeleted(id, false)
+    await services.events.changed(tx, context.actor, { verb: "restored", thing: { type: kind.type, id } })
+    return restored as R
+  })
+  return oneAnswer(kind, services, context, row)
+}
+
+/** The `ID` that a DELETE or an action names. */
+export function needId(context: Context): number {
+  const { ID } = context.query as { ID?: number }
+  if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the object", { field: "ID" })
+  return ID
+}

@@ -1,0 +1,48 @@
+import { type Action, type Caller, can, type Thing } from "#access"
+import { Failure } from "#contract"
+import type { Reads, UserRow } from "#store"
+import { notFound } from "./single.ts"
+
+/** Asks the policy; what the caller may not see is 404, what they see but may not do is 403. `thing` undefined: there is none. */
+export function demand(caller: Caller, action: Action, asked: { thing: Thing | undefined; what: string }): void {
+  const { thing, what } = asked
+  const verdict = thing === undefined ? "hidden" : can(caller, action, thing)
+  if (verdict === "hidden") throw notFound(what)
+  if (verdict === "forbidden") throw new Failure("forbidden", `${caller.userName} may not do this with this ${what} (${action})`)
+}
+
+/** A reference in a body to something that the caller cannot see or may not use: the same words for hidden and missing. */
+export function badReference(field: string, what: string, id: number): Failure {
+  return new Failure("invalid", `${field} names ${what} ${id}, which does not exist or may not be used`, { field })
+}
+
+/** Whom a new thing belongs to: the caller unless an administrator names somebody. */
+export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userName: string | undefined): Promise<UserRow> {
+  const name = userName || caller.userName
+  if (name !== caller.userName && !caller.isAdmin) {
+    throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
+  }
+  const owner = await reads.users.byName(name)
+  if (!owner || owner.deletedAt !== null)
+    throw new Failure("invalid", `There is no person called ${JSON.stringify(name)}`, { field: "UserName" })
+  return owner
+}
+
+/** The group that a project may be given: one that the caller is in, for administrators any. Refusals do not tell whether it exists. */
+export async function groupOf(reads: Pick<Reads, "groups">, caller: Caller, groupName: string): Promise<{ id: number }> {
+  if (groupName === "") return { id: 0 }
+  const group = await reads.groups.byName(groupName)
+  if (!group || group.deletedAt !== null || !(caller.isAdmin || caller.groupIds.includes(group.id))) {
+    throw new Failure("invalid", `GroupName must be a group that ${caller.userName} is in; got ${JSON.stringify(groupName.slice(0, 64))}`, {
+      field: "GroupName",
+    })
+  }
+  return { id: group.id }
+}
+
+/** A flag that only an administrator may turn; sending back what is stored is fine. */
+export function checkTrusted(caller: Caller, given: boolean | undefined, stored: boolean): void {
+  if (given !== undefined && given !== stored && !caller.isAdmin) {
+    throw new Failure("forbidden", "Only administrators may mark something as trusted", { field: "IsTrusted" })
+  }
+}

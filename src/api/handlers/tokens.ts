@@ -1,0 +1,44 @@
+import { complete, parseBody, type Token, tokenFields } from "#contract"
+import type { TokenRow } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { iso, listAnswer, pageOf } from "./lists.ts"
+import { needId } from "./resource.ts"
+
+function tokenAnswer(row: TokenRow): Token {
+  return {
+    ID: row.id,
+    Name: row.name,
+    CreatedAt: iso(row.createdAt),
+    ExpiresAt: iso(row.expiresAt),
+    LastUsedAt: iso(row.lastUsedAt),
+    Scopes: row.scopes,
+  }
+}
+
+async function createToken(services: Services, context: Context<"createToken">) {
+  const values = complete(tokenFields, parseBody(tokenFields, context.body))
+  const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
+  const { row, token } = await services.store.change(async (tx) => {
+    const made = await services.identity.tokens.create(tx, context.caller, { name: values.Name, expiresAt, scopes: values.Scopes })
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "token", id: made.row.id } })
+    return made
+  })
+  return { ...tokenAnswer(row), Token: token }
+}
+
+async function listTokens(services: Services, context: Context<"listTokens">) {
+  const page = pageOf(context.query)
+  const found = await services.store.tokens.list(context.caller.userId, page)
+  return listAnswer(found, page, found.rows.map(tokenAnswer))
+}
+
+async function deleteToken(services: Services, context: Context<"deleteToken">) {
+  const id = needId(context as Context)
+  await services.store.change(async (tx) => {
+    await services.identity.tokens.delete(tx, context.caller, id)
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "token", id } })
+  })
+  return { ok: true }
+}
+
+export const tokenHandlers = { createToken, listTokens, deleteToken } satisfies Partial<Handlers>

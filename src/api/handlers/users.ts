@@ -1,0 +1,150 @@
+import { can, Refusal, userThing } from "#access"
+import { bodyId, complete, Failure, parseBody, type User, userFields } from "#contract"
+import type { UserRow } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
+import { listFilter, stamps } from "./account-answers.ts"
+import { withoutUndefined } from "./images.ts"
+import { listAnswer, pageOf } from "./lists.ts"
+import { needId } from "./resource.ts"
+import { demand } from "./rules.ts"
+import { notFound } from "./single.ts"
+
+function userAnswer(row: UserRow): User {
+  return {
+    ...stamps(row),
+    UserName: row.userName,
+    Email: row.email,
+    Comment: row.comment,
+    IsAdmin: row.isAdmin,
+    IsDisabled: row.isDisabled,
+    Limits: row.limits,
+  }
+}
+
+async function createUser(services: Services, context: Context<"createUser">) {
+  demand(context.caller, "user:create", { thing: { type: "user" }, what: "account" })
+  const values = complete(userFields, parseBody(userFields, context.body))
+  const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
+  const row = await services.store.change(async (tx) => {
+    const made = await services.identity.people.create(tx, {
+      userName: values.UserName,
+      passwordHash,
+      email: values.Email,
+      comment: values.Comment,
+      isAdmin: values.IsAdmin,
+      isDisabled: values.IsDisabled,
+      limits: values.Limits,
+    })
+    await services.tree.ensureDirectory(`/users/${made.userName}`)
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "user", id: made.id } })
+    return made
+  })
+  context.setHeader("etag", etagOf(row))
+  return userAnswer(row)
+}
+
+/** Administrators change everything but the name; a person their own password, with the current one as a second proof. */
+async function updateUser(services: Services, context: Context<"updateUser">) {
+  const { caller, actor } = context
+  const { identity } = services
+  const id = bodyId(context.body)
+  const given = parseBody(userFields, context.body)
+  const before = await services.store.users.get(id)
+  demand(caller, "user:change", { thing: before && userThing(before), what: "account" })
+  const user = before as UserRow
+  if (given.UserName !== undefined && given.UserName !== user.userName)
+    throw new Failure("invalid", "UserName never changes", { field: "UserName" })
+  const fields = withoutUndefined({
+    email: given.Email,
+    comment: given.Comment,
+    isAdmin: given.IsAdmin,
+    isDisabled: given.IsDisabled,
+    limits: given.Limits,
+  })
+  const isAllowed = can(caller, "user:administer", userThing(user)) === "yes"
+  if (!isAllowed) await checkOwnChange(services, context, { user, fields })
+  const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
+  const keepSession = caller.proof.kind === "session" && caller.userId === id ? caller.proof.id.replace(/^session:/, "") : undefined
+  const row = await services.store.change(async (tx) => {
+    const stored = await tx.users.get(id)
+    if (!stored) throw notFound("account")
+    checkMatch(context.header("if-match"), stored)
+    const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
+    const changed = await identity.people.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
+    await services.events.changed(tx, actor, { verb: "updated", thing: { type: "user", id } })
+    return changed
+  })
+  if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
+  context.setHeader("etag", etagOf(row))
+  return userAnswer(row)
+}
+
+async function checkOwnChange(
+  { identity }: Services,
+  context: Context<"updateUser">,
+  asked: { user: UserRow; fields: object },
+): Promise<void> {
+  const { user, fields } = asked
+  for (const [name, value] of Object.entries(fields)) {
+    if (JSON.stringify(value) !== JSON.stringify(user[name as keyof UserRow])) {
+      throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: wireName(name) })
+    }
+  }
+  const current = (context.body as { CurrentPassword?: unknown }).CurrentPassword
+  if (typeof current !== "string") throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
+  const proof = await identity.checkPassword(user.userName, current, context.actor.address)
+  if (proof instanceof Refusal)
+    throw new Failure(proof.code, proof.status === 401 ? "CurrentPassword is wrong for this user name" : proof.message, {
+      field: "CurrentPassword",
+      headers: proof.headers,
+    })
+}
+
+function wireName(column: string): string {
+  return column.slice(0, 1).toUpperCase() + column.slice(1)
+}
+
+async function deleteUser(services: Services, context: Context<"deleteUser">) {
+  const id = needId(context as Context)
+  await services.store.change(async (tx) => {
+    const stored = await tx.users.get(id)
+    demand(context.caller, "user:delete", { thing: stored && userThing(stored), what: "account" })
+    checkMatch(context.header("if-match"), stored as UserRow)
+    await services.identity.people.delete(tx, id)
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "user", id } })
+  })
+  await stopAllOf(services, id)
+  return { ok: true }
+}
+
+/** Who is disabled or deleted runs nothing any more. The wish is written before this answers; the engine follows. */
+async function stopAllOf({ runs, logger }: Services, userId: number): Promise<void> {
+  const own = runs.live().filter((run) => run.userId === userId)
+  await Promise.all(
+    own.map((run) =>
+      runs
+        .stop(run.id, { by: "access_withdrawn" })
+        .catch((error) => logger.warn({ err: error, run: run.id }, "a run of a withdrawn person is still stopping")),
+    ),
+  )
+}
+
+async function readUser(services: Services, context: Context<"readUser">) {
+  const { ID, UserName } = context.query
+  if (ID === undefined && UserName === undefined) throw new Failure("invalid", "ID or UserName is needed", { field: "ID" })
+  const row = ID !== undefined ? await services.store.users.get(ID) : await services.store.users.byName(UserName as string)
+  const fits = row && (UserName === undefined || row.userName === UserName)
+  demand(context.caller, "user:read", { thing: fits ? userThing(row) : undefined, what: "account" })
+  context.setHeader("etag", etagOf(row as UserRow))
+  return userAnswer(row as UserRow)
+}
+
+async function listUsers(services: Services, context: Context<"listUsers">) {
+  const { query } = context
+  const page = pageOf(query)
+  const found = await services.store.users.list(listFilter(query, query.UserName === undefined ? {} : { userName: query.UserName }), page)
+  return listAnswer(found, page, found.rows.map(userAnswer))
+}
+
+export const userHandlers = { createUser, updateUser, deleteUser, readUser, listUsers } satisfies Partial<Handlers>

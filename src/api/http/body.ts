@@ -1,0 +1,88 @@
+import type { IncomingMessage } from "node:http"
+import { Failure } from "#contract"
+
+/** How deep a body's lists and objects may lie in each other. */
+export const depthMax = 64
+
+/** Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in memory. */
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  checkType(request.headers["content-type"])
+  const text = decode(await readAll(request, maxBytes))
+  if (depthOf(text) > depthMax) throw new Failure("invalid", `The body may be ${depthMax} levels deep at most`)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Failure("invalid", `The body must be JSON: ${(error as Error).message.slice(0, 200)}`)
+  }
+}
+
+function checkType(type: string | undefined): void {
+  const [essence = "", ...parameters] = (type ?? "").toLowerCase().split(";")
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="))
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+  if (essence.trim() !== "application/json" || !isUtf8) {
+    throw new Failure(
+      "unsupported_media_type",
+      `Content-Type must be application/json in UTF-8; got ${type === undefined ? "none" : JSON.stringify(type.slice(0, 60))}`,
+    )
+  }
+}
+
+function tooLarge(maxBytes: number): Failure {
+  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`, { headers: { connection: "close" } })
+}
+
+function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const announced = Number(request.headers["content-length"] ?? 0)
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBytes) {
+        request.pause()
+        chunks.length = 0
+        reject(tooLarge(maxBytes))
+      } else chunks.push(chunk)
+    })
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    const cutOff = () => reject(new Failure("invalid", "The body ended before it was complete"))
+    request.on("error", cutOff)
+    request.on("close", cutOff)
+  })
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new Failure("invalid", "The body must be UTF-8")
+  }
+}
+
+/** The greatest depth of brackets outside strings. What is not JSON may be counted wrong; the parser refuses it anyway. */
+function depthOf(text: string): number {
+  let depth = 0
+  let greatest = 0
+  for (let i = 0; i < text.length; i += 1) {
+    const c = text.charCodeAt(i)
+    if (c === 34) i = endOfString(text, i)
+    else if (c === 91 || c === 123) {
+      depth += 1
+      if (depth > greatest) greatest = depth
+    } else if (c === 93 || c === 125) depth -= 1
+  }
+  return greatest
+}
+
+function endOfString(text: string, start: number): number {
+  for (let i = text.indexOf('"', start + 1); i >= 0; i = text.indexOf('"', i + 1)) {
+    let slashes = 0
+    while (text.charCodeAt(i - 1 - slashes) === 92) slashes += 1
+    if (slashes % 2 === 0) return i
+  }
+  return text.length
+}

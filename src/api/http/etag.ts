@@ -1,0 +1,19 @@
+import { Failure } from "#contract"
+
+/** The tag of a row in its present version. */
+export function etagOf(row: { id: number; version: number }): string {
+  return `"${row.id}-${row.version}"`
+}
+
+/** Refuses (412) a change that was meant for another version. Without `If-Match` every version is meant. */
+export function checkMatch(ifMatch: string | undefined, row: { id: number; version: number }): void {
+  if (ifMatch === undefined || ifMatch.trim() === "*") return
+  const tags = ifMatch.split(",").map((tag) => tag.trim())
+  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+    throw new Failure("invalid", `If-Match must be * or a list of tags in quotes; got ${JSON.stringify(ifMatch.slice(0, 60))}`, {
+      field: "If-Match",
+    })
+  }
+  if (!tags.includes(etagOf(row)))
+    throw new Failure("stale", "The object was changed meanwhile: read it again", { headers: { etag: etagOf(row) } })
+}

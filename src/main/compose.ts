@@ -1,0 +1,242 @@
+import { join, resolve } from "node:path"
+import { type Caller, can, createIdentity, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
+import { type ApiServer, createApi } from "#api"
+import { createEngine, type Engine, openFakeWorld } from "#engine"
+import { createEvents } from "#events"
+import { type Authority, type Files, startFiles, Tree } from "#files"
+import { createGateway, type Gateway, type GatewayHost, type Visitor } from "#gateway"
+import { type Clock, type Logger, systemClock } from "#kit"
+import { createRuns, type Runs } from "#runs"
+import { openStore, type Store } from "#store"
+import { addressesOf } from "./addresses.ts"
+import { prepareDataDir, secretKey } from "./secrets.ts"
+import { SettingError, type Settings } from "./settings.ts"
+
+/** A running installation. Disposing of it stops everything but the runs. */
+export interface Quayside extends AsyncDisposable {
+  readonly baseUrl: string
+  readonly appsUrl: string
+  readonly filesUrl: string
+  /** Set at the first start when no password was configured. */
+  readonly generatedPassword: string | undefined
+}
+
+export interface ComposeOptions {
+  settings: Settings
+  version: string
+  logger: Logger
+  /** Shown before the password counts. */
+  announcePassword: (password: string) => void
+}
+
+/** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
+export async function compose(options: ComposeOptions): Promise<Quayside> {
+  const { settings, logger } = options
+  const clock = systemClock
+  await using stack = new AsyncDisposableStack()
+  const dataDir = resolve(settings.dataDir)
+  prepareDataDir(dataDir)
+  checkRights(settings)
+  const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
+  const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
+  const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
+  const filesRoot = join(dataDir, "files")
+  const urls = addressesOf(settings)
+  const files = stack.use(
+    await startFiles(filesOptions({ settings, filesRoot, store, identity, logger, hostNames: urls.hostNames, baseOrigin: urls.origin })),
+  )
+  identity.onForget(() => files.invalidate())
+  const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
+  await tree.ensureDirectory("/users/admin")
+  const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
+  const events = createEvents({ logger })
+  const runs = stack.use(
+    await createRuns({
+      store,
+      engine,
+      clock,
+      logger,
+      events: { stateChanged: (tx, run) => events.runMoved(tx, run) },
+      settings: runSettings(settings),
+    }),
+  )
+  const gateway = stack.use(
+    createGateway({
+      host: gatewayHost({ store, identity, runs }),
+      baseUrl: urls.baseUrl,
+      appsUrl: urls.appsUrl,
+      cookieKey: secretKey(dataDir, "gateway-cookie"),
+      trustedProxies: settings.trustedProxies,
+      logger,
+      clock,
+    }),
+  )
+  const readiness = readinessOf({ store, engine, files })
+  const api = stack.use(
+    createApi({
+      store,
+      identity,
+      runs,
+      tree,
+      gateway,
+      events,
+      clock,
+      logger,
+      readiness,
+      settings: {
+        version: options.version,
+        baseUrl: urls.baseUrl,
+        origin: settings.baseUrl || undefined,
+        hostNames: urls.hostNames,
+        trustedProxies: settings.trustedProxies,
+        memoryUnit: settings.memoryUnit,
+        secureCookies: urls.baseUrl.startsWith("https:"),
+      },
+    }),
+  )
+  await listen({ settings, api, gateway })
+  const parts = stack.move()
+  return {
+    baseUrl: urls.baseUrl,
+    appsUrl: urls.appsUrl,
+    filesUrl: urls.filesUrl,
+    generatedPassword,
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
+
+/** Isolation pins mounts and gives files to the uid of the runs: both need root. */
+function checkRights({ isolation, engine }: Settings): void {
+  if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
+    throw new SettingError(
+      "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off where one trusted person uses this machine",
+    )
+  }
+}
+
+function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
+  return { uid: runUid, gid: runUid }
+}
+
+async function engineOf(made: {
+  settings: Settings
+  dataDir: string
+  filesRoot: string
+  instance: string
+  clock: Clock
+  logger: Logger
+  stack: AsyncDisposableStack
+}): Promise<Engine> {
+  const { settings, dataDir, filesRoot, instance, clock, logger, stack } = made
+  if (settings.engine === "fake") {
+    const world = stack.use(await openFakeWorld({ stateDir: join(dataDir, "fake-engine"), clock }))
+    return createEngine({ kind: "fake", world, instance, filesRoot, mockGpus: settings.mockGpus })
+  }
+  return createEngine({
+    kind: "docker",
+    ...(settings.dockerSocket === "" ? {} : { socketPath: settings.dockerSocket }),
+    instance,
+    filesRoot,
+    stagingDir: join(dataDir, "mounts"),
+    uid: settings.runUid,
+    mockGpus: settings.mockGpus,
+    clock,
+    logger,
+  })
+}
+
+function runSettings(settings: Settings) {
+  return {
+    defaultCpus: settings.defaultCpus,
+    defaultMemoryMiB: settings.defaultMemory,
+    cpuOvercommit: settings.cpuOvercommit,
+    memoryOvercommit: settings.memoryOvercommit,
+  }
+}
+
+function filesOptions(made: {
+  settings: Settings
+  filesRoot: string
+  store: Store
+  identity: Identity
+  logger: Logger
+  hostNames: ReadonlySet<string>
+  baseOrigin: string
+}) {
+  const { settings, filesRoot, store, identity, logger, hostNames, baseOrigin } = made
+  return {
+    root: filesRoot,
+    listen: { host: settings.host, port: settings.filesPort },
+    authority: authorityOf({ store, identity, clock: systemClock }),
+    allowedHosts: [...hostNames],
+    allowedOrigin: baseOrigin,
+    trustedProxies: settings.trustedProxies,
+    owner: ownerOf(settings),
+    logger,
+  }
+}
+
+/** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
+function authorityOf({ store, identity, clock }: { store: Store; identity: Identity; clock: Clock }): Authority {
+  return {
+    async identify(authorization, address) {
+      const caller = await identity.identifyForFiles(authorization, address)
+      if (caller instanceof Refusal) return refusalOf(caller)
+      return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
+    },
+    async access(userId, paths) {
+      const caller = await standIn(store, await store.users.get(userId), clock.now())
+      return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
+    },
+  }
+}
+
+function refusalOf({ status, message, retryAfterSeconds }: Refusal) {
+  return {
+    ok: false as const,
+    status: status as 401 | 403 | 429 | 503,
+    msg: message,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  }
+}
+
+/** What the gateway asks: runs from memory, people from their proofs. */
+function gatewayHost({ store, identity, runs }: { store: Store; identity: Identity; runs: Runs }): GatewayHost {
+  const visitorOf = (caller: Caller): Visitor => {
+    const only = onlyRun(caller)
+    return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
+  }
+  return {
+    byId: (id) => runs.target(id),
+    byKey: (key) => runs.targetByKey(key),
+    async identify(authorization, address) {
+      const caller = await identity.identify(authorization, undefined, address)
+      return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)
+    },
+    async mayOpen(visitor, runId) {
+      const caller = await identity.recall(visitor.userId, visitor.proofId)
+      const run = caller && (await store.runs.get(runId))
+      return run !== undefined && can(caller as Caller, "run:open", runThing(run)) === "yes"
+    },
+    active: (id) => runs.active(id),
+  }
+}
+
+function readinessOf({ store, engine, files }: { store: Store; engine: Engine; files: Files }) {
+  const told = (check: Promise<unknown>) =>
+    check.then(() => ({ ok: true, msg: "" })).catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
+  return async () => {
+    const [storeCheck, engineCheck, filesCheck] = await Promise.all([
+      told(store.check()),
+      told(engine.ping(AbortSignal.timeout(5_000))),
+      files.health(),
+    ])
+    return { store: storeCheck, engine: engineCheck, files: filesCheck }
+  }
+}
+
+async function listen({ settings, api, gateway }: { settings: Settings; api: ApiServer; gateway: Gateway }): Promise<void> {
+  const hosts = settings.host === "localhost" ? ["127.0.0.1", "::1"] : [settings.host]
+  await gateway.listen(hosts.map((host) => ({ host, port: settings.appsPort })))
+  await api.listen(hosts.map((host) => ({ host, port: settings.port })))
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events"
+import { parseArgs } from "node:util"
+import { createLogger } from "#kit"
+import { StoreError } from "#store"
+import { compose, type Quayside } from "./compose.ts"
+import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
+import { version } from "./version.ts"
+
+/** `quayside serve`: starts the server, prints one line with the addresses once it accepts requests, and runs until it is told to end. */
+export async function serve(words: readonly string[]): Promise<number> {
+  try {
+    const settings = settingsFrom(words)
+    if (!settings) return 0
+    await using quayside = await start(settings)
+    process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
+    await toldToEnd()
+    return 0
+  } catch (error) {
+    const sentence = sentenceOf(error)
+    if (sentence === undefined) throw error
+    process.stderr.write(`quayside: ${sentence}\n`)
+    return 1
+  }
+}
+
+function settingsFrom(words: readonly string[]): Settings | undefined {
+  const names = Object.keys(settingsTable).map(optionName)
+  const options = Object.fromEntries([...names, "config"].map((name) => [name, { type: "string" as const }]))
+  const parsed = parseArgs({ args: [...words], options: { ...options, help: { type: "boolean", short: "h" } }, strict: true })
+  const { help, config, ...given } = parsed.values as Record<string, string | boolean | undefined>
+  if (help === true) {
+    process.stdout.write(settingsHelp())
+    return undefined
+  }
+  const file = (config as string | undefined) ?? (process.env.QUAYSIDE_CONFIG || undefined)
+  const warn = (text: string) => void process.stderr.write(`quayside: ${text}\n`)
+  const settings = readSettings({ env: process.env, options: given as Record<string, string>, file, warn })
+  const host = process.env.DOCKER_HOST ?? ""
+  if (settings.dockerSocket === "" && host.startsWith("unix://")) settings.dockerSocket = host.slice("unix://".length)
+  return settings
+}
+
+function start(settings: Settings): Promise<Quayside> {
+  const logger = createLogger(settings.logLevel)
+  const announcePassword = (password: string) =>
+    void process.stdout.write(`The first administrator is admin, the password ${password} (it is not shown again)\n`)
+  return compose({ settings, version, logger, announcePassword })
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+async function toldToEnd(): Promise<void> {
+  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")])
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+}
+
+/** Faults of the surroundings as one sentence; undefined for faults of the program. */
+function sentenceOf(error: unknown): string | undefined {
+  if (error instanceof SettingError || error instanceof StoreError) return error.message
+  const { code, message, syscall, address, port, path } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  if (code?.startsWith("ERR_PARSE_ARGS")) return message
+  if (code === "EADDRINUSE")
+    return `Port ${port}${address === undefined ? "" : ` at ${address}`} is taken: end what listens there, or choose another port`
+  if (code === "EACCES" && syscall === "listen") return `Port ${port} may not be listened on by this user`
+  if (code !== undefined && syscall !== undefined && path !== undefined) return `${path} cannot be used: ${message}`
+  if (code !== undefined && syscall !== undefined) return message
+  return undefined
+}

@@ -1,0 +1,292 @@
+import { readFileSync } from "node:fs"
+import { nearest } from "#contract"
+import { logLevels } from "#kit"
+
+/** A setting that cannot be used; the message names it, says what is wanted and what came. */
+export class SettingError extends Error {
+  override readonly name = "SettingError"
+}
+
+interface Setting<T> {
+  /** Without `QUAYSIDE_`. */
+  env: string
+  /** In words, for the reference page; the value itself is `initial`. */
+  default: string
+  initial: T
+  doc: string
+  read: (text: string) => T
+}
+
+function wanted(what: string): never {
+  throw new SettingError(what)
+}
+
+const text = (value: string) => value
+const whole = (least: number, most: number) => (value: string) => {
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+  return number >= least && number <= most ? number : wanted(`a whole number from ${least} to ${most}`)
+}
+const port = whole(0, 65_535)
+const positive = (value: string) => (/^\d{1,6}(\.\d{1,3})?$/.test(value) && Number(value) > 0 ? Number(value) : wanted("a number above 0"))
+const oneOf =
+  <const T extends string>(...values: T[]) =>
+  (value: string): T =>
+    (values as string[]).includes(value) ? (value as T) : wanted(`one of ${values.join(", ")}`)
+const url = (value: string) => {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined
+  const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""
+  return isPlain && parsed.pathname === "/" ? parsed.origin : wanted("an address like https://quayside.example.com, without a path")
+}
+const list = (value: string) =>
+  value
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
+/** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
+const memory = (value: string) => {
+  const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
+  if (!match) return wanted("an amount of memory like 2GiB or 512MiB")
+  const factor = { mib: 1, gib: 1024, tib: 1024 * 1024, "": 1 / (1024 * 1024) }[match[2]?.toLowerCase() ?? ""] ?? 1
+  const amount = Math.floor(Number(match[1]) * factor)
+  return amount >= 1 ? amount : wanted("an amount of memory of at least 1MiB")
+}
+
+const setting = <T>(row: Setting<T>) => row
+
+/** The settings as one table: environment variables, configuration file, `quayside serve --help` and the reference page are made from it. */
+export const settingsTable = {
+  port: setting({
+    env: "PORT",
+    default: "8080",
+    initial: 8080,
+    read: port,
+    doc: "Port of the base URL: HTTP API and web UI. 0 takes a free one.",
+  }),
+  appsPort: setting({
+    env: "APPS_PORT",
+    default: "8081",
+    initial: 8081,
+    read: port,
+    doc: "Port of the apps URL: the gateway to running projects.",
+  }),
+  filesPort: setting({ env: "FILES_PORT", default: "8082", initial: 8082, read: port, doc: "Port of the files URL: WebDAV." }),
+  host: setting({
+    env: "HOST",
+    default: "localhost",
+    initial: "localhost",
+    read: text,
+    doc: "Name or address to listen on. `localhost` is both loopback addresses; the start fails when one of them is taken.",
+  }),
+  dataDir: setting({
+    env: "DATA_DIR",
+    default: "./data",
+    initial: "./data",
+    read: text,
+    doc: "Database, files root (`files/`) and secrets. Made when missing, readable by its owner only.",
+  }),
+  databaseUrl: setting({
+    env: "DATABASE_URL",
+    default: "SQLite in the data directory",
+    initial: "",
+    read: (value) =>
+      /^(postgres|postgresql):\/\//.test(value) || value.startsWith("sqlite:")
+        ? value
+        : wanted("an address that begins with postgres:// or sqlite:"),
+    doc: "Where the database is: `postgres://…`, or `sqlite:<file>`.",
+  }),
+  adminPassword: setting({
+    env: "ADMIN_PASSWORD",
+    default: "generated and printed once",
+    initial: "",
+    read: text,
+    doc: "Password of the first administrator, `admin`, at the first start. Later starts pass over it.",
+  }),
+  engine: setting({
+    env: "ENGINE",
+    default: "docker",
+    initial: "docker" as "docker" | "fake",
+    read: oneOf("docker", "fake"),
+    doc: "What runs containers: `docker`, or `fake` (pretends, for trying out the API).",
+  }),
+  dockerSocket: setting({
+    env: "DOCKER_SOCKET",
+    default: "DOCKER_HOST, else /var/run/docker.sock",
+    initial: "",
+    read: text,
+    doc: "Path of the Docker Engine's socket.",
+  }),
+  baseUrl: setting({
+    env: "BASE_URL",
+    default: "http://localhost:<port>",
+    initial: "",
+    read: url,
+    doc: "The address at which people reach API and web UI.",
+  }),
+  appsUrl: setting({
+    env: "APPS_URL",
+    default: "http://localhost:<appsPort>",
+    initial: "",
+    read: url,
+    doc: "The address of the gateway. Each run's own origin is a name below it.",
+  }),
+  filesUrl: setting({
+    env: "FILES_URL",
+    default: "http://localhost:<filesPort>",
+    initial: "",
+    read: url,
+    doc: "The address of the WebDAV server.",
+  }),
+  trustedProxies: setting({
+    env: "TRUSTED_PROXIES",
+    default: "none",
+    initial: [] as string[],
+    read: list,
+    doc: "Addresses and networks, with commas between, whose `X-Forwarded-For` counts.",
+  }),
+  mockGpus: setting({
+    env: "MOCK_GPUS",
+    default: "0",
+    initial: 0,
+    read: whole(0, 1024),
+    doc: "So many pretended GPUs, for trying out scheduling.",
+  }),
+  runUid: setting({
+    env: "RUN_UID",
+    default: "1000",
+    initial: 1000,
+    read: whole(1, 2 ** 31 - 1),
+    doc: "User and group ID of the programs that run, and owner of all files below the files root.",
+  }),
+  isolation: setting({
+    env: "ISOLATION",
+    default: "on",
+    initial: "on" as "on" | "off",
+    read: oneOf("on", "off"),
+    doc: "`off` starts without the rights that isolation needs: only for one trusted person on their own machine.",
+  }),
+  defaultCpus: setting({ env: "DEFAULT_CPUS", default: "1", initial: 1, read: whole(1, 4096), doc: "CPUs of a run that does not say." }),
+  defaultMemory: setting({
+    env: "DEFAULT_MEMORY",
+    default: "2GiB",
+    initial: 2048,
+    read: memory,
+    doc: "Memory of a run that does not say.",
+  }),
+  cpuOvercommit: setting({
+    env: "CPU_OVERCOMMIT",
+    default: "4",
+    initial: 4,
+    read: positive,
+    doc: "How many CPUs are handed out for each that is there.",
+  }),
+  memoryOvercommit: setting({ env: "MEMORY_OVERCOMMIT", default: "1", initial: 1, read: positive, doc: "The same for memory." }),
+  memoryUnit: setting({
+    env: "MEMORY_UNIT",
+    default: "MiB",
+    initial: "MiB" as "bytes" | "MiB" | "GiB",
+    read: oneOf("bytes", "MiB", "GiB"),
+    doc: "The unit of `Memory` and `GpuMemory` in the API.",
+  }),
+  logLevel: setting({
+    env: "LOG_LEVEL",
+    default: "info",
+    initial: "info" as (typeof logLevels)[number],
+    read: oneOf(...logLevels),
+    doc: "Least level of what is logged.",
+  }),
+} as const
+
+export type SettingName = keyof typeof settingsTable
+export type Settings = { -readonly [K in SettingName]: (typeof settingsTable)[K]["initial"] }
+
+/** Lower-case, hyphenated form of a name, as command-line options are written. */
+export function optionName(name: string): string {
+  return name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)
+}
+
+/** Where values come from; a later one wins: file, environment, command line. */
+export interface SettingSources {
+  env: Readonly<Record<string, string | undefined>>
+  options: Readonly<Record<string, string>>
+  /** Path of a JSON file with the names of the table. */
+  file: string | undefined
+  /** Told what is passed over, in one sentence. */
+  warn: (text: string) => void
+}
+
+/** All settings with their values. Throws `SettingError` on an unknown name or a wrong value. */
+export function readSettings(sources: SettingSources): Settings {
+  const given = new Map<SettingName, { text: string; from: string }>()
+  if (sources.file !== undefined) readFile(sources.file, given)
+  readEnvironment(sources, given)
+  for (const [option, value] of Object.entries(sources.options)) {
+    const name = names.find((each) => optionName(each) === option)
+    if (!name)
+      throw unknown(
+        `--${option}`,
+        names.map((each) => `--${optionName(each)}`),
+      )
+    given.set(name, { text: value, from: `--${option}` })
+  }
+  const settings: Record<string, unknown> = Object.fromEntries(names.map((name) => [name, settingsTable[name].initial]))
+  for (const [name, { text: value, from }] of given) settings[name] = readValue(name, value, from)
+  return settings as unknown as Settings
+}
+
+const names = Object.keys(settingsTable) as SettingName[]
+const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl"]
+
+function readValue(name: SettingName, value: string, from: string): unknown {
+  try {
+    return settingsTable[name].read(value)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    const came = secretNames.includes(name) ? "" : `; got ${JSON.stringify(value.slice(0, 100))}`
+    throw new SettingError(`${from} must be ${error.message}${came}`)
+  }
+}
+
+function readEnvironment({ env, warn }: SettingSources, given: Map<SettingName, { text: string; from: string }>): void {
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith("QUAYSIDE_") || value === undefined || value === "") continue
+    const name = names.find((each) => `QUAYSIDE_${settingsTable[each].env}` === variable)
+    if (name) given.set(name, { text: value, from: variable })
+    else if (variable.includes("_SERVICE_") || /^(tcp|udp):\/\//.test(value))
+      warn(`${variable} looks like what Kubernetes injects and is passed over`)
+    else if (variable !== "QUAYSIDE_CONFIG")
+      throw unknown(
+        variable,
+        names.map((each) => `QUAYSIDE_${settingsTable[each].env}`),
+      )
+  }
+}
+
+function readFile(file: string, given: Map<SettingName, { text: string; from: string }>): void {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"))
+  } catch (error) {
+    throw new SettingError(`The configuration file ${file} cannot be read as JSON: ${(error as Error).message}`)
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new SettingError(`The configuration file ${file} must hold a JSON object`)
+  for (const [key, entry] of Object.entries(value)) {
+    const name = names.find((each) => each === key)
+    if (!name) throw unknown(`${key} in ${file}`, names)
+    given.set(name, { text: Array.isArray(entry) ? entry.join(",") : String(entry), from: `${key} in ${file}` })
+  }
+}
+
+function unknown(name: string, known: readonly string[]): SettingError {
+  const near = nearest(name, known)
+  return new SettingError(`${name} is no setting of Quayside${near === undefined ? "" : `; did you mean ${near}?`}`)
+}
+
+/** `quayside serve --help`. */
+export function settingsHelp(): string {
+  const rows = names.map((name) => {
+    const { doc, default: initial } = settingsTable[name]
+    return `  --${optionName(name)} VALUE\n      ${doc}\n      Environment: QUAYSIDE_${settingsTable[name].env}. Default: ${initial}.`
+  })
+  return `quayside serve [options]: start the server\n\n  --config FILE\n      JSON with the settings below by their names in camel case (environment: QUAYSIDE_CONFIG). Environment and options win.\n\n${rows.join("\n")}\n`
+}

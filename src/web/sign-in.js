@@ -1,0 +1,28 @@
+/** Where to go after signing in: a path of this service only, since anybody can write this page's address. */
+function nextPath() {
+  const next = new URLSearchParams(location.search).get("next") ?? "/ui/"
+  const url = new URL(next, location.origin)
+  return url.origin === location.origin && next.startsWith("/") ? url.pathname + url.search : "/ui/"
+}
+
+const form = document.querySelector("form")
+const error = document.querySelector(".error")
+form.elements.UserName.focus()
+form.addEventListener("submit", async (event) => {
+  event.preventDefault()
+  const button = form.querySelector("button")
+  button.disabled = true
+  error.textContent = ""
+  try {
+    const answer = await fetch("/session", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(Object.fromEntries(new FormData(form))),
+    })
+    if (answer.ok) return location.replace(nextPath())
+    error.textContent = (await answer.json()).msg
+  } catch {
+    error.textContent = "The server cannot be reached."
+  }
+  button.disabled = false
+})
