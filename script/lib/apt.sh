@@ -2,8 +2,10 @@
 
 packages_docker=(docker.io iptables)
 packages_base_image=(debootstrap)
+packages_test_docker=(busybox-static litmus curl)
+packages_test_postgres=(postgresql)
+packages_test_browser=(chromium fonts-dejavu-core)
 
-# Words after --for=… name the lists above; only packages that are not there yet are fetched.
 install_packages() {
   local missing=() name
   for name in "$@"; do
@@ -11,7 +13,7 @@ install_packages() {
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   have apt-get || die "Missing: ${missing[*]}. This script can install them on Debian only; install them and run it again."
-  say "Installing from Debian: ${missing[*]}"
+  say "Installing from Debian: ${missing[*]} (log: .cache/apt.log)"
   apt_update_once
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
     </dev/null >>"$cache/apt.log" 2>&1 || { tail -n 20 "$cache/apt.log" >&2; die "Could not install ${missing[*]}; the whole log is .cache/apt.log."; }
@@ -20,6 +22,7 @@ install_packages() {
 apt_updated=
 apt_update_once() {
   [ -z "$apt_updated" ] || return 0
-  as_root apt-get update -qq </dev/null >>"$cache/apt.log" 2>&1 || warn "apt-get update failed; going on with the lists that are there (.cache/apt.log)."
+  as_root apt-get update -qq </dev/null >>"$cache/apt.log" 2>&1 ||
+    warn "apt-get update failed; going on with the lists that are there (.cache/apt.log)."
   apt_updated=yes
 }

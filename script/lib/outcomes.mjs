@@ -1,0 +1,17 @@
+// A reporter for `node --test`: a line `pass NAME` or `fail FILE: NAME` for every test as it ends, so that the count
+// survives whatever happens to the run. Suites and skipped tests are no tests.
+
+import { relative } from "node:path"
+
+export async function* outcomes(source) {
+  for await (const { type, data } of source) {
+    if (type !== "test:pass" && type !== "test:fail") continue
+    if (data.details?.type === "suite" || data.skip !== undefined) continue
+    if (type === "test:fail" && data.todo !== undefined) continue
+    const name = data.name.replaceAll(/\s+/g, " ")
+    yield type === "test:pass" ? `pass ${name}\n` : `fail ${relative(process.cwd(), data.file ?? "")}: ${name}\n`
+  }
+}
+
+// biome-ignore lint/style/noDefaultExport: Node takes a reporter from a module's default export
+export default outcomes

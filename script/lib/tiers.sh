@@ -1,0 +1,47 @@
+# Test tiers: groups of tests with the same needs. Each prints its time; the sum of all is the script's last line.
+
+results=$cache/test-results
+passed=0
+failed=0
+test_files=()
+
+# The files of one kind, as test_files: `unit`, or the word before .test.ts.
+find_tests() {
+  local special='\.(postgres|docker|browser|docs|slow)\.test\.ts$' pattern
+  if [ "$1" = unit ]; then pattern='\.test\.ts$'; else pattern="\\.$1\\.test\\.ts\$"; fi
+  mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | grep -E "$pattern" |
+    { if [ "$1" = unit ]; then grep -vE "$special" | grep -vx test/architecture.test.ts; else cat; fi; } | sort)
+}
+
+# run_tests NAME CONCURRENCY SECONDS: runs test_files; one test may take 2 minutes, all of them together SECONDS.
+run_tests() {
+  local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1
+  : >"$report"
+  (cd "$root" && timeout --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
+    --test-reporter=spec --test-reporter-destination=stdout \
+    --test-reporter="$root/script/lib/outcomes.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
+  [ $status != 124 ] && [ $status != 137 ] || echo "fail $name did not end within $limit s" >>"$report"
+  [ $status = 0 ] || grep -q '^fail' "$report" || echo "fail $name ended with exit code $status" >>"$report"
+  tell_tier "$name" "$started" "$report"
+}
+
+# Counts one command as one test: run_step NAME COMMAND…
+run_step() {
+  local name=$1 started=$SECONDS report=$results/$1; shift
+  if "$@" </dev/null; then echo "pass $name"; else echo "fail $name"; fi >"$report"
+  tell_tier "$name" "$started" "$report"
+}
+
+tell_tier() {
+  local good bad
+  good=$(grep -c '^pass' "$3") || true
+  bad=$(grep -c '^fail' "$3") || true
+  passed=$((passed + good)) failed=$((failed + bad))
+  say "== $1: $good passed, $bad failed, $((SECONDS - $2)) s"
+}
+
+tell_sum() {
+  grep -h '^fail' "$results"/* 2>/dev/null | sed 's/^fail/== FAILED/' || true
+  say "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}

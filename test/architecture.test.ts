@@ -1,0 +1,211 @@
+// The layout that ARCHITECTURE.md describes, held by a test: who may import whom, and by which door.
+
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { homedir } from "node:os"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { test } from "node:test"
+
+const root = resolve(import.meta.dirname, "..")
+
+/** A folder imports only from those before it. */
+const order = "kit contract client store engine events access runs gateway files control api web cli main".split(" ")
+/** What also runs in a browser. */
+const browserFolders = ["contract", "web"]
+/** Programs of their own, started by another folder: what holds for `main` about signals holds for them. */
+const programs = ["src/files/worker.ts"]
+
+interface Source {
+  path: string
+  folder: string
+  isTest: boolean
+  text: string
+  imports: string[]
+}
+
+const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 })
+  .split("\0")
+  .filter((path) => path !== "" && existsSync(join(root, path)))
+const sources = tracked.filter((path) => /\.[jt]sx?$/.test(path)).map(read)
+const inSrc = sources.filter(({ path }) => path.startsWith("src/"))
+const product = inSrc.filter(({ isTest }) => !isTest)
+
+function read(path: string): Source {
+  const text = readFileSync(join(root, path), "utf8")
+  const statement = /^(?:import\s(?:[^"\n]*\sfrom\s)?|export\s[^"\n]*\sfrom\s|\}\s*from\s)"([^"\n]+)"|\bimport\("([^"\n]+)"\)/gm
+  const imports = [...text.matchAll(statement)].map((m) => m[1] ?? m[2] ?? "")
+  return { path, folder: path.split("/")[1] ?? "", isTest: /\.test\.ts$/.test(path), text, imports }
+}
+
+/** Fails with every breach at once, one on a line. */
+function none(breaches: string[], rule: string): void {
+  assert.equal(breaches.length, 0, `${rule}:\n${breaches.join("\n")}`)
+}
+
+/** One line for each place where a pattern stands in a file's code; comment lines do not count. */
+function places(files: Source[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .map((line, at) => ({ line, at }))
+      .filter(({ line }) => !/^\s*(\/\/|\/?\*)/.test(line) && pattern.test(line))
+      .map(({ line, at }) => `${path}:${at + 1} ${line.trim()}`),
+  )
+}
+
+const breachesOf = (files: Source[], isBreach: (file: Source, name: string) => boolean) =>
+  files.flatMap((file) => file.imports.filter((name) => isBreach(file, name)).map((name) => `${file.path} imports ${name}`))
+
+test("every folder below src has its place in the order of imports", () => {
+  const folders = readdirSync(join(root, "src"), { withFileTypes: true }).map(({ name }) => name)
+  none(
+    folders.filter((name) => !order.includes(name)),
+    "Only these belong there",
+  )
+})
+
+test("package.json names one door for each folder that has files, and no other", () => {
+  const { imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { imports: Record<string, string> }
+  const folders = order.filter((folder) => inSrc.some((file) => file.folder === folder))
+  const doors = folders.filter((folder) => existsSync(join(root, `src/${folder}/index.ts`)))
+  assert.deepEqual(imports, Object.fromEntries(doors.map((folder) => [`#${folder}`, `./src/${folder}/index.ts`])))
+  const needDoor = folders.filter((folder) => folder !== "main" && folder !== "cli" && folder !== "web")
+  none(
+    needDoor.filter((folder) => !doors.includes(folder)),
+    "These have no index.ts",
+  )
+})
+
+test("a folder imports other folders by their door only", () => {
+  none(
+    breachesOf(sources, (_, name) => name.startsWith("#") && !order.includes(name.slice(1))),
+    "A door is # and a folder's name",
+  )
+})
+
+test("a folder imports only from folders before it", () => {
+  const rank = (folder: string) => order.indexOf(folder)
+  none(
+    breachesOf(inSrc, ({ folder }, name) => name.startsWith("#") && rank(name.slice(1)) >= rank(folder)),
+    `The order is ${order.join(", ")}`,
+  )
+})
+
+test("no relative path leaves its folder, but for a test's way to the fixtures", () => {
+  none(
+    breachesOf(inSrc, ({ path, folder, isTest }, name) => {
+      if (!name.startsWith(".")) return false
+      const target = relative(root, resolve(root, dirname(path), name)).split(sep)
+      const isFixture = target[0] === "test" && target[1] === "fixtures"
+      return !(target[0] === "src" && target[1] === folder) && !(isTest && isFixture)
+    }),
+    "Other folders are reached by their door",
+  )
+})
+
+test("tests, benchmarks and scripts reach into src by the doors only", () => {
+  const outside = sources.filter(({ path }) => /^(test|bench|script)\//.test(path))
+  none(
+    breachesOf(outside, (_, name) => name.startsWith(".") && name.includes("/src/")),
+    "Doors only",
+  )
+})
+
+test("relative imports name the file with its ending", () => {
+  none(
+    breachesOf(sources, (_, name) => name.startsWith(".") && !/\.(ts|js|mjs|json)$/.test(name)),
+    "Node resolves no endings",
+  )
+})
+
+test("what runs in a browser knows nothing of Node", () => {
+  const files = product.filter(({ folder }) => browserFolders.includes(folder))
+  none(
+    breachesOf(files, (_, name) => name.startsWith("node:") || name === "#kit"),
+    "Node's modules, also by way of kit",
+  )
+  none(places(files, /\b(process\.|Buffer\b|setImmediate\b|__dirname\b|import\.meta\.dirname)/), "Node's globals")
+})
+
+test("only store speaks SQL", () => {
+  const files = product.filter(({ folder }) => folder !== "store")
+  none(
+    breachesOf(files, (_, name) => /^(node:sqlite|kysely|pg|postgres|better-sqlite3)(\/|$)/.test(name)),
+    "Databases belong to store",
+  )
+  none(
+    places(files, /["'`]\s*(select\s.+\sfrom\s|insert\s+into\s|delete\s+from\s|update\s+\w+\s+set\s|create\s+(table|index)\s|pragma\s)/i),
+    "Statements belong to store",
+  )
+})
+
+test("only main reads the environment", () => {
+  const files = product.filter(({ folder }) => folder !== "main")
+  none(places(files, /\bprocess\.env\b|\benv\b.*from "node:process"/), "Settings are handed down from main")
+})
+
+test("only main installs signal handlers", () => {
+  const files = product.filter(({ folder, path }) => folder !== "main" && !programs.includes(path))
+  none(places(files, /\bprocess\.(on|once|addListener)\(\s*["'`](SIG|uncaught|unhandled)/), "Signals are main's")
+})
+
+test("only main ends the process", () => {
+  const files = product.filter(({ folder, path }) => !["main", "cli"].includes(folder) && !programs.includes(path))
+  none(places(files, /\bprocess\.(exit\(|abort\(|exitCode\s*=)/), "Others throw")
+})
+
+test("every npm package that src imports is a dependency", () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> }
+  const packageOf = (name: string) =>
+    name
+      .split("/")
+      .slice(0, name.startsWith("@") ? 2 : 1)
+      .join("/")
+  none(
+    breachesOf(product, (_, name) => !/^(\.|#|node:)/.test(name) && !(packageOf(name) in dependencies)),
+    "Not in package.json's dependencies",
+  )
+})
+
+test("no file names a place of the machine that it was written on", () => {
+  const place = new RegExp(`(${[root, `${homedir()}/.`].map(escape).join("|")})(?![\\w-])`)
+  none(mentions(place), "Paths of this machine")
+})
+
+test("no file names the package indexes of the machine that it was written on", () => {
+  const hosts = configuredHosts()
+  if (hosts.length > 0) none(mentions(new RegExp(hosts.map(escape).join("|"), "i")), "Hosts of this machine's configuration")
+})
+
+function mentions(pattern: RegExp): string[] {
+  return tracked.filter((path) => {
+    const bytes = readFileSync(join(root, path))
+    return !bytes.subarray(0, 8_000).includes(0) && pattern.test(bytes.toString("utf8"))
+  })
+}
+
+/** The hosts that this machine's apt, npm and pip are told to use. */
+function configuredHosts(): string[] {
+  const lists = existsSync("/etc/apt/sources.list.d")
+    ? readdirSync("/etc/apt/sources.list.d").map((name) => `/etc/apt/sources.list.d/${name}`)
+    : []
+  const files = [
+    "/etc/apt/sources.list",
+    ...lists,
+    "/etc/npmrc",
+    join(homedir(), ".npmrc"),
+    "/etc/pip.conf",
+    join(homedir(), ".config/pip/pip.conf"),
+  ]
+  const text = files.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8"))
+  const env = Object.entries(process.env).flatMap(([name, value]) =>
+    /^(npm_config_registry|PIP_(EXTRA_)?INDEX_URL)$/i.test(name) ? [value] : [],
+  )
+  const hosts = [...text, ...env].join("\n").matchAll(/\bhttps?:\/\/(?:[^@/\s]*@)?([a-z0-9.-]+\.[a-z]{2,})/gi)
+  return [...new Set([...hosts].map((m) => m[1] ?? ""))]
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
+}
