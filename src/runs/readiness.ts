@@ -5,7 +5,7 @@ import { type ProbeResult, probe } from "./probe.ts"
 import { basePath, portOf, upstreamHeaders } from "./spec.ts"
 import { typeRule } from "./types.ts"
 
-const attemptMs = 3_000
+const longestAttempt = 3_000
 /** An engine may give another address once the program listens; asking costs more than trying the port. */
 const addressMs = 250
 
@@ -18,7 +18,8 @@ export interface Patience {
 /** Resolves with the program's address as soon as it answers as its type should. Rejects with the signal's reason, or when the engine cannot be asked for the address. */
 export async function untilReady(ctx: Context, run: RunRow, { found, signal }: Patience): Promise<Address> {
   const { clock, engine } = ctx
-  const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: typeRule(run.spec.type).ready, timeoutMs: attemptMs }
+  const timeoutMs = Math.min(longestAttempt, ctx.settings.timeouts.starting / 3)
+  const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: typeRule(run.spec.type).ready, timeoutMs }
   const began = clock.now()
   let asked = began
   let address = await engine.address(run.key, portOf(run), signal)

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Failure } from "#contract"
+import { eventually, TestWorld } from "./testing/world.ts"
+
+test("A start while the engine cannot be reached fails with engine_unreachable, at first sight and later", async () => {
+  await using world = await TestWorld.open()
+  world.fake.reachable = false
+  await using runs = await world.runs()
+  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  assert.deepEqual([run.state, run.reason?.code], ["failed", "engine_unreachable"])
+  world.fake.reachable = true
+  const ready = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  assert.equal(ready.state, "ready")
+  world.fake.reachable = false
+  const again = await runs.settled((await runs.start(world.request("fake/http", { person: 1 }))).id)
+  assert.deepEqual([again.state, again.reason?.code], ["failed", "engine_unreachable"])
+})
+
+test("An engine out of reach ends no run", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  const address = runs.target(id)?.address
+  world.fake.reachable = false
+  await new Promise((resolve) => setTimeout(resolve, 350))
+  assert.equal((await world.row(id)).state, "ready")
+  assert.deepEqual(runs.target(id)?.address, address)
+  world.fake.reachable = true
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
+})
+
+test("A stop that cannot reach the engine says so, stays stopping, and is carried out later", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  world.fake.reachable = false
+  const refused = (error: Failure) => error.code === "engine_unreachable" && error.status === 503
+  await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), refused)
+  await assert.rejects(runs.stop(id, { by: "stopped_by_admin" }), refused)
+  assert.equal((await world.row(id)).state, "stopping")
+  assert.deepEqual(world.held(), [key])
+  world.fake.reachable = true
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  assert.deepEqual(world.held(), [])
+  assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
+})
+
+test("A container that does not go is told, and tried again", async () => {
+  await using world = await TestWorld.open({ settings: { graceMs: 50, timeouts: { stopping: 50 } } })
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/stuck-stop"))
+  await runs.settled(id)
+  await assert.rejects(
+    runs.stop(id, { by: "stopped_by_user" }),
+    (error: Failure) => error.code === "timeout_stopping" && error.status === 503,
+  )
+  assert.equal((await world.row(id)).state, "stopping")
+  const container = world.fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/http" }
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+})
+
+test("A queued run can be stopped while the engine cannot be reached, and queued ones wait until it can", async () => {
+  await using world = await TestWorld.open({ cpus: 1 })
+  await using runs = await world.runs()
+  const first = await runs.start(world.request("fake/http"))
+  await runs.settled(first.id)
+  const [second, third] = [
+    await runs.start(world.request("fake/http", { person: 1 })),
+    await runs.start(world.request("fake/http", { person: 2 })),
+  ]
+  world.fake.reachable = false
+  const stopped = await runs.stop(second.id, { by: "stopped_by_user" })
+  assert.deepEqual([stopped?.state, stopped?.reason?.code], ["ended", "stopped_by_user"])
+  await assert.rejects(runs.stop(first.id, { by: "stopped_by_user" }))
+  assert.equal((await world.row(third.id)).state, "queued")
+  world.fake.reachable = true
+  assert.equal((await runs.settled(third.id)).state, "ready")
+})
+
+test("Runs that were under way when both went down are taken up when the engine is back", async () => {
+  await using world = await TestWorld.open({ settings: { timeouts: { starting: 5_000 } } })
+  const first = await world.runs()
+  const { id } = await first.start(world.request("fake/slow:400"))
+  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  await first.close()
+  world.fake.reachable = false
+  await using second = await world.runs()
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  assert.equal((await world.row(id)).state, "starting")
+  world.fake.reachable = true
+  assert.equal((await second.settled(id)).state, "ready")
+})

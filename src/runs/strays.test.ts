@@ -1,0 +1,70 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { EngineError, type RunSpec } from "#engine"
+import { eventually, TestWorld } from "./testing/world.ts"
+
+const unknown: RunSpec = {
+  key: "f".repeat(32),
+  run: 99,
+  project: 1,
+  user: "person0",
+  image: "fake/http",
+  command: [],
+  env: {},
+  port: 80,
+  cpus: 1,
+  memoryMiB: 64,
+  gpus: ["mock-0"],
+  nodes: 1,
+  mounts: [],
+  writableRoot: false,
+}
+
+test("A container that no run knows keeps its devices, is left alone for a while, and is stopped then", async () => {
+  await using world = await TestWorld.open({ mockGpus: 1, settings: { strayGrace: 400, graceMs: 10 } })
+  await world.fake.run(world.fake.add("test", unknown))
+  await using runs = await world.runs()
+  await eventually("its device is seen to be taken", async () => (await runs.capacityNow())[0]?.gpus.free === 0)
+  assert.deepEqual(world.held(), [unknown.key])
+  const waiting = await runs.start(world.request("fake/http", { gpus: 1 }))
+  assert.equal(waiting.state, "queued")
+  assert.equal((await runs.settled(waiting.id)).state, "ready")
+  assert.deepEqual(world.held(), [waiting.key])
+})
+
+test("What another instance runs is not touched", async () => {
+  await using world = await TestWorld.open({ settings: { strayGrace: 0 } })
+  await world.fake.run(world.fake.add("somebody else", unknown))
+  await using runs = await world.runs()
+  await runs.settled((await runs.start(world.request("fake/http"))).id)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  assert.ok(world.held().includes(unknown.key))
+})
+
+test("A container left over from a run that is over is stopped", async () => {
+  await using world = await TestWorld.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  await runs.stop(id, { by: "stopped_by_user" })
+  await world.fake.run(world.fake.add("test", { ...unknown, key, gpus: [] }))
+  await eventually("it is gone", () => world.held().length === 0)
+  assert.equal((await world.row(id)).state, "ended")
+})
+
+test("A start whose engine fell silent after it began to make the container stays stopping until the engine tells", async () => {
+  await using world = await TestWorld.open()
+  const engine = await world.engine()
+  engine.start = async (spec, report) => {
+    report({ state: "creating", progress: null })
+    await world.fake.run(world.fake.add("test", spec))
+    world.fake.reachable = false
+    throw new EngineError("engine_unreachable", "The container engine cannot be reached")
+  }
+  await using runs = await world.runs({ engine })
+  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  assert.deepEqual([run.state, run.reason?.code], ["stopping", "engine_unreachable"])
+  world.fake.reachable = true
+  await eventually("it is over", async () => (await world.row(run.id)).state === "failed")
+  assert.deepEqual(world.held(), [])
+})

@@ -1,0 +1,95 @@
+import type { Engine, FakeWorld } from "#engine"
+import { createEngine } from "#engine"
+import type { Change, Store } from "#store"
+
+const never = new Promise<never>(() => {})
+
+/**
+ * A process that can die between any two things it does to the outside: from then on whatever it asks of store or engine never happens and never answers, as after `kill -9`.
+ */
+export class Mortal {
+  /** How many things it has done. */
+  steps = 0
+  readonly #diesAt: number
+  readonly death = Promise.withResolvers<void>()
+
+  constructor(diesAt = Number.POSITIVE_INFINITY) {
+    this.#diesAt = diesAt
+  }
+
+  get dead(): boolean {
+    return this.steps >= this.#diesAt || this.#killed
+  }
+  #killed = false
+
+  kill(): void {
+    this.#killed = true
+    this.death.resolve()
+  }
+
+  /** Whether it lives on after one step more. */
+  #step(): boolean {
+    if (!this.dead) this.steps += 1
+    if (this.dead) this.death.resolve()
+    return !this.dead
+  }
+
+  /** Before and after, the process may die; what was asked for before its death happens all the same. */
+  async #does<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#step()) return never
+    const result = await work().then(
+      (value) => () => value,
+      (error: unknown) => () => {
+        throw error
+      },
+    )
+    return this.#step() ? result() : never
+  }
+
+  store(real: Store): Store {
+    const change = <T>(work: (tx: Change) => Promise<T>) => this.#does(() => real.change((tx) => work(this.#tx(tx))))
+    const runs = lend(
+      real.runs,
+      (_, method) =>
+        (...args) =>
+          this.#does(() => method(...args) as Promise<unknown>),
+    )
+    return lend(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
+  }
+
+  /** What is done after COMMIT is not done by a process that died with it. */
+  #tx(real: Change): Change {
+    return lend(real, (name, method) => {
+      if (name !== "afterCommit") return method
+      return (effect) => real.afterCommit(() => this.#step() && (effect as () => void)())
+    })
+  }
+
+  engine(real: FakeWorld): Promise<Engine> {
+    const clock = {
+      now: () => real.clock.now(),
+      sleep: (ms: number, signal?: AbortSignal) => this.#does(() => real.clock.sleep(ms, signal)),
+    }
+    const act = (_: string, method: Method): Method => {
+      return (...args) => {
+        if (this.dead) return never
+        const result = method(...args)
+        return result instanceof Promise ? this.#does(() => result) : result
+      }
+    }
+    return createEngine({ kind: "fake", world: lend(real, act, { clock }), instance: "test" })
+  }
+}
+
+type Method = (...args: unknown[]) => unknown
+
+/** The same object with its methods wrapped and some members replaced. */
+function lend<T extends object>(real: T, wrap: (name: string, method: Method) => Method, replaced: Partial<T> = {}): T {
+  return new Proxy(real, {
+    get(target, name) {
+      if (Object.hasOwn(replaced, name)) return replaced[name as keyof T]
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === "function" ? wrap(String(name), member.bind(target) as Method) : member
+    },
+  })
+}
