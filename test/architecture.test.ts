@@ -35,7 +35,7 @@ function read(path: string): Source {
   const text = readFileSync(join(root, path), "utf8")
   const statement = /^(?:import\s(?:[^"\n]*\sfrom\s)?|export\s[^"\n]*\sfrom\s|\}\s*from\s)"([^"\n]+)"|\bimport\("([^"\n]+)"\)/gm
   const imports = [...text.matchAll(statement)].map((m) => m[1] ?? m[2] ?? "")
-  return { path, folder: path.split("/")[1] ?? "", isTest: /\.test\.ts$/.test(path), text, imports }
+  return { path, folder: path.split("/")[1] ?? "", isTest: /\.test\.ts$|\/testing\//.test(path), text, imports }
 }
 
 /** Fails with every breach at once, one on a line. */

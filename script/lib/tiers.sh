@@ -4,6 +4,8 @@ results=$cache/test-results
 passed=0
 failed=0
 test_files=()
+# From a terminal, Ctrl-C must reach the tests as well.
+foreground=$([ ! -t 0 ] || echo --foreground)
 
 # The files of one kind, as test_files: `unit`, or the word before .test.ts.
 find_tests() {
@@ -17,7 +19,7 @@ find_tests() {
 run_tests() {
   local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1
   : >"$report"
-  (cd "$root" && timeout --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
+  (cd "$root" && timeout $foreground --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
     --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter="$root/script/lib/outcomes.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
   [ $status != 124 ] && [ $status != 137 ] || echo "fail $name did not end within $limit s" >>"$report"
