@@ -26,8 +26,8 @@ export interface Events {
   changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing }): Promise<void>
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
-  /** Somebody wants a run to be stopped. */
-  runStopAsked(tx: Change, actor: Actor, runId: number): Promise<void>
+  /** Somebody asked for a run to be started or stopped. */
+  runAsked(tx: Change, asked: { actor: Actor; verb: "start" | "stop"; run: RunRow }): Promise<void>
   /** A run went to another state. */
   runMoved(tx: Change, run: RunRow): Promise<void>
   /** A request was refused. */
@@ -47,11 +47,12 @@ export function createEvents({ logger }: { logger: Logger }): Events {
       await tx.audit({ actor: actor.userName, action, thing: null, outcome: "done", address: actor.address, requestId: actor.requestId })
       tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
     },
-    async runStopAsked(tx, actor, id) {
+    async runAsked(tx, { actor, verb, run }) {
+      const thing = { type: "run", id: run.id }
       await tx.audit({
         actor: actor.userName,
-        action: "run.stop",
-        thing: { type: "run", id },
+        action: `run.${verb}`,
+        thing,
         outcome: "done",
         address: actor.address,
         requestId: actor.requestId,

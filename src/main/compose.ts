@@ -56,7 +56,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       engine,
       clock,
       logger,
-      events: { stateChanged: (tx, run) => events.runMoved(tx, run) },
+      events: { stateChanged: (tx, run) => events.runMoved(tx, run), asked: (tx, asked) => events.runAsked(tx, asked) },
       settings: runSettings(settings),
     }),
   )

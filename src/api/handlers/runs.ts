@@ -51,11 +51,11 @@ async function start(services: Services, context: Context<"startRun">) {
       gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
     },
   }
-  const options = { idempotency: idempotencyOf(context), respondAsync, signal: context.signal }
-  const run = await services.runs.start(request, options).catch((error: unknown) => {
+  const run = await services.runs.start(request, { idempotency: idempotencyOf(context), actor: context.actor }).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
-  return startAnswer(services, context.caller, run)
+  const answered = respondAsync ? run : await services.runs.settled(run.id, { signal: context.signal })
+  return startAnswer(services, context.caller, answered)
 }
 
 /** Whoever is refused because the project runs already wants to go there. */

@@ -1,0 +1,128 @@
+import {
+  type Data,
+  type Endpoint,
+  endpoints,
+  Failure,
+  type FailureBody,
+  type Group,
+  type Image,
+  type Operation,
+  type Params,
+  type Project,
+  type Query,
+  type RunningProject,
+  type Token,
+  type User,
+  type Whoami,
+} from "#contract"
+
+/** The types behind the names by which the contract's table speaks of answers. */
+interface Schemas {
+  ImageModel: Image
+  DataModel: Data
+  ProjectModel: Project
+  RunningProject: RunningProject
+  User: User
+  Group: Group
+  Token: Token
+  NewToken: Token & { Token: string }
+  Whoami: Whoami
+  Health: { ok: boolean }
+  Readiness: { ok: boolean; checks: Record<"store" | "engine" | "files", { ok: boolean; msg: string }> }
+}
+
+/** One page of a list. */
+export interface List<T> {
+  data: T[]
+  page: number
+  pageCount: number
+  pageSize: number
+}
+
+type AnswerOf<A> = A extends { one: keyof Schemas }
+  ? Schemas[A["one"]]
+  : A extends { list: keyof Schemas }
+    ? List<Schemas[A["list"]]>
+    : A extends { oneOrList: keyof Schemas }
+      ? List<Schemas[A["oneOrList"]]>
+      : A extends { done: true }
+        ? { ok: true }
+        : Record<string, unknown>
+
+type QueryOf<Op extends Operation> = Query<(typeof endpoints)[Op]["query"]>
+
+export interface Asking<Op extends Operation> {
+  query?: { [K in keyof QueryOf<Op>]?: QueryOf<Op>[K] | string | number }
+  /** Any subset of the structure's fields; sent as JSON. */
+  body?: object
+  headers?: Readonly<Record<string, string>>
+  signal?: AbortSignal
+}
+
+/** A method for every operation of the contract. Refusals are thrown as `Failure`. */
+export type Client = { [Op in Operation]: (asking?: Asking<Op>) => Promise<AnswerOf<(typeof endpoints)[Op]["answer"]>> }
+
+export interface ClientOptions {
+  /** Without a slash at its end. */
+  baseUrl: string
+  /** The `Authorization` header: see `basic` and `bearer`. */
+  authorization?: string
+  fetch?: typeof fetch
+}
+
+export function basic(userName: string, password: string): string {
+  const bytes = new TextEncoder().encode(`${userName}:${password}`)
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`
+}
+
+export function bearer(token: string): string {
+  return `Bearer ${token}`
+}
+
+/** A client made from the contract's table. */
+export function createClient(options: ClientOptions): Client {
+  const methods = Object.entries(endpoints).map(([operation, endpoint]) => [
+    operation,
+    (asking: Asking<Operation> = {}) => ask(options, endpoint, asking),
+  ])
+  return Object.fromEntries(methods) as Client
+}
+
+async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Operation>): Promise<unknown> {
+  const { baseUrl, authorization, fetch: send = fetch } = options
+  const answer = await send(`${baseUrl}${endpoint.path}${queryText(endpoint.query, asking.query ?? {})}`, {
+    method: endpoint.method,
+    headers: {
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(asking.body === undefined ? {} : { "content-type": "application/json" }),
+      ...asking.headers,
+    },
+    ...(asking.body === undefined ? {} : { body: JSON.stringify(asking.body) }),
+    ...(asking.signal === undefined ? {} : { signal: asking.signal }),
+  })
+  const value: unknown = await answer.json()
+  if (answer.status !== 200) throw failureFrom(answer.status, value as FailureBody)
+  return value
+}
+
+function failureFrom(status: number, body: FailureBody): Failure {
+  const { ok: _ok, msg, code, field, ...extra } = body
+  return new Failure(code, msg, { status, extra, ...(field === undefined ? {} : { field }) })
+}
+
+function queryText(params: Params, query: object): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(params, name)) throw new TypeError(`${name} is no query parameter of this operation`)
+    for (const each of Array.isArray(value) ? value : [value]) search.append(name, textOf(each))
+  }
+  return search.size === 0 ? "" : `?${search}`
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "boolean") return value ? "1" : "0"
+  const sort = value as { by?: string; descending?: boolean }
+  if (typeof value === "object" && value !== null && sort.by !== undefined) return `${sort.descending ? "-" : ""}${sort.by}`
+  return String(value)
+}

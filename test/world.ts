@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { basic, bearer, type Client, createClient } from "#client"
+import { silentLogger } from "#kit"
+import { compose, type Quayside, readSettings } from "#main"
+
+export const adminPassword = "correct horse battery"
+
+/** A whole installation in this process, on free ports and a directory of its own: real store, files and gateway; the fake engine unless told otherwise. */
+export interface World extends AsyncDisposable {
+  readonly quayside: Quayside
+  readonly dataDir: string
+  readonly admin: Client
+  /** Makes a person; the password is the name and `-password`. */
+  person(userName: string, fields?: object): Promise<Person>
+  /** Stops and starts again on the same ports and data. */
+  restart(): Promise<void>
+}
+
+export interface Person {
+  readonly userName: string
+  readonly password: string
+  readonly authorization: string
+  readonly client: Client
+}
+
+export async function openWorld(options: Readonly<Record<string, string>> = {}): Promise<World> {
+  const dataDir = await mkdtemp(join(tmpdir(), "quayside-world-"))
+  const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
+  const settings = readSettings({
+    env: {},
+    file: undefined,
+    warn: () => {},
+    options: {
+      engine: "fake",
+      port,
+      "apps-port": appsPort,
+      "files-port": filesPort,
+      "data-dir": dataDir,
+      "admin-password": adminPassword,
+      ...options,
+    },
+  })
+  const start = () => compose({ settings, version: "0.0.0", logger: silentLogger, announcePassword: () => {} })
+  let quayside = await start()
+  const { baseUrl } = quayside
+  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  const token = await admin.createToken({ body: { Name: "world" } })
+  return {
+    get quayside() {
+      return quayside
+    },
+    dataDir,
+    admin: createClient({ baseUrl, authorization: bearer(token.Token) }),
+    async person(userName, fields = {}) {
+      const password = `${userName}-password`
+      await admin.createUser({ body: { UserName: userName, Password: password, ...fields } })
+      const made = await createClient({ baseUrl, authorization: basic(userName, password) }).createToken({ body: { Name: "world" } })
+      const authorization = bearer(made.Token)
+      return { userName, password, authorization, client: createClient({ baseUrl, authorization }) }
+    },
+    async restart() {
+      await quayside[Symbol.asyncDispose]()
+      quayside = await start()
+    },
+    async [Symbol.asyncDispose]() {
+      await quayside[Symbol.asyncDispose]()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Ports that were free a moment ago, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
