@@ -1,20 +1,18 @@
-import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import type { Clock, Logger } from "#kit"
 import type { Change, Store } from "#store"
-import { type Caller, noProof, Refusal, wrongProof } from "./caller.ts"
-import { readAuthorization } from "./credentials.ts"
-import { readFilesToken, signFilesToken } from "./files-token.ts"
+import type { Caller, Refusal } from "./caller.ts"
+import { signFilesToken } from "./files-token.ts"
 import { ensureAdmin } from "./first-admin.ts"
 import { LastUsed } from "./last-used.ts"
 import { checkNewPassword, Hasher, type HasherOptions } from "./password.ts"
 import { createPeople, type People } from "./people.ts"
-import { Callers, type Loaded, loadCaller, passwordProof, sha256 } from "./recall.ts"
+import { Proofs } from "./proofs.ts"
+import { Callers } from "./recall.ts"
 import { createSessions, type Sessions } from "./sessions.ts"
 import { PasswordCheck } from "./sign-in.ts"
 import { createTokens, type Tokens } from "./tokens.ts"
 
-/** How long a Basic header with the right password is believed without another hash. */
-const basicMs = 60_000
+/** Where several processes may share the database, a proof ended by another one is found out within this time. */
 const freshMs = { sqlite: 60_000, postgres: 4_000 } as const
 
 export interface IdentityOptions {
@@ -69,106 +67,28 @@ export function createIdentity(options: IdentityOptions): Identity {
   const lastUsed = new LastUsed({ store, clock, logger })
   const hasher = new Hasher(options.hashing)
   const passwords = new PasswordCheck({ store, clock, hasher })
-  const basicKey = createSecretKey(randomBytes(32))
+  const proofs = new Proofs({ store, clock, callers, passwords, lastUsed, filesKey: keys.files })
   const listeners = new Set<(userIds: readonly number[] | undefined) => void>()
-  const flights = new Map<string, Promise<Caller | Refusal>>()
-
   const forget = (...userIds: number[]) => {
     callers.forget(new Set(userIds))
     for (const tell of listeners) tell(userIds)
   }
   const forgetAfter = (tx: Change, userId: number) => tx.afterCommit(() => forget(userId))
-  const keyOf = (authorization: string) =>
-    authorization.startsWith("Bearer qs_")
-      ? sha256(authorization.slice("Bearer ".length))
-      : createHmac("sha256", basicKey).update(authorization).digest("latin1")
-
-  const use = (loaded: Loaded): Caller => {
-    if (loaded.token) lastUsed.note(loaded.token)
-    return loaded.caller
+  const people = createPeople({ forgetAfter })
+  const hashPassword = async (password: string) => {
+    checkNewPassword(password)
+    return hasher.hash(password)
   }
-  const load = (key: string, userId: number, proofId: string, keepMs?: number): Promise<Loaded | undefined> =>
-    callers.load(key, () => loadCaller(store, userId, proofId, clock.now()), keepMs)
-
-  async function byToken(key: string, token: string, userName?: string): Promise<Caller | Refusal> {
-    const row = await store.tokens.byHash(sha256(token))
-    if (!row) return wrongProof()
-    if (userName !== undefined && (await store.users.get(row.userId))?.userName !== userName) return wrongProof()
-    const loaded = await load(key, row.userId, `token:${row.id}`)
-    return loaded ? use(loaded) : wrongProof()
-  }
-
-  /** One hash in flight for each header and address: a client that opens ten connections at once costs one. */
-  function byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
-    const flightKey = `${key} ${address}`
-    const running = flights.get(flightKey)
-    if (running) return running
-    const flight = (async () => {
-      const user = await passwords.check(proof, address)
-      if (user instanceof Refusal) return user
-      return (await load(key, user.id, passwordProof(user).id, basicMs))?.caller ?? wrongProof()
-    })().finally(() => flights.delete(flightKey))
-    flights.set(flightKey, flight)
-    return flight
-  }
-
-  async function byHeader(authorization: string, address: string): Promise<Caller | Refusal> {
-    const credentials = readAuthorization(authorization)
-    if (credentials instanceof Refusal) return credentials
-    const key = keyOf(authorization)
-    if (credentials.scheme === "token") return byToken(key, credentials.token)
-    if (credentials.scheme === "files") return wrongProof()
-    if (passwords.isToken(credentials.password)) return byToken(key, credentials.password, credentials.userName)
-    return byPassword(key, credentials, address)
-  }
-
-  async function bySession(secret: string): Promise<Caller | Refusal> {
-    const key = sha256(secret)
-    const row = await store.sessions.byHash(key)
-    const loaded = row && (await load(key, row.userId, `session:${key}`))
-    return loaded ? loaded.caller : new Refusal("unauthorized", "The session has ended: sign in again with user name and password")
-  }
-
-  const identity: Identity = {
-    identifyCached(authorization, session) {
-      if (authorization === undefined && session?.length !== 43) return undefined
-      const kept = callers.get(authorization !== undefined ? keyOf(authorization) : sha256(session ?? ""))
-      return kept && use(kept)
-    },
-    async identify(authorization, session, address) {
-      const known = identity.identifyCached(authorization, session)
-      if (known) return known
-      if (authorization !== undefined) return byHeader(authorization, address)
-      return session === undefined ? noProof() : bySession(session)
-    },
-    async identifyForFiles(authorization, address) {
-      const credentials = authorization?.startsWith("Bearer qf_") ? readAuthorization(authorization) : undefined
-      if (credentials instanceof Refusal) return credentials
-      const claims = credentials?.scheme === "files" ? readFilesToken(keys.files, credentials.token) : undefined
-      if (credentials && !claims) return wrongProof()
-      const caller = claims
-        ? await identity.recall(claims.userId, claims.proofId)
-        : await identity.identify(authorization, undefined, address)
-      if (!caller) return wrongProof()
-      if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
-      return new Refusal("forbidden", "This token opens a run and nothing else")
-    },
-    async checkPassword(userName, password, address) {
-      const user = await passwords.check({ userName, password }, address)
-      if (user instanceof Refusal) return user
-      return (await loadCaller(store, user.id, passwordProof(user).id, clock.now()))?.caller ?? wrongProof()
-    },
-    async recall(userId, proofId) {
-      const key = `${userId} ${proofId}`
-      return (callers.get(key) ?? (await load(key, userId, proofId)))?.caller
-    },
-    async hashPassword(password) {
-      checkNewPassword(password)
-      return hasher.hash(password)
-    },
+  return {
+    identifyCached: (authorization, session) => proofs.identifyCached(authorization, session),
+    identify: (authorization, session, address) => proofs.identify(authorization, session, address),
+    identifyForFiles: (authorization, address) => proofs.identifyForFiles(authorization, address),
+    checkPassword: (userName, password, address) => proofs.checkPassword(userName, password, address),
+    recall: (userId, proofId) => proofs.recall(userId, proofId),
+    hashPassword,
     filesToken: (caller) => signFilesToken(keys.files, caller, clock.now()),
-    ensureAdmin: (password, announce) => ensureAdmin({ store, identity, announce }, password),
-    people: createPeople({ forgetAfter }),
+    ensureAdmin: (password, announce) => ensureAdmin({ store, identity: { people, hashPassword }, announce }, password),
+    people,
     tokens: createTokens({ clock, forgetAfter }),
     sessions: createSessions({ clock, forgetAfter }),
     forget,
@@ -182,5 +102,4 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
     [Symbol.asyncDispose]: () => lastUsed[Symbol.asyncDispose](),
   }
-  return identity
 }

@@ -137,6 +137,20 @@ describe("file access", () => {
     for (const caller of [ann, boss]) assert.deepEqual(await look({ ...caller, scopes: ["run:1"] }, ...paths), Array(5).fill("none"))
   })
 
+  it("says where everything below is the same", async () => {
+    const { world, data, ann, bob, boss } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/sets/iris", true)
+    await data("ann", "/sets/all", true)
+    const uniform = async (caller: Caller, ...paths: string[]) =>
+      (await fileAccess(world.store, caller, paths)).map((access) => access.uniform === true)
+    const paths = ["/", "/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/a", "/sets", "/sets/all/x"]
+    assert.deepEqual(await uniform(ann, ...paths), [false, false, false, false, true, true, false, true])
+    assert.deepEqual(await uniform(bob, ...paths), [false, false, false, false, true, false, false, true])
+    assert.deepEqual(await uniform(boss, ...paths), [false, false, false, false, true, true, false, true])
+    assert.deepEqual(await uniform(bob, "/users/bob", "/users/ann"), [true, false])
+  })
+
   it("answers for many entries of a directory as for each alone", async () => {
     const { world, data, look, ann, bob, boss } = await filesWorld()
     await using _ = world

@@ -11,6 +11,8 @@ export interface FileAccess {
   level: "none" | "passage" | "read" | "write"
   /** Whether the entry itself may be deleted, replaced or moved: what holds it is writable, and no home or dataset begins at it or below it. */
   own: boolean
+  /** Set where everything below has this level too, and `own` exactly where that is `write`. */
+  uniform?: true
 }
 
 type Level = FileAccess["level"]
@@ -51,7 +53,8 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
   const datasets = await datasetsOf(question, path)
   const level = levelOf(question.caller, path, datasets)
   if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
-  return { level, own: level === "write" && (await isOwn(question, path, datasets)) }
+  const own = level === "write" && (await isOwn(question, path, datasets))
+  return isBroad(path) || (await holdsDataset(question, path)) ? { level, own } : { level, own, uniform: true }
 }
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
@@ -82,10 +85,16 @@ async function isOwn(question: Question, path: string, datasets: readonly DataRo
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
   if (datasets.some((dataset) => dataset.accessInfo === path) || levelOf(question.caller, parent, datasets) !== "write") return false
-  return !((await anyBelow(question, parent)) && (await anyBelow(question, path)))
+  return !(await holdsDataset(question, path))
 }
 
-/** The live datasets that the path lies in or that begin at it. Most directories hold no dataset, so one question answers for all their entries. */
+/** Whether a live dataset begins strictly below. Most directories hold none at all, so their parent's answer is theirs. */
+async function holdsDataset(question: Question, path: string): Promise<boolean> {
+  const parent = parentOf(path) ?? path
+  return (isBroad(parent) || (await anyBelow(question, parent))) && (await anyBelow(question, path))
+}
+
+/** The live datasets that the path lies in or that begin at it. Where the parent holds none, its own answer is that of all its entries. */
 async function datasetsOf(question: Question, path: string): Promise<readonly DataRow[]> {
   const parent = parentOf(path)
   if (parent === undefined || path === people) return []

@@ -79,7 +79,6 @@ const table = {
   "data:publish": "y n n n y h",
   "data:restore": "y n n n y h",
   "data:grant": "y n n n y h",
-  "data:trust": "n n n n y h",
   "data:handOver": "n n n n y h",
   "project:read": "y y y y y h",
   "project:refer": "y y y y y h",

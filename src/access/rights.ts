@@ -29,7 +29,6 @@ const shared = {
   delete: write("owner", "administrator"),
   restore: onDeleted(write("owner", "administrator")),
   grant: write("owner", "administrator"),
-  trust: write("administrator"),
   handOver: write("administrator"),
 } as const
 
@@ -40,6 +39,7 @@ export const rights = {
     use: write("owner", "write", "use", "administrator"),
     check: read("owner", "write", "use", "read", "administrator"),
     pull: write("owner", "write", "use", "administrator"),
+    trust: write("administrator"),
   },
   data: {
     ...shared,
@@ -52,6 +52,7 @@ export const rights = {
     start: write("owner", "write", "use", "administrator"),
     copy: write("owner", "write", "use", "read", "administrator"),
     release: write("owner", "administrator"),
+    trust: write("administrator"),
   },
   run: {
     list: read("anyone"),

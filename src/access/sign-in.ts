@@ -2,7 +2,7 @@ import { checkAccountName } from "#contract"
 import { type Clock, Overloaded } from "#kit"
 import type { Store, UserRow } from "#store"
 import { Refusal, wrongProof } from "./caller.ts"
-import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
+import { maxPasswordBytes } from "./credentials.ts"
 import { dummyHash, type Hasher } from "./password.ts"
 import { isLivePerson } from "./recall.ts"
 import { type Attempt, Throttle } from "./throttle.ts"
@@ -20,10 +20,6 @@ export class PasswordCheck {
     this.#clock = clock
     this.#hasher = hasher
     this.#throttle = new Throttle(clock)
-  }
-
-  isToken(password: string): boolean {
-    return isTokenForm(password)
   }
 
   async check({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {

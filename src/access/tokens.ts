@@ -26,6 +26,7 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
       const scopes = checkScopes(wanted.scopes ?? ["read", "write"])
       checkName(wanted.name)
       checkExpiry(wanted.expiresAt, clock.now())
+      demandWriting(caller)
       const own = await loadCaller(tx, caller.userId, caller.proof.id, clock.now())
       if (!own) throw new Failure("unauthorized", "What proved the user name has ended meanwhile")
       const { until } = own
@@ -49,6 +50,7 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
       return { row, token }
     },
     async delete(tx, caller, id) {
+      demandWriting(caller)
       const row = await tx.tokens.get(id)
       if (row?.userId !== caller.userId) throw new Failure("not_found", `There is no token ${id}`)
       await tx.tokens.delete(id)
@@ -56,6 +58,11 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
       return row
     },
   }
+}
+
+function demandWriting({ scopes }: Caller): void {
+  if (!scopes.includes("write"))
+    throw new Failure("forbidden", `A proof for ${scopes.join(" and ")} alone neither makes nor deletes tokens`)
 }
 
 function checkName(name: string): void {

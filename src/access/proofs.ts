@@ -1,0 +1,131 @@
+import { createHmac, createSecretKey, randomBytes } from "node:crypto"
+import type { Clock } from "#kit"
+import type { Store } from "#store"
+import { type Caller, noProof, Refusal, wrongProof } from "./caller.ts"
+import { isTokenForm, readAuthorization } from "./credentials.ts"
+import { readFilesToken } from "./files-token.ts"
+import type { LastUsed } from "./last-used.ts"
+import { type Callers, type Loaded, loadCaller, passwordProof, sha256 } from "./recall.ts"
+import type { PasswordCheck } from "./sign-in.ts"
+
+/** How long a Basic header with the right password is believed without another hash. */
+const basicMs = 60_000
+/** Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other. */
+const secretLength = 43
+
+interface Means {
+  store: Store
+  clock: Clock
+  callers: Callers
+  passwords: PasswordCheck
+  lastUsed: LastUsed
+  filesKey: Uint8Array
+}
+
+/** Looks proofs up, first among those that are known. See `Identity` for what each method promises. */
+export class Proofs {
+  readonly #means: Means
+  readonly #basicKey = createSecretKey(randomBytes(32))
+  readonly #flights = new Map<string, Promise<Caller | Refusal>>()
+
+  constructor(means: Means) {
+    this.#means = means
+  }
+
+  identifyCached(authorization: string | undefined, session: string | undefined): Caller | undefined {
+    if (authorization === undefined && session?.length !== secretLength) return undefined
+    const kept = this.#means.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
+    return kept && this.#use(kept)
+  }
+
+  async identify(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal> {
+    const known = this.identifyCached(authorization, session)
+    if (known) return known
+    if (authorization !== undefined) return this.#byHeader(authorization, address)
+    return session === undefined ? noProof() : this.#bySession(session)
+  }
+
+  async identifyForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal> {
+    const caller = (await this.#byFilesToken(authorization)) ?? (await this.identify(authorization, undefined, address))
+    if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
+    return new Refusal("forbidden", "This token opens a run and nothing else")
+  }
+
+  async checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal> {
+    const user = await this.#means.passwords.check({ userName, password }, address)
+    if (user instanceof Refusal) return user
+    const { store, clock } = this.#means
+    return (await loadCaller(store, user.id, passwordProof(user).id, clock.now()))?.caller ?? wrongProof()
+  }
+
+  async recall(userId: number, proofId: string): Promise<Caller | undefined> {
+    const key = `${userId} ${proofId}`
+    return (this.#means.callers.get(key) ?? (await this.#load(key, userId, proofId)))?.caller
+  }
+
+  /** Tokens have entropy enough for a bare hash; a password would be guessed from one. */
+  #keyOf(authorization: string): string {
+    if (authorization.startsWith("Bearer qs_")) return sha256(authorization.slice("Bearer ".length))
+    return createHmac("sha256", this.#basicKey).update(authorization).digest("latin1")
+  }
+
+  #use(loaded: Loaded): Caller {
+    if (loaded.token) this.#means.lastUsed.note(loaded.token)
+    return loaded.caller
+  }
+
+  #load(key: string, userId: number, proofId: string, keepMs?: number): Promise<Loaded | undefined> {
+    const { callers, store, clock } = this.#means
+    return callers.load(key, () => loadCaller(store, userId, proofId, clock.now()), keepMs)
+  }
+
+  async #byHeader(authorization: string, address: string): Promise<Caller | Refusal> {
+    const credentials = readAuthorization(authorization)
+    if (credentials instanceof Refusal) return credentials
+    const key = this.#keyOf(authorization)
+    if (credentials.scheme === "token") return this.#byToken(key, credentials.token)
+    if (credentials.scheme === "files") return wrongProof()
+    if (isTokenForm(credentials.password)) return this.#byToken(key, credentials.password, credentials.userName)
+    return this.#byPassword(key, credentials, address)
+  }
+
+  async #byToken(key: string, token: string, userName?: string): Promise<Caller | Refusal> {
+    const { store } = this.#means
+    const row = await store.tokens.byHash(sha256(token))
+    if (!row) return wrongProof()
+    if (userName !== undefined && (await store.users.get(row.userId))?.userName !== userName) return wrongProof()
+    const loaded = await this.#load(key, row.userId, `token:${row.id}`)
+    return loaded ? this.#use(loaded) : wrongProof()
+  }
+
+  /** One hash in flight for each header and address: a client that opens ten connections at once costs one. */
+  #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+    const flightKey = `${key} ${address}`
+    const running = this.#flights.get(flightKey)
+    if (running) return running
+    const flight = this.#checked(key, proof, address).finally(() => this.#flights.delete(flightKey))
+    this.#flights.set(flightKey, flight)
+    return flight
+  }
+
+  async #checked(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+    const user = await this.#means.passwords.check(proof, address)
+    if (user instanceof Refusal) return user
+    return (await this.#load(key, user.id, passwordProof(user).id, basicMs))?.caller ?? wrongProof()
+  }
+
+  async #bySession(secret: string): Promise<Caller | Refusal> {
+    const key = sha256(secret)
+    const row = await this.#means.store.sessions.byHash(key)
+    const loaded = row && (await this.#load(key, row.userId, `session:${key}`))
+    return loaded ? loaded.caller : new Refusal("unauthorized", "The session has ended: sign in again with user name and password")
+  }
+
+  /** Undefined when it is another proof, or none. */
+  async #byFilesToken(authorization: string | undefined): Promise<Caller | Refusal | undefined> {
+    const credentials = authorization === undefined ? undefined : readAuthorization(authorization)
+    if (credentials === undefined || credentials instanceof Refusal || credentials.scheme !== "files") return undefined
+    const claims = readFilesToken(this.#means.filesKey, credentials.token)
+    return (claims && (await this.recall(claims.userId, claims.proofId))) ?? wrongProof()
+  }
+}
