@@ -41,6 +41,8 @@ export interface Reads {
   readonly data: ResourceReads<DataRow> & DataReads
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
   readonly runs: RunReads
+  readonly events: JournalReads
+  readonly audits: AuditReads
 }
 
 export interface Change extends Reads {
@@ -56,6 +58,10 @@ export interface Change extends Reads {
   journal(entry: JournalEntry): Promise<void>
   /** One row that is never changed again. */
   audit(entry: AuditEntry): Promise<void>
+  /** Removes rows of the journal up to this ID, never the newest one; gives how many. */
+  trimJournal(upTo: number): Promise<number>
+  /** Removes rows of the audit made at or before this time; gives how many. */
+  trimAudit(until: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }
@@ -65,7 +71,7 @@ type Kept = keyof Stamped | "userName" | "groupName"
 export type NewRow<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
 
 export interface Writes<Row extends Stamped> {
-  /** IDs grow and are never given again. */
+  /** IDs grow and are never given again. Throws `Duplicate` (`userName`, `groupName`) when the name was ever given; the change may go on. */
   insert(row: NewRow<Row>): Promise<Row>
   /** Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row, deleted ones included in the search. */
   update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
@@ -162,6 +168,8 @@ export interface RunReads {
   /** IDs of those projects of which the person has a run that is `ready`. */
   readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
   list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>>
+  /** What `remember` was told, up to 24 h ago. */
+  recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined>
 }
 export interface RunFilter {
   where?: Partial<RunRow>
@@ -171,12 +179,12 @@ export interface RunFilter {
   sort?: { by: "id" | "createdAt" | "updatedAt"; descending: boolean }
 }
 export interface RunWrites {
+  /** Throws `Duplicate` (`liveRun`) when the person has a live run of the project; the change may go on. */
   insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
   /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
   remember(entry: IdempotencyEntry): Promise<boolean>
-  recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined>
 }
 export interface IdempotencyEntry {
   userId: number
@@ -202,4 +210,32 @@ export interface AuditEntry {
   outcome: "done" | "refused"
   address: string
   requestId: string
+}
+
+export interface JournalRow extends JournalEntry {
+  /** Grows in the order of commits. */
+  id: number
+  at: number
+}
+export interface JournalReads {
+  /** At most `limit` rows with a higher ID, oldest first. */
+  after(id: number, limit: number): Promise<JournalRow[]>
+  /** The lowest and the highest ID that are kept; both 0 while the journal is empty. */
+  bounds(): Promise<{ first: number; last: number }>
+}
+
+export interface AuditRow extends AuditEntry {
+  id: number
+  at: number
+}
+export interface AuditFilter {
+  actor?: string
+  action?: string
+  /** Milliseconds, both included. */
+  from?: number
+  to?: number
+}
+export interface AuditReads {
+  /** Newest first. */
+  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>
 }

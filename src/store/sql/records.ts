@@ -1,7 +1,30 @@
-import { sql } from "kysely"
+import { type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
 import { column, rowColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
+
+/** Which of the conditions on audit rows there are. */
+export interface AuditShape {
+  actor?: true
+  action?: true
+  from?: true
+  to?: true
+}
+export interface AuditArgs {
+  actor?: string
+  action?: string
+  from?: number
+  to?: number
+}
+
+function auditMatches(args: AuditArgs, shape: AuditShape): RawBuilder<boolean> {
+  const all: unknown[] = []
+  if (shape.actor) all.push(sql`actor = ${args.actor}`)
+  if (shape.action) all.push(sql`action = ${args.action}`)
+  if (shape.from) all.push(sql`at >= ${args.from}`)
+  if (shape.to) all.push(sql`at <= ${args.to}`)
+  return all.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(all, sql` and `)}`
+}
 
 /** Links between rows, and what is only ever added to. */
 export const records = {
@@ -45,6 +68,37 @@ export const records = {
       address: args.address,
       request_id: args.request_id,
     }),
+
+  journalAfter: ({ db }: Build, args: { id: number; limit: number }) =>
+    db
+      .selectFrom("journal")
+      .select(["id", "at", "event", "thing_type", "thing_id", "data"])
+      .where("id", ">", args.id)
+      .orderBy("id")
+      .limit(args.limit),
+
+  journalBounds: ({ db }: Build, _: object) =>
+    db.selectNoFrom((eb) => [
+      eb.selectFrom("journal").select(sql<number>`coalesce(min(id), 0)`.as("first")).as("first"),
+      eb.selectFrom("journal").select(sql<number>`coalesce(max(id), 0)`.as("last")).as("last"),
+    ]),
+
+  trimJournal: ({ db }: Build, args: { up_to: number }) =>
+    db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
+
+  trimAudit: ({ db }: Build, args: { until: number }) => db.deleteFrom("audit").where("at", "<=", args.until),
+
+  auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
+    db
+      .selectFrom("audit")
+      .select(["id", "at", "actor", "action", "thing_type", "thing_id", "outcome", "address", "request_id"])
+      .where(auditMatches(args, shape))
+      .orderBy("id", "desc")
+      .limit(args.limit)
+      .offset(args.offset),
+
+  auditTotal: ({ db }: Build, args: AuditArgs, shape: AuditShape) =>
+    db.selectFrom("audit").select(sql<number>`count(*)`.as("count")).where(auditMatches(args, shape)),
 
   links: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
     db

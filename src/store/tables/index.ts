@@ -2,12 +2,12 @@ import type { Clock } from "#kit"
 import type { Session } from "../driver.ts"
 import type { Member } from "../member.ts"
 import type { ImageRow } from "../rows.ts"
-import { query } from "../sql/catalog.ts"
 import type { AuditEntry, Change, JournalEntry, Reads } from "../store.ts"
 import { Groups, Sessions, Tokens, Users } from "./accounts.ts"
 import { Datasets } from "./data.ts"
 import { images } from "./kinds.ts"
 import { Projects } from "./projects.ts"
+import { Audit, Journal } from "./records.ts"
 import { type Context, ResourceRows } from "./resource.ts"
 import { Runs } from "./runs.ts"
 
@@ -22,6 +22,8 @@ export class TablesOver implements Reads {
   #data: Datasets | undefined
   #projects: Projects | undefined
   #runs: Runs | undefined
+  #events: Journal | undefined
+  #audits: Audit | undefined
 
   constructor(session: Session, clock: Clock) {
     this.context = { session, clock }
@@ -59,10 +61,15 @@ export class TablesOver implements Reads {
     this.#runs ??= new Runs(this.context)
     return this.#runs
   }
+  get events(): Journal {
+    this.#events ??= new Journal(this.context)
+    return this.#events
+  }
+  get audits(): Audit {
+    this.#audits ??= new Audit(this.context)
+    return this.#audits
+  }
 }
-
-const journal = query("journal")
-const audit = query("audit")
 
 /** The tables inside one change. */
 export class ChangeOver extends TablesOver implements Change {
@@ -73,22 +80,20 @@ export class ChangeOver extends TablesOver implements Change {
     this.#member = member
   }
 
-  async journal({ event, data, thing }: JournalEntry): Promise<void> {
-    const at = this.context.clock.now()
-    await this.context.session.run(journal, { at, event, thing_type: thing.type, thing_id: thing.id, data: JSON.stringify(data) })
+  journal(entry: JournalEntry): Promise<void> {
+    return this.events.add(entry)
   }
 
-  async audit(entry: AuditEntry): Promise<void> {
-    await this.context.session.run(audit, {
-      at: this.context.clock.now(),
-      actor: entry.actor,
-      action: entry.action,
-      thing_type: entry.thing?.type ?? null,
-      thing_id: entry.thing?.id ?? null,
-      outcome: entry.outcome,
-      address: entry.address,
-      request_id: entry.requestId,
-    })
+  audit(entry: AuditEntry): Promise<void> {
+    return this.audits.add(entry)
+  }
+
+  trimJournal(upTo: number): Promise<number> {
+    return this.events.trim(upTo)
+  }
+
+  trimAudit(until: number): Promise<number> {
+    return this.audits.trim(until)
   }
 
   afterCommit(effect: () => void): void {

@@ -1,0 +1,102 @@
+import type { Value } from "../driver.ts"
+import type { Page, PageRequest } from "../rows.ts"
+import { query } from "../sql/catalog.ts"
+import type { AuditArgs, AuditShape } from "../sql/records.ts"
+import type { AuditEntry, AuditFilter, AuditReads, AuditRow, JournalEntry, JournalReads, JournalRow } from "../store.ts"
+import type { Context } from "./resource.ts"
+
+const q = {
+  journal: query("journal"),
+  journalAfter: query("journalAfter"),
+  journalBounds: query("journalBounds"),
+  trimJournal: query("trimJournal"),
+  audit: query("audit"),
+  trimAudit: query("trimAudit"),
+}
+
+/** What happened, to be told and forgotten. */
+export class Journal implements JournalReads {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  async after(id: number, limit: number): Promise<JournalRow[]> {
+    return (await this.#context.session.all(q.journalAfter, { id, limit })).map(toJournal)
+  }
+
+  async bounds(): Promise<{ first: number; last: number }> {
+    const [first, last] = (await this.#context.session.first(q.journalBounds, {})) as [number, number]
+    return { first, last }
+  }
+
+  async add({ event, data, thing }: JournalEntry): Promise<void> {
+    const { session, clock } = this.#context
+    await session.run(q.journal, { at: clock.now(), event, thing_type: thing.type, thing_id: thing.id, data: JSON.stringify(data) })
+  }
+
+  trim(upTo: number): Promise<number> {
+    return this.#context.session.run(q.trimJournal, { up_to: upTo })
+  }
+}
+
+/** Who did what. */
+export class Audit implements AuditReads {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  async list(filter: AuditFilter, { page, pageSize }: PageRequest): Promise<Page<AuditRow>> {
+    const { session } = this.#context
+    const args: AuditArgs = { ...filter }
+    const shape: AuditShape = {}
+    for (const name of ["actor", "action", "from", "to"] as const) if (filter[name] !== undefined) shape[name] = true
+    const [total] = (await session.first(query("auditTotal", shape), args)) as [number]
+    const values = await session.all(query("auditPage", shape), { ...args, limit: pageSize, offset: (page - 1) * pageSize })
+    return { rows: values.map(toAudit), total }
+  }
+
+  async add(entry: AuditEntry): Promise<void> {
+    const { session, clock } = this.#context
+    await session.run(q.audit, {
+      at: clock.now(),
+      actor: entry.actor,
+      action: entry.action,
+      thing_type: entry.thing?.type ?? null,
+      thing_id: entry.thing?.id ?? null,
+      outcome: entry.outcome,
+      address: entry.address,
+      request_id: entry.requestId,
+    })
+  }
+
+  trim(until: number): Promise<number> {
+    return this.#context.session.run(q.trimAudit, { until })
+  }
+}
+
+function toJournal(v: readonly Value[]): JournalRow {
+  return {
+    id: v[0] as number,
+    at: v[1] as number,
+    event: v[2] as string,
+    thing: { type: v[3] as string, id: v[4] as number },
+    data: JSON.parse(v[5] as string) as Record<string, unknown>,
+  }
+}
+
+function toAudit(v: readonly Value[]): AuditRow {
+  return {
+    id: v[0] as number,
+    at: v[1] as number,
+    actor: v[2] as string,
+    action: v[3] as string,
+    thing: v[4] === null ? null : { type: v[4] as string, id: v[5] as number },
+    outcome: v[6] as AuditRow["outcome"],
+    address: v[7] as string,
+    requestId: v[8] as string,
+  }
+}

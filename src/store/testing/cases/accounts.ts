@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import { Duplicate } from "../../errors.ts"
+import { addUser, groupRow, userRow } from "../samples.ts"
+import type { Case } from "./case.ts"
+
+const page = { page: 1, pageSize: 10 }
+
+export const accounts: Record<string, Case> = {
+  "Groups have members in alphabetical order, without those who were deleted": async ({ open }) => {
+    await using store = await open()
+    const [cat, ann, bob] = [await addUser(store, "cat"), await addUser(store, "ann"), await addUser(store, "bob")]
+    const [team, crew] = await store.change(async (tx) => [
+      await tx.groups.insert(groupRow("team")),
+      await tx.groups.insert(groupRow("crew")),
+    ])
+    await store.change((tx) => tx.groups.setMembers(team?.id ?? 0, [cat.id, ann.id, bob.id, ann.id]))
+    await store.change((tx) => tx.groups.setMembers(crew?.id ?? 0, [ann.id]))
+    assert.deepEqual(await store.groups.members(team?.id ?? 0), ["ann", "bob", "cat"])
+    await store.change((tx) => tx.users.setDeleted(bob.id, true))
+    assert.deepEqual(await store.groups.members(team?.id ?? 0), ["ann", "cat"])
+    assert.deepEqual(
+      (await store.groups.ofUser(ann.id)).map((group) => group.groupName),
+      ["crew", "team"],
+    )
+    await store.change((tx) => tx.groups.setDeleted(crew?.id ?? 0, true))
+    assert.deepEqual(
+      (await store.groups.ofUser(ann.id)).map((group) => group.groupName),
+      ["team"],
+    )
+    assert.deepEqual(
+      (await store.groups.list({ memberId: cat.id }, page)).rows.map((group) => group.groupName),
+      ["team"],
+    )
+    assert.equal((await store.groups.list({ memberId: 99 }, page)).total, 0)
+    await store.change((tx) => tx.groups.setMembers(team?.id ?? 0, []))
+    assert.deepEqual(await store.groups.members(team?.id ?? 0), [])
+  },
+
+  "People are listed by words, flags and name, and counted with those who were deleted": async ({ open }) => {
+    await using store = await open()
+    for (const [name, isAdmin] of [
+      ["bob", false],
+      ["ann", true],
+      ["zoe", true],
+    ] as const) {
+      await store.change((tx) => tx.users.insert(userRow(name, { isAdmin, comment: `About ${name}` })))
+    }
+    const names = async (filter: Parameters<typeof store.users.list>[0]) =>
+      (await store.users.list(filter, page)).rows.map((user) => user.userName)
+    assert.deepEqual(await names({}), ["zoe", "ann", "bob"])
+    assert.deepEqual(await names({ sort: { by: "name", descending: false } }), ["ann", "bob", "zoe"])
+    assert.deepEqual(await names({ where: { isAdmin: true } }), ["zoe", "ann"])
+    assert.deepEqual(await names({ where: { userName: "bob" } }), ["bob"])
+    assert.deepEqual(await names({ words: ["ABOUT", "zoe"] }), ["zoe"])
+    const zoe = await store.users.byName("zoe")
+    await store.change((tx) => tx.users.setDeleted(zoe?.id ?? 0, true))
+    assert.deepEqual(await names({}), ["ann", "bob"])
+    assert.deepEqual(await names({ deleted: true }), ["zoe"])
+    assert.equal(await store.users.count(), 3)
+  },
+
+  "Tokens are found by their hash, listed newest first, and deleted": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const add = (userId: number, hash: string) =>
+      store.change((tx) => tx.tokens.insert({ userId, name: `n${hash}`, hash, expiresAt: 5, scopes: ["read", "run:4"] }))
+    const first = await add(ann.id, "h1")
+    const expected = {
+      id: first.id,
+      userId: ann.id,
+      name: "nh1",
+      hash: "h1",
+      createdAt: clock.now(),
+      expiresAt: 5,
+      lastUsedAt: null,
+      scopes: ["read", "run:4"],
+    }
+    assert.deepEqual(first, expected)
+    assert.deepEqual(await store.tokens.byHash("h1"), expected)
+    assert.deepEqual(await store.tokens.get(first.id), expected)
+    await assert.rejects(add(bob.id, "h1"), (error) => error instanceof Duplicate && error.unique === "tokenHash")
+    await add(ann.id, "h2")
+    await add(bob.id, "h3")
+    await store.change((tx) => tx.tokens.used(first.id, 77))
+    assert.deepEqual(
+      (await store.tokens.list(ann.id, page)).rows.map((token) => [token.hash, token.lastUsedAt]),
+      [
+        ["h2", null],
+        ["h1", 77],
+      ],
+    )
+    const second = await store.tokens.list(ann.id, { page: 2, pageSize: 1 })
+    assert.deepEqual([second.total, second.rows.map((token) => token.hash)], [2, ["h1"]])
+    assert.equal(await store.change((tx) => tx.tokens.delete(first.id)), true)
+    assert.equal(await store.change((tx) => tx.tokens.delete(first.id)), false)
+    await store.change((tx) => tx.tokens.deleteOfUser(ann.id))
+    assert.equal(await store.tokens.byHash("h2"), undefined)
+    assert.equal((await store.tokens.byHash("h3"))?.userId, bob.id)
+  },
+
+  "Sessions end one by one, all but one, or with time": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const add = (hash: string, userId: number, expiresAt: number) => store.change((tx) => tx.sessions.insert({ hash, userId, expiresAt }))
+    const session = await add("s1", ann.id, 100)
+    assert.deepEqual(session, { hash: "s1", userId: ann.id, createdAt: clock.now(), expiresAt: 100 })
+    assert.deepEqual(await store.sessions.byHash("s1"), session)
+    await assert.rejects(add("s1", bob.id, 1), Duplicate)
+    await add("s2", ann.id, 200)
+    await add("s3", ann.id, 300)
+    await add("s4", bob.id, 50)
+    await store.change((tx) => tx.sessions.deleteOfUser(ann.id, "s2"))
+    const left = async () => {
+      const found = await Promise.all(["s1", "s2", "s3", "s4"].map((hash) => store.sessions.byHash(hash)))
+      return found.filter((one) => one !== undefined).map((one) => one.hash)
+    }
+    assert.deepEqual(await left(), ["s2", "s4"])
+    assert.equal(await store.change((tx) => tx.sessions.deleteExpired(50)), 1)
+    assert.deepEqual(await left(), ["s2"])
+    await store.change((tx) => tx.sessions.delete("s2"))
+    assert.deepEqual(await left(), [])
+    await add("s5", ann.id, 1)
+    await store.change((tx) => tx.sessions.deleteOfUser(ann.id))
+    assert.equal(await store.sessions.byHash("s5"), undefined)
+  },
+}

@@ -1,0 +1,27 @@
+import { describe, it } from "node:test"
+import { ManualClock } from "#kit"
+import type { Store } from "../../store.ts"
+import type { MakeDatabase, TestOptions } from "../databases.ts"
+
+export interface World {
+  make: MakeDatabase
+  /** Opens this case's own database, which is empty at first; its clock stands still. */
+  open(options?: TestOptions): Promise<Store>
+  clock: ManualClock
+}
+
+/** What holds for every database. */
+export type Case = (world: World) => Promise<void>
+
+/** Runs the cases on databases of one kind. */
+export function runCases(title: string, cases: Record<string, Case>, make: MakeDatabase): void {
+  describe(title, () => {
+    for (const [name, run] of Object.entries(cases)) {
+      it(name, async () => {
+        await using database = await make()
+        const clock = new ManualClock()
+        await run({ make, clock, open: (options) => database.open({ clock, ...options }) })
+      })
+    }
+  })
+}

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Failure } from "#contract"
+import { Duplicate } from "../../errors.ts"
+import type { Store } from "../../store.ts"
+import { addUser, imageRow, userRow } from "../samples.ts"
+import type { Case } from "./case.ts"
+
+const everything = { userId: 0, groupIds: [], everything: true }
+const firstPage = { page: 1, pageSize: 200 }
+const names = async (store: Store) =>
+  (await store.users.list({ sort: { by: "id", descending: false } }, firstPage)).rows.map((user) => user.userName)
+const event = (id: number) => ({ event: "image.created", data: { ID: id }, thing: { type: "image", id } })
+
+export const changes: Record<string, Case> = {
+  "A change that throws leaves nothing, and those that share its commit are kept": async ({ open }) => {
+    await using store = await open()
+    const results = await Promise.allSettled(
+      ["ann", "bob", "cat", "dan"].map((name) =>
+        store.change(async (tx) => {
+          await tx.users.insert(userRow(name))
+          if (name === "bob" || name === "dan") throw new Error(`not ${name}`)
+          return name
+        }),
+      ),
+    )
+    assert.deepEqual(
+      results.map((result) => (result.status === "fulfilled" ? result.value : result.reason.message)),
+      ["ann", "not bob", "cat", "not dan"],
+    )
+    assert.deepEqual(await names(store), ["ann", "cat"])
+  },
+
+  "A change that is alone and throws leaves nothing": async ({ open }) => {
+    await using store = await open()
+    const change = store.change(async (tx) => {
+      await tx.users.insert(userRow("ann"))
+      throw new Error("no")
+    })
+    await assert.rejects(change, /^Error: no$/)
+    assert.deepEqual(await names(store), [])
+    await addUser(store, "bob")
+    assert.deepEqual(await names(store), ["bob"])
+  },
+
+  "A change sees what it wrote, and nobody else does before it is committed": async ({ open }) => {
+    await using store = await open()
+    await store.change(async (tx) => {
+      const { id } = await tx.users.insert(userRow("ann"))
+      assert.equal((await tx.users.get(id))?.userName, "ann")
+      assert.equal((await tx.users.list({}, firstPage)).total, 1)
+      assert.equal(await store.users.get(id), undefined)
+      assert.equal((await store.users.list({}, firstPage)).total, 0)
+    })
+    assert.equal((await store.users.list({}, firstPage)).total, 1)
+  },
+
+  "Effects follow the commit, once, in the order of changes, and before anybody is answered": async ({ open }) => {
+    await using store = await open()
+    const told: string[] = []
+    const change = (name: string) =>
+      store
+        .change(async (tx) => {
+          await tx.users.insert(userRow(name))
+          tx.afterCommit(() => told.push(`effect ${name}`))
+          assert.deepEqual(told, [])
+          if (name === "bob") throw new Error("no")
+        })
+        .then(
+          () => told.push(`answer ${name}`),
+          () => told.push(`refusal ${name}`),
+        )
+    await Promise.all(["ann", "bob", "cat"].map(change))
+    assert.deepEqual(
+      told.filter((entry) => entry.startsWith("effect")),
+      ["effect ann", "effect cat"],
+    )
+    assert.ok(told.indexOf("effect ann") < told.indexOf("answer ann"))
+    assert.equal(told.length, 5)
+  },
+
+  "An effect that throws is told to the log and hurts nobody": async ({ open }) => {
+    const lines: string[] = []
+    const logger = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => lines.push(text), child: () => logger }
+    await using store = await open({ logger })
+    await store.change(async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error("oops")
+      })
+    })
+    assert.deepEqual(lines, ["What follows a change failed"])
+  },
+
+  "A change whose statement failed is undone even when its work does not mind": async ({ open }) => {
+    await using store = await open()
+    const change = store.change(async (tx) => {
+      await tx.users.insert(userRow("ann"))
+      await tx.images.insert(imageRow(999)).catch(() => {})
+      return "fine"
+    })
+    const others = addUser(store, "bob")
+    await assert.rejects(change)
+    await others
+    assert.deepEqual(await names(store), ["bob"])
+  },
+
+  "Work may go on after a name was found taken": async ({ open }) => {
+    await using store = await open()
+    const ann = await addUser(store, "ann")
+    await store.change(async (tx) => {
+      await assert.rejects(tx.users.insert(userRow("ann")), (error) => error instanceof Duplicate && error.unique === "userName")
+      await tx.users.insert(userRow("bob"))
+    })
+    assert.deepEqual(await names(store), ["ann", "bob"])
+    await store.change((tx) => tx.users.setDeleted(ann.id, true))
+    await assert.rejects(addUser(store, "ann"), Duplicate)
+  },
+
+  "Of several who want one name at the same time, one gets it": async ({ open }) => {
+    await using store = await open()
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => addUser(store, "ann")))
+    assert.equal(results.filter((result) => result.status === "fulfilled").length, 1)
+    assert.equal(await store.users.count(), 1)
+  },
+
+  "Statements that work does not wait for belong to its change": async ({ open }) => {
+    await using store = await open()
+    await Promise.all(
+      ["ann", "bob"].map((name) =>
+        store.change(async (tx) => {
+          void tx.users.insert(userRow(name))
+          void tx.journal(event(1))
+        }),
+      ),
+    )
+    assert.deepEqual(await names(store), ["ann", "bob"])
+    assert.equal((await store.events.after(0, 10)).length, 2)
+  },
+
+  "A statement that work does not wait for undoes the change when it fails": async ({ open }) => {
+    await using store = await open()
+    const change = store.change(async (tx) => {
+      await tx.users.insert(userRow("ann"))
+      tx.images.insert(imageRow(999)).catch(() => {})
+    })
+    await assert.rejects(change)
+    assert.deepEqual(await names(store), [])
+  },
+
+  "The tx of a change that is over is dead": async ({ open }) => {
+    await using store = await open()
+    const tx = await store.change(async (tx) => tx)
+    await assert.rejects(tx.users.insert(userRow("ann")), /The change is over/)
+    assert.deepEqual(await names(store), [])
+  },
+
+  "A change inside a change is refused at once, one that follows it is not": async ({ open }) => {
+    await using store = await open()
+    const { promise: later, resolve } = Promise.withResolvers<unknown>()
+    await store.change(async (tx) => {
+      await assert.rejects(addUser(store, "ann"), /inside itself/)
+      await tx.users.insert(userRow("bob"))
+      tx.afterCommit(() => resolve(addUser(store, "cat")))
+    })
+    await later
+    assert.deepEqual(await names(store), ["bob", "cat"])
+  },
+
+  "Work that waits for something slow is undone after the deadline, and others go on": async ({ open }) => {
+    await using store = await open({ changeDeadline: 300 })
+    const { promise: never, resolve } = Promise.withResolvers<void>()
+    const slow = store.change(async (tx) => {
+      await tx.users.insert(userRow("ann"))
+      await never
+      await tx.users.insert(userRow("late"))
+    })
+    const quick = addUser(store, "bob")
+    await assert.rejects(slow, (error) => error instanceof Failure && error.code === "unavailable")
+    await quick
+    resolve()
+    await sleep(0)
+    assert.deepEqual(await names(store), ["bob"])
+  },
+
+  "Reads go on while a change waits": async ({ open }) => {
+    await using store = await open()
+    const ann = await addUser(store, "ann")
+    await store.change(async (tx) => {
+      await tx.users.update(ann.id, { comment: "changed" })
+      assert.equal((await store.users.get(ann.id))?.comment, "")
+      await sleep(20)
+      assert.equal((await store.users.get(ann.id))?.comment, "")
+    })
+    assert.equal((await store.users.get(ann.id))?.comment, "changed")
+  },
+
+  "Of changes that read and write the same row at the same time none is lost": async ({ open }) => {
+    await using first = await open()
+    const ann = await addUser(first, "ann")
+    await using second = first.dialect === "postgres" ? await open() : undefined
+    const add = (store: Store) =>
+      store.change(async (tx) => {
+        const row = await tx.users.get(ann.id)
+        await sleep(0)
+        await tx.users.update(ann.id, { comment: `${row?.comment}x` })
+      })
+    await Promise.all(Array.from({ length: 40 }, (_, i) => add(second && i % 2 ? second : first)))
+    const row = await first.users.get(ann.id)
+    assert.equal(row?.comment.length, 40)
+    assert.equal(row?.version, 41)
+  },
+
+  "IDs in the journal follow the order of commits": async ({ open }) => {
+    await using store = await open()
+    const told: number[] = []
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        store
+          .change(async (tx) => {
+            await tx.journal(event(i))
+            if (i % 7 === 3) throw new Error("no")
+            tx.afterCommit(() => told.push(i))
+          })
+          .catch(() => {}),
+      ),
+    )
+    const rows = await store.events.after(0, 100)
+    assert.deepEqual(
+      rows.map((row) => row.data.ID),
+      told,
+    )
+    assert.equal(rows.length, 43)
+    assert.deepEqual(await store.events.bounds(), { first: rows[0]?.id, last: rows.at(-1)?.id })
+    assert.deepEqual(
+      (await store.events.after(rows[39]?.id ?? 0, 2)).map((row) => row.id),
+      rows.slice(40, 42).map((row) => row.id),
+    )
+  },
+
+  "A reader of the journal that goes on from what it saw last misses nothing, whoever writes": async ({ open }) => {
+    await using first = await open()
+    await using second = first.dialect === "postgres" ? await open() : undefined
+    const writers = Array.from({ length: 200 }, (_, i) => (second && i % 2 ? second : first).change((tx) => tx.journal(event(i))))
+    const seen: number[] = []
+    let last = 0
+    let finished = false
+    const end = Promise.all(writers).then(() => {
+      finished = true
+    })
+    for (let isLast = false; !isLast; ) {
+      isLast = finished
+      for (const row of await first.events.after(last, 1000)) {
+        seen.push(row.data.ID as number)
+        last = row.id
+      }
+      await sleep(0)
+    }
+    await end
+    assert.deepEqual(
+      seen.toSorted((a, b) => a - b),
+      Array.from({ length: 200 }, (_, i) => i),
+    )
+  },
+
+  "The journal is trimmed from its old end and keeps its newest row": async ({ open }) => {
+    await using store = await open()
+    assert.deepEqual(await store.events.bounds(), { first: 0, last: 0 })
+    for (let i = 0; i < 5; i += 1) await store.change((tx) => tx.journal(event(i)))
+    const { last } = await store.events.bounds()
+    assert.equal(await store.change((tx) => tx.trimJournal(last - 2)), 3)
+    assert.deepEqual(await store.events.bounds(), { first: last - 1, last })
+    assert.equal(await store.change((tx) => tx.trimJournal(last + 10)), 1)
+    assert.deepEqual(await store.events.bounds(), { first: last, last })
+    await store.change((tx) => tx.journal(event(9)))
+    assert.ok((await store.events.bounds()).last > last)
+  },
+
+  "Audit rows are listed newest first, filtered, and removed by age alone": async ({ open, clock }) => {
+    await using store = await open()
+    const start = clock.now()
+    for (const [i, actor] of ["ann", "bob", "ann", "cat"].entries()) {
+      await store.change((tx) =>
+        tx.audit({
+          actor,
+          action: i < 2 ? "image.create" : "image.delete",
+          thing: i === 3 ? null : { type: "image", id: i },
+          outcome: i === 1 ? "refused" : "done",
+          address: "127.0.0.1",
+          requestId: `r${i}`,
+        }),
+      )
+      await clock.advance(1000)
+    }
+    const ids = async (filter: Parameters<typeof store.audits.list>[0], page = { page: 1, pageSize: 10 }) => {
+      const { rows, total } = await store.audits.list(filter, page)
+      return [rows.map((row) => row.requestId).join(" "), total]
+    }
+    assert.deepEqual(await ids({}), ["r3 r2 r1 r0", 4])
+    assert.deepEqual(await ids({}, { page: 2, pageSize: 3 }), ["r0", 4])
+    assert.deepEqual(await ids({ actor: "ann" }), ["r2 r0", 2])
+    assert.deepEqual(await ids({ action: "image.create", actor: "bob" }), ["r1", 1])
+    assert.deepEqual(await ids({ from: start + 1000, to: start + 2000 }), ["r2 r1", 2])
+    const [newest, , refused] = (await store.audits.list({}, firstPage)).rows
+    assert.deepEqual(
+      [newest?.thing, newest?.at, refused?.outcome, refused?.thing],
+      [null, start + 3000, "refused", { type: "image", id: 1 }],
+    )
+    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000)), 2)
+    assert.deepEqual(await ids({}), ["r3 r2", 2])
+  },
+
+  "A large group of changes is committed whole": async ({ open }) => {
+    await using store = await open()
+    const ann = await addUser(store, "ann")
+    const rows = await Promise.all(
+      Array.from({ length: 700 }, (_, i) => store.change((tx) => tx.images.insert(imageRow(ann.id, { name: `i${i}` })))),
+    )
+    assert.equal(new Set(rows.map((row) => row.id)).size, 700)
+    assert.equal((await store.images.list({}, everything, firstPage)).total, 700)
+  },
+
+  "A store that was closed refuses changes, and those that waited are done": async ({ open }) => {
+    const store = await open()
+    const waiting = addUser(store, "ann")
+    await store[Symbol.asyncDispose]()
+    assert.equal((await waiting).userName, "ann")
+    await assert.rejects(addUser(store, "bob"), (error) => error instanceof Failure && error.code === "unavailable")
+    await using again = await open()
+    assert.deepEqual(await names(again), ["ann"])
+  },
+
+  "The instance keeps its name, and another database has another": async ({ open, make }) => {
+    const store = await open()
+    await store[Symbol.asyncDispose]()
+    await using again = await open()
+    assert.match(again.instance, /^[0-9a-f]{32}$/)
+    assert.equal(again.instance, store.instance)
+    await using otherDatabase = await make()
+    await using other = await otherDatabase.open()
+    assert.notEqual(other.instance, store.instance)
+  },
+
+  "A healthy database passes the check, many times at once": async ({ open }) => {
+    await using store = await open()
+    await Promise.all([store.check(), store.check(), store.check()])
+  },
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict"
+import { seededRandom } from "../random.ts"
+import { addData, addUser } from "../samples.ts"
+import type { Case } from "./case.ts"
+
+export const directories: Record<string, Case> = {
+  "Datasets that share or contain a directory are found, at any depth and length": async ({ open }) => {
+    await using store = await open()
+    const ann = await addUser(store, "ann")
+    const random = seededRandom(11)
+    const long = "x".repeat(200)
+    const names = ["a", "a0", "a-b", "a.", "é", "🎈", "B", long, `${long}y`, "%", "_"]
+    const somePath = () => `/users/${Array.from({ length: 1 + random.below(4) }, () => random.pick(names)).join("/")}`
+    const paths = Array.from({ length: 120 }, somePath)
+    const rows = await Promise.all(paths.map((accessInfo, i) => addData(store, ann.id, { accessInfo, isPublished: i % 3 === 0 })))
+    await Promise.all(rows.filter((row) => row.id % 5 === 0).map((row) => store.change((tx) => tx.data.setDeleted(row.id, true))))
+    const live = rows.filter((row) => row.id % 5 !== 0)
+    const within = (path: string, above: string) => path.startsWith(above === "/" ? "/" : `${above}/`)
+    const stranger = { userId: 999, groupIds: [], everything: false }
+    for (const path of ["/", "/users", "/users/ann", ...Array.from({ length: 150 }, somePath)]) {
+      const expected = live.filter((row) => row.accessInfo === path || within(row.accessInfo, path) || within(path, row.accessInfo))
+      assert.deepEqual(
+        (await store.data.overlapping(path)).map((row) => row.id),
+        expected.map((row) => row.id).sort((a, b) => a - b),
+        path,
+      )
+      const below = live.filter((row) => within(row.accessInfo, path))
+      assert.equal(await store.data.visibleBelow(path, { ...stranger, everything: true }), below.length > 0, path)
+      assert.equal(await store.data.visibleBelow(path, { ...stranger, userId: ann.id }), below.length > 0, path)
+      assert.equal(
+        await store.data.visibleBelow(path, stranger),
+        below.some((row) => row.isPublished),
+        path,
+      )
+    }
+  },
+}

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict"
+import { isLive, type RunState, runStateNames } from "#contract"
+import { Duplicate } from "../../errors.ts"
+import type { Store } from "../../store.ts"
+import { addImage, addProject, addUser, runRow } from "../samples.ts"
+import type { Case } from "./case.ts"
+
+const page = { page: 1, pageSize: 50 }
+const everything = { userId: 0, groupIds: [], everything: true }
+
+async function people(store: Store) {
+  const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+  const image = await addImage(store, ann.id)
+  const project = await addProject(store, { userId: ann.id, imageId: image.id })
+  const other = await addProject(store, { userId: bob.id, imageId: image.id })
+  return { ann, bob, image, project, other }
+}
+
+export const runs: Record<string, Case> = {
+  "A run comes back as it was given": async ({ open, clock }) => {
+    await using store = await open()
+    const { bob, project } = await people(store)
+    const given = runRow(bob.id, project.id, {
+      state: "starting",
+      wanted: "stop",
+      reason: { code: "exited", msg: "It ended", exitCode: 3, logTail: "🎈" },
+      progress: { step: "pull", current: 1, total: null, unit: "bytes" },
+      cpus: 4,
+      gpus: 2,
+      gpuMemoryMiB: 8,
+      startTime: 1,
+      readyTime: 2,
+      endTime: 3,
+      lastActivity: 4,
+      expiresAt: 5,
+      nodeNames: ["n1", "n2"],
+      gpuDevices: ["GPU-1"],
+      imageDigest: "sha256:x",
+    })
+    const row = await store.change((tx) => tx.runs.insert(given))
+    const now = clock.now()
+    assert.deepEqual(row, { ...given, id: row.id, userName: "bob", createdAt: now, updatedAt: now, version: 1 })
+    assert.deepEqual(await store.runs.get(row.id), row)
+    assert.deepEqual(await store.runs.byKey(given.key), row)
+    assert.deepEqual(await store.runs.live(), [row])
+    assert.deepEqual(await store.runs.liveOf(bob.id, project.id), row)
+    assert.equal(await store.runs.byKey("none"), undefined)
+  },
+
+  "A person has one live run of a project, whatever its state, and any number of ended ones": async ({ open }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const add = (userId: number, projectId: number, state: RunState) =>
+      store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state })))
+    for (const state of runStateNames.filter(isLive)) {
+      const run = await add(bob.id, project.id, state)
+      await assert.rejects(add(bob.id, project.id, "queued"), (error) => error instanceof Duplicate && error.unique === "liveRun")
+      assert.equal((await store.runs.liveOf(bob.id, project.id))?.id, run.id)
+      await store.change((tx) => tx.runs.move(run.id, [state], { state: "ended" }))
+      assert.equal(await store.runs.liveOf(bob.id, project.id), undefined)
+      assert.equal((await store.runs.lastOf(bob.id, project.id))?.id, run.id)
+    }
+    const failed = await add(bob.id, project.id, "failed")
+    const queued = await add(bob.id, project.id, "queued")
+    await add(ann.id, project.id, "queued")
+    await add(bob.id, other.id, "queued")
+    assert.equal((await store.runs.lastOf(bob.id, project.id))?.id, queued.id)
+    assert.ok(queued.id > failed.id)
+    assert.equal((await store.runs.live()).length, 3)
+  },
+
+  "Of many who start at once, one does": async ({ open }) => {
+    await using store = await open()
+    const { bob, project } = await people(store)
+    const starts = Array.from({ length: 20 }, () => store.change((tx) => tx.runs.insert(runRow(bob.id, project.id))))
+    const results = await Promise.allSettled(starts)
+    assert.equal(results.filter((result) => result.status === "fulfilled").length, 1)
+  },
+
+  "A run moves only from the states that are named": async ({ open, clock }) => {
+    await using store = await open()
+    const { bob, project } = await people(store)
+    const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
+    await clock.advance(3)
+    const pulling = await store.change((tx) => tx.runs.move(run.id, ["queued"], { state: "pulling", startTime: 9 }))
+    assert.deepEqual(pulling, { ...run, state: "pulling", startTime: 9, version: 2, updatedAt: clock.now() })
+    assert.equal(await store.change((tx) => tx.runs.move(run.id, ["queued", "ready"], { state: "failed" })), undefined)
+    assert.deepEqual(await store.runs.get(run.id), pulling)
+    assert.equal(await store.change((tx) => tx.runs.move(999, ["queued"], {})), undefined)
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () => store.change((tx) => tx.runs.move(run.id, ["pulling"], { state: "failed" }))),
+    )
+    assert.equal(results.filter((result) => result !== undefined).length, 1)
+  },
+
+  "Lists of runs hold one's own and those of one's projects": async ({ open }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const cat = await addUser(store, "cat")
+    const add = (userId: number, projectId: number, state: RunState) =>
+      store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state })))
+    const r1 = await add(bob.id, project.id, "ready")
+    const r2 = await add(cat.id, other.id, "queued")
+    const r3 = await add(ann.id, project.id, "ended")
+    const r4 = await add(ann.id, project.id, "failed")
+    const seen = async (userId: number, filter: Parameters<typeof store.runs.list>[0] = {}) => {
+      const viewer = userId === 0 ? everything : { userId, groupIds: [], everything: false }
+      const { rows, total } = await store.runs.list(filter, viewer, page)
+      assert.equal(rows.length, total)
+      return rows.map((run) => run.id)
+    }
+    assert.deepEqual(await seen(0), [r2.id, r1.id])
+    assert.deepEqual(await seen(ann.id), [r1.id])
+    assert.deepEqual(await seen(bob.id), [r2.id, r1.id])
+    assert.deepEqual(await seen(cat.id), [r2.id])
+    assert.deepEqual(await seen(0, { states: ["ended", "failed"] }), [r4.id, r3.id])
+    assert.deepEqual(await seen(ann.id, { states: ["ended"] }), [r3.id])
+    assert.deepEqual(await seen(cat.id, { states: ["ended"] }), [])
+    assert.deepEqual(await seen(0, { where: { userName: "bob" } }), [r1.id])
+    assert.deepEqual(await seen(0, { where: { userName: "nobody" } }), [])
+    assert.deepEqual(await seen(0, { where: { projectId: other.id } }), [r2.id])
+    assert.deepEqual(await seen(0, { ids: [r1.id, r3.id, 1.5] }), [r1.id])
+    assert.deepEqual(await seen(0, { sort: { by: "createdAt", descending: false } }), [r1.id, r2.id])
+    assert.deepEqual(await store.runs.readyProjects(bob.id, [project.id, other.id]), [project.id])
+    assert.deepEqual(await store.runs.readyProjects(cat.id, [other.id]), [])
+    assert.deepEqual(await store.runs.readyProjects(cat.id, []), [])
+    await store.change((tx) => tx.projects.update(other.id, { userId: cat.id }))
+    assert.deepEqual(await seen(bob.id), [r1.id])
+    await store.change((tx) => tx.projects.update(project.id, { userId: cat.id }))
+    assert.deepEqual(await seen(cat.id), [r2.id, r1.id])
+  },
+
+  "A start is remembered for a day under the caller's key": async ({ open, clock }) => {
+    await using store = await open()
+    const { ann, bob, project } = await people(store)
+    const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
+    const entry = { userId: bob.id, key: "k", bodyHash: "h", runId: run.id, createdAt: clock.now() }
+    const remember = (fields: Partial<typeof entry>) => store.change((tx) => tx.runs.remember({ ...entry, ...fields }))
+    assert.equal(await remember({}), true)
+    assert.deepEqual(await store.runs.recalled(bob.id, "k"), entry)
+    assert.equal(await remember({}), true)
+    assert.equal(await remember({ bodyHash: "other" }), false)
+    assert.equal(await remember({ userId: ann.id, bodyHash: "other" }), true)
+    assert.equal(await store.runs.recalled(bob.id, "none"), undefined)
+    await clock.advance(24 * 3_600_000)
+    assert.equal(await store.runs.recalled(bob.id, "k"), undefined)
+    assert.equal(await remember({ bodyHash: "new", createdAt: clock.now() }), true)
+    assert.equal((await store.runs.recalled(bob.id, "k"))?.bodyHash, "new")
+  },
+}
