@@ -76,6 +76,8 @@ export function encodePath(names: readonly string[], directory: boolean): string
 }
 
 export function encodeName(name: string): string {
-  return plain.test(name) ? name : encodeURIComponent(name).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  return name === "" || plain.test(name)
+    ? name
+    : encodeURIComponent(name).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 const plain = /^[A-Za-z0-9._~-]+$/

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Address, pathText } from "./address.ts"
 import type { Access } from "./authority.ts"
+import type { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
+import type { Locks } from "./locks.ts"
 import type { LiveProperties } from "./properties.ts"
 import { forbidden, notFound } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
@@ -13,6 +15,10 @@ export interface Scene {
   rights: Rights
   workplace: Workplace
   live: LiveProperties
+  locks: Locks
+  properties: DeadProperties
+  /** Host names that are ours beside the loopback ones. */
+  hosts: ReadonlySet<string>
   report(error: unknown): void
   limits: Limits
 }
@@ -37,6 +43,7 @@ export class Call {
   /** Asks for the proof again; used before something is done that was allowed long ago. */
   readonly renew: () => Promise<void>
   readonly #proceed: () => void
+  #gone: AbortSignal | undefined
 
   constructor(parts: Pick<Call, "scene" | "request" | "response" | "address" | "person" | "renew"> & { proceed: () => void }) {
     this.scene = parts.scene
@@ -56,34 +63,51 @@ export class Call {
     return pathText(this.address.names)
   }
 
+  /** Aborted when the client closes the connection before it was answered. */
+  get gone(): AbortSignal {
+    if (this.#gone) return this.#gone
+    const controller = new AbortController()
+    if (this.response.destroyed) controller.abort()
+    this.response.once("close", () => {
+      if (!this.response.writableFinished) controller.abort()
+    })
+    this.#gone = controller.signal
+    return this.#gone
+  }
+
   /** Lets a client that waits for `100 Continue` send its body. */
   proceed(): void {
     this.#proceed()
   }
 
-  /** What the caller may do with a path; refuses with 404 what does not exist for them. */
-  async visible(names = this.names): Promise<Access> {
-    const access = await this.scene.rights.access(this.person.userId, names)
-    if (access.level === "none") throw notFound()
-    return access
+  /** How far the caller may read a path; refuses with 404 what does not exist for them. */
+  async visible(names = this.names): Promise<Level> {
+    return visible(await this.scene.rights.level(this.person.userId, names, "read"))
   }
 
-  async readable(names = this.names): Promise<Access> {
-    const access = await this.visible(names)
-    if (access.level === "passage") throw forbidden("You may pass through this directory, not read it")
-    return access
+  async readable(names = this.names): Promise<void> {
+    if ((await this.visible(names)) === "passage") throw forbidden("You may pass through this directory, not read it")
   }
 
-  async writable(names = this.names): Promise<Access> {
-    const access = await this.visible(names)
-    if (access.level !== "write") throw forbidden("You may not write here")
-    return access
+  async writable(names = this.names): Promise<void> {
+    assertWritable(visible(await this.scene.rights.level(this.person.userId, names, "write")))
   }
 
   /** May write the entry and put something else in its place, or take it away. */
-  async owned(names = this.names): Promise<Access> {
-    const access = await this.writable(names)
+  async owned(names = this.names): Promise<void> {
+    const access = await this.scene.rights.access(this.person.userId, names)
+    assertWritable(visible(access.level))
     if (!access.own) throw forbidden("This is the root of a home or a dataset, or holds one: it can be neither deleted, moved nor replaced")
-    return access
   }
+}
+
+type Level = Access["level"]
+
+function visible(level: Level): Level {
+  if (level === "none") throw notFound()
+  return level
+}
+
+function assertWritable(level: Level): void {
+  if (level !== "write") throw forbidden("You may not write here")
 }

@@ -1,5 +1,6 @@
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
+import { checkLocks } from "./locking.ts"
 import { placeOfExisting } from "./place.ts"
 import { invalid, notFound } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
@@ -11,26 +12,27 @@ export async function remove(call: Call): Promise<void> {
   await call.owned()
   if (!["infinity", undefined].includes(call.request.headers.depth?.toString().toLowerCase()))
     throw invalid("DELETE takes Depth: infinity only")
-  await waitAWhile(removeNow(call), call.scene.report)
+  await waitAWhile(removeNow(call))
   answerEmpty(call.response, 204)
 }
 
-function removeNow(call: Call): Promise<unknown> {
+/** The entry is gone when this returns. */
+function removeNow(call: Call): Promise<void> {
+  const { workplace, locks, properties } = call.scene
   using place = placeOfExisting(call.scene.root, call.names)
   if (call.address.slash && !place.stats.isDirectory()) throw notFound()
   checkWrite(call.request.headers, validatorsOf(place.stats))
-  return call.scene.workplace.discard(place.parent, place.name)
+  checkLocks(call, [{ names: call.names, member: true, deep: true }])
+  const removed = workplace.discard(place.parent, place.name)
+  locks.forget(call.path)
+  properties.forget(call.path)
+  return removed
 }
 
-async function waitAWhile(work: Promise<unknown>, report: (error: unknown) => void): Promise<void> {
-  let late = false
+async function waitAWhile(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      late = true
-      resolve()
-    }, patienceMs)
+    timer = setTimeout(resolve, patienceMs)
   })
-  work.catch((error) => late && report(error))
   await Promise.race([work, patience]).finally(() => clearTimeout(timer))
 }

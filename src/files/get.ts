@@ -13,9 +13,9 @@ const smallFile = 65_536
 
 /** GET and HEAD of a file. A directory's content is asked for with PROPFIND. */
 export async function get(call: Call): Promise<void> {
-  const access = await call.visible()
+  const level = await call.visible()
   const name = call.names.at(-1)
-  if (name === undefined || access.level === "passage") throw isDirectory()
+  if (name === undefined || level === "passage") throw isDirectory()
   using parent = call.scene.root.descend(call.names.slice(0, -1))
   using file = closing(parent.open(name, constants.O_RDONLY))
   const stats = fstatSync(file.fd)

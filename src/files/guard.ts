@@ -10,7 +10,11 @@ export const isReading = (method: string): boolean => reading.has(method)
 export function checkHost(request: IncomingMessage, allowed: ReadonlySet<string>): void {
   const authority = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1] ?? request.headers.host ?? ""
   const name = hostName(authority)
-  if (!isLoopback(name) && !allowed.has(name)) throw invalid(`Host ${JSON.stringify(authority)} is not a name of this server`)
+  if (!isOurs(name, allowed)) throw invalid(`Host ${JSON.stringify(authority)} is not a name of this server`)
+}
+
+export function isOurs(name: string, allowed: ReadonlySet<string>): boolean {
+  return isLoopback(name) || allowed.has(name)
 }
 
 /** The name without a port; brackets of an IPv6 address are taken off. */

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { parseTarget } from "./address.ts"
 import { Call, type Person, type Scene } from "./call.ts"
+import { copy, move } from "./copymove.ts"
 import { remove } from "./delete.ts"
 import { get } from "./get.ts"
 import { addressReader, checkHost, checkOrigin, isReading } from "./guard.ts"
+import { lock, unlock } from "./lock.ts"
 import { mkcol } from "./mkcol.ts"
 import { options } from "./options.ts"
 import { propfind } from "./propfind.ts"
+import { proppatch } from "./proppatch.ts"
 import { put } from "./put.ts"
 import { forbidden, Refusal } from "./refusal.ts"
 import { answerFailure } from "./respond.ts"
@@ -19,13 +22,16 @@ const methods: Readonly<Record<string, (call: Call) => Promise<void>>> = {
   DELETE: remove,
   MKCOL: mkcol,
   PROPFIND: propfind,
+  PROPPATCH: proppatch,
+  COPY: copy,
+  MOVE: move,
+  LOCK: lock,
+  UNLOCK: unlock,
 }
 export const methodNames = Object.keys(methods)
 
 export interface HandlerOptions {
   scene: Scene
-  /** Host names without port, lower case; loopback ones are always allowed. */
-  allowedHosts: readonly string[]
   /** Addresses and networks whose `X-Forwarded-For` counts. */
   trustedProxies: readonly string[]
   /** The one origin whose pages may write, such as the web UI's; none by default. */
@@ -37,11 +43,10 @@ export type Handle = (request: IncomingMessage, response: ServerResponse, procee
 
 export function createHandler(settings: HandlerOptions): Handle {
   const { scene } = settings
-  const hosts = new Set(settings.allowedHosts)
   const addressOf = addressReader(settings.trustedProxies)
   return async (request, response, proceed) => {
     try {
-      checkHost(request, hosts)
+      checkHost(request, scene.hosts)
       const method = methods[request.method ?? ""]
       if (!method) throw unknownMethod(request.method)
       checkOrigin(request, settings.allowedOrigin)

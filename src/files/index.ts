@@ -1,3 +1,5 @@
 export type { Access, Authority, Identified } from "./authority.ts"
+export type { Copied, CopyOptions } from "./copy.ts"
 export type { ListenAddress } from "./sockets.ts"
 export { type Files, type FilesOptions, startFiles } from "./start.ts"
+export { Tree, type TreeOptions } from "./tree.ts"

@@ -1,5 +1,6 @@
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
+import { checkLocks } from "./locking.ts"
 import { placeForNew } from "./place.ts"
 import { Refusal } from "./refusal.ts"
 import { answerEmpty, hasBody } from "./respond.ts"
@@ -11,6 +12,7 @@ export async function mkcol(call: Call): Promise<void> {
   assertCreatable(call.names)
   using place = placeForNew(call.scene.root, call.names)
   if (place.stats) throw exists()
+  checkLocks(call, [{ names: call.names, member: true, deep: false }])
   place.parent.make(place.name)
   answerEmpty(call.response, 201)
 }

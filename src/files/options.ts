@@ -5,9 +5,9 @@ import { answerEmpty } from "./respond.ts"
 export async function options(call: Call): Promise<void> {
   await call.visible()
   answerEmpty(call.response, 200, {
-    DAV: "1",
+    DAV: "1, 2",
     "MS-Author-Via": "DAV",
-    Allow: "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, PROPFIND",
+    Allow: "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK",
     "Accept-Ranges": "bytes",
   })
 }

@@ -13,7 +13,7 @@ export type Depth = (typeof depths)[number]
 
 /** Lists an entry, its children, or everything below. The answer is streamed: a directory's size does not matter. */
 export async function propfind(call: Call): Promise<void> {
-  const access = await call.visible()
+  const level = await call.visible()
   const depth = depthOf(call)
   call.proceed()
   const wish = readWish(await readBody(call.request, mostXml))
@@ -30,7 +30,7 @@ export async function propfind(call: Call): Promise<void> {
     return sink.add(render(resource))
   }
   await sink.add('<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">\n')
-  await listing(call, { depth, level: access.level, visit })
+  await listing(call, { depth, level, visit })
   sink.release()
   await sink.add("</D:multistatus>\n")
   sink.end()

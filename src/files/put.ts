@@ -3,6 +3,7 @@ import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
 import type { Folder } from "./descriptor.ts"
+import { checkLocks } from "./locking.ts"
 import { type Place, placeForNew } from "./place.ts"
 import { receive } from "./receive.ts"
 import { invalid, Refusal } from "./refusal.ts"
@@ -53,6 +54,7 @@ function checked(call: Call): Place {
   try {
     if (place.stats?.isDirectory()) throw new Refusal(405, "method_not_allowed", "A directory has this name", { headers: allow })
     checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
+    checkLocks(call, [{ names: call.names, member: !place.stats, deep: false }])
     return place
   } catch (error) {
     place[Symbol.dispose]()

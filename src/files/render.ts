@@ -1,54 +1,75 @@
 import { encodeName } from "./address.ts"
 import type { Scene } from "./call.ts"
-import type { LiveProperties, PropertyName, Resource } from "./properties.ts"
+import { keyOf, type LiveProperty, type Resource } from "./properties.ts"
 import type { Wish } from "./wish.ts"
-import { DAV, emptyElement } from "./xml.ts"
+import { emptyElement } from "./xml.ts"
 
 export type RenderResponse = (resource: Resource) => string
 
 /** Makes the function that writes one `response` element; what does not depend on the entry is worked out once. */
 export function responseRenderer(wish: Wish, scene: Scene): RenderResponse {
-  const { live } = scene
-  const wanted = wish.kind === "some" ? wish.names : [...common(live), ...wish.names]
-  const known = wanted.filter(({ ns, name }) => ns === DAV && live.has(name))
-  const unknown = wish.kind === "some" ? wanted.filter((one) => !known.includes(one)) : []
-  const missing = unknown.map(({ ns, name }) => emptyElement(ns, name)).join("")
-  const properties = known.flatMap(({ name }) => {
-    const property = live.get(name)
-    return property ? [{ name, render: wish.kind === "names" ? nameOnly(name, property.render) : property.render }] : []
-  })
+  const live = liveOnes(wish, scene)
+  const namesOnly = wish.kind === "names"
+  const dead = deadRenderer(wish, scene)
   return (resource) => {
-    let found = ""
-    let absent = missing
-    for (const property of properties) {
+    const parts = { found: "", absent: "" }
+    for (const property of live) {
       const text = property.render(resource)
-      if (text !== undefined) found += text
-      else if (wish.kind === "some") absent += `<D:${property.name}/>`
+      if (text !== undefined) parts.found += namesOnly ? property.empty : text
+      else if (wish.kind === "some") parts.absent += property.empty
     }
-    return responseElement(resource, found, absent)
+    dead(resource, parts)
+    return responseElement(resource, parts)
   }
 }
 
-function common(live: LiveProperties): PropertyName[] {
-  return [...live].filter(([, { common }]) => common).map(([name]) => ({ ns: DAV, name }))
+interface Parts {
+  found: string
+  absent: string
 }
 
-function nameOnly(name: string, render: (resource: Resource) => string | undefined): (resource: Resource) => string | undefined {
-  return (resource) => (render(resource) === undefined ? undefined : `<D:${name}/>`)
+function liveOnes(wish: Wish, { live }: Scene): LiveProperty[] {
+  const named = wish.names.flatMap((name) => live.get(keyOf(name)) ?? [])
+  if (wish.kind === "some") return named
+  return [...live.values()].filter((property) => property.common || named.includes(property))
 }
 
-function responseElement(resource: Resource, found: string, absent: string): string {
+/** Properties that clients stored. Where there are none at all, nothing is looked up. */
+function deadRenderer(wish: Wish, { live, properties }: Scene): (resource: Resource, parts: Parts) => void {
+  const store = properties.opened()
+  if (wish.kind === "some") {
+    const wanted = wish.names
+      .filter((name) => !live.has(keyOf(name)))
+      .map((name) => ({ key: keyOf(name), empty: emptyElement(name.ns, name.name) }))
+    return ({ path }, parts) => {
+      const stored = store?.get(path)
+      for (const { key, empty } of wanted) {
+        const value = stored?.get(key)
+        if (value === undefined) parts.absent += empty
+        else parts.found += value
+      }
+    }
+  }
+  const text = wish.kind === "names" ? emptyOf : (_key: string, value: string) => value
+  return ({ path }, parts) => {
+    for (const [key, value] of store?.get(path) ?? []) parts.found += text(key, value)
+  }
+}
+
+function emptyOf(key: string): string {
+  const space = key.lastIndexOf(" ")
+  return emptyElement(key.slice(0, space), key.slice(space + 1))
+}
+
+function responseElement(resource: Resource, { found, absent }: Parts): string {
   let text = `<D:response><D:href>${hrefOf(resource)}</D:href>`
   if (found || !absent) text += `<D:propstat><D:prop>${found}</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>`
   if (absent) text += `<D:propstat><D:prop>${absent}</D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat>`
   return `${text}</D:response>\n`
 }
 
-export function hrefOf(resource: Pick<Resource, "path" | "directory">): string {
-  if (resource.path === "/") return "/"
-  const path = resource.path
-    .split("/")
-    .map((name) => (name === "" ? "" : encodeName(name)))
-    .join("/")
-  return resource.directory ? `${path}/` : path
+export function hrefOf({ path, directory }: Pick<Resource, "path" | "directory">): string {
+  if (path === "/") return "/"
+  const encoded = path.split("/").map(encodeName).join("/")
+  return directory ? `${encoded}/` : encoded
 }

@@ -42,15 +42,39 @@ export class Rights {
     return answer
   }
 
-  /** What this person may do with one path. Asks for all directories above it at the same time, so that the next file beside it needs no question. */
+  /** What this person may do with one path. */
   async access(userId: number, names: readonly string[]): Promise<Access> {
-    const kept = this.#accesses
-    for (let depth = names.length; depth >= 0; depth -= 1) {
-      const access = kept.get(key(userId, pathText(names.slice(0, depth))))
-      if (!access) continue
+    for (const { access, depth } of this.#known(userId, names)) {
       if (depth === names.length) return access
+      if (access.level === "none") return none
       if (access.uniform) return { level: access.level, own: access.level === "write", uniform: true }
     }
+    return this.#ask(userId, names)
+  }
+
+  /**
+   * The same where `own` is of no interest, and no more than `enough`: what is known of a directory above does, since a level holds for
+   * everything below.
+   */
+  async level(userId: number, names: readonly string[], enough: "read" | "write"): Promise<Access["level"]> {
+    for (const { access, depth } of this.#known(userId, names)) {
+      const { level } = access
+      if (depth === names.length || level === "none" || level === "write" || level === enough) return level
+    }
+    return (await this.#ask(userId, names)).level
+  }
+
+  /** What is kept of the path and the directories above it, from the path upwards. */
+  *#known(userId: number, names: readonly string[]): Iterable<{ access: Access; depth: number }> {
+    for (let depth = names.length; depth >= 0; depth -= 1) {
+      const access = this.#accesses.get(key(userId, pathText(names.slice(0, depth))))
+      if (access) yield { access, depth }
+    }
+  }
+
+  /** Asks for all directories above at the same time, so that the next file beside it needs no question. */
+  async #ask(userId: number, names: readonly string[]): Promise<Access> {
+    const kept = this.#accesses
     const paths = Array.from({ length: names.length + 1 }, (_, depth) => pathText(names.slice(0, depth)))
     const answers = await this.#authority.access(userId, paths)
     paths.forEach((path, i) => {

@@ -1,7 +1,9 @@
 import type { Server } from "node:http"
 import type { Authority } from "./authority.ts"
 import type { Scene } from "./call.ts"
+import { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
+import { Locks } from "./locks.ts"
 import { liveProperties } from "./properties.ts"
 import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
@@ -22,11 +24,15 @@ export class Service implements AsyncDisposable {
   constructor(parts: { root: Folder; authority: Authority; settings: Settings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
     this.#settings = settings
+    const locks = new Locks()
     this.#scene = {
       root,
       rights: new Rights(authority),
       workplace: new Workplace(root, report),
-      live: liveProperties(root),
+      live: liveProperties(root, locks),
+      locks,
+      properties: new DeadProperties(root),
+      hosts: new Set(settings.allowedHosts),
       report,
       limits: settings.limits,
     }
@@ -60,6 +66,7 @@ export class Service implements AsyncDisposable {
     clearInterval(this.#sweeper)
     await Promise.all(this.#servers.map(close))
     await this.#scene.workplace[Symbol.asyncDispose]()
+    this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()
   }
 }

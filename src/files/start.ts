@@ -1,12 +1,12 @@
-import { chownSync, mkdirSync } from "node:fs"
 import type { Logger } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Limits } from "./call.ts"
-import { Folder } from "./descriptor.ts"
+import type { Folder } from "./descriptor.ts"
 import { Service } from "./service.ts"
 import { defaultLimits, type Settings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
 import { Supervisor } from "./supervisor.ts"
+import { openRoot } from "./tree.ts"
 
 export interface FilesOptions {
   /** The files root, a path that only trusted people can change; made when missing. */
@@ -37,7 +37,7 @@ export interface Files extends AsyncDisposable {
 
 /** Starts the file server. Rejects when the address is taken or the root cannot be used. */
 export async function startFiles(options: FilesOptions): Promise<Files> {
-  const root = openRoot(options)
+  const root = openRoot(options.root, options.owner)
   let sockets: BoundSocket[] = []
   try {
     sockets = await bindAll(options.listen)
@@ -47,12 +47,6 @@ export async function startFiles(options: FilesOptions): Promise<Files> {
     root[Symbol.dispose]()
     throw error
   }
-}
-
-function openRoot({ root, owner }: FilesOptions): Folder {
-  mkdirSync(root, { recursive: true, mode: 0o755 })
-  if (process.getuid?.() === 0 && owner) chownSync(root, owner.uid, owner.gid)
-  return Folder.open(root)
 }
 
 function settingsOf(options: FilesOptions): Settings {

@@ -1,8 +1,10 @@
-import { constants, fdatasync, futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
+import { constants, fchownSync, fdatasync, futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
 import { hiddenFolder, hiddenPrefix } from "./address.ts"
 import type { Folder, Name } from "./descriptor.ts"
+import type { Owner } from "./messages.ts"
 import { isGone, processId } from "./process-id.ts"
+import { refusalOf } from "./refusal.ts"
 import { closeQuietly, makeWritable, removeTree } from "./remove.ts"
 
 const sync = promisify(fdatasync)
@@ -20,42 +22,40 @@ export class Workplace implements AsyncDisposable {
   #count = 0
   #sweeping: Promise<void> = Promise.resolve()
 
-  constructor(root: Folder, report: (error: unknown) => void) {
+  /** `owner`: whose the hidden place is, where this process is root and others that share it are not. */
+  constructor(root: Folder, report: (error: unknown) => void, owner?: Owner) {
     this.#report = report
-    using hidden = ensured(root, hiddenFolder)
-    this.#all = ensured(hidden, "work")
-    this.#own = ensured(this.#all, this.#id)
+    using hidden = ensured(root, hiddenFolder, owner)
+    this.#all = ensured(hidden, "work", owner)
+    this.#own = ensured(this.#all, this.#id, owner)
     this.#device = root.stat().dev
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
   }
 
-  /** A new file that will become `name` in `parent`. */
-  draft(parent: Folder): Draft {
+  /** A place for something that will later be moved to a name in `parent`, or was moved away from one. */
+  stage(parent: Folder): Stage {
     const name = this.#fresh()
-    if (parent.stat().dev === this.#device) return new Draft(this.#own.again(), name)
-    return Draft.beside(parent.again(), { folder: this.#own.again(), marker: name, name: `${hiddenPrefix}${this.#id}-${name}` })
+    if (parent.stat().dev === this.#device) return new Stage(this.#own.again(), name)
+    const marker = { folder: this.#own.again(), name }
+    return Stage.beside(parent.again(), `${hiddenPrefix}${this.#id}-${name}`, marker)
   }
 
-  /**
-   * Makes an entry vanish before it returns; the promise resolves when its space is free. Only on another file system than the root's
-   * does the entry vanish piece by piece, and the promise may reject.
-   */
-  discard(parent: Folder, name: Name): Promise<unknown> {
-    const grave = this.#fresh()
+  /** A new file that will become a name in `parent`. */
+  draft(parent: Folder): Draft {
+    return new Draft(this.stage(parent))
+  }
+
+  /** Makes an entry vanish before it returns; the promise resolves when its space is free, and never rejects. */
+  discard(parent: Folder, name: Name): Promise<void> {
+    const grave = this.stage(parent)
     try {
-      bury(parent, name, this.#own, grave)
+      bury(parent, name, grave)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error
-      return this.#removeInPlace(parent.again(), name)
+      grave.abandon()
+      throw error
     }
-    return removeTree(this.#own, grave, () => this.#fresh()).catch(this.#report)
-  }
-
-  async #removeInPlace(parent: Folder, name: Name): Promise<void> {
-    using place = parent
-    const all = await removeTree(place, name, () => `${hiddenPrefix}${this.#id}-${this.#fresh()}`)
-    if (!all) throw Object.assign(new Error("A directory kept being filled while it was removed"), { code: "ENOTEMPTY" })
+    return grave.remove().catch(this.#report)
   }
 
   /** Removes what workers left that are gone. Calls follow one another. */
@@ -69,7 +69,7 @@ export class Workplace implements AsyncDisposable {
       const age = Date.now() - (this.#all.look(name)?.mtimeMs ?? Date.now())
       if (name === this.#id || !(isGone(name) || age > abandonedMs)) continue
       using left = this.#all.folder(name)
-      for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) removeBeside(root, left, entry)
+      for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
       await removeTree(this.#all, name, () => `${name}-${this.#fresh()}`)
     }
   }
@@ -93,26 +93,69 @@ export class Workplace implements AsyncDisposable {
   }
 }
 
+interface Spot {
+  folder: Folder
+  name: string
+}
+
+/** A name in the hidden place, at first with nothing there. Disposing it removes what is still there. */
+export class Stage implements AsyncDisposable {
+  readonly parent: Folder
+  readonly name: string
+  readonly #marker: Spot | undefined
+  #count = 0
+
+  constructor(parent: Folder, name: string, marker?: Spot) {
+    this.parent = parent
+    this.name = name
+    this.#marker = marker
+  }
+
+  /** On a file system of its own the target's directory holds it, and a link in the worker's folder tells the sweep where. */
+  static beside(parent: Folder, name: string, marker: Spot): Stage {
+    symlinkSync(readlinkSync(parent.self), marker.folder.at(marker.name))
+    return new Stage(parent, name, marker)
+  }
+
+  /** Gives up the name, and not what is there. */
+  abandon(): void {
+    this.parent[Symbol.dispose]()
+    if (!this.#marker) return
+    const { folder, name } = this.#marker
+    attempt(() => unlinkSync(folder.at(name)))
+    folder[Symbol.dispose]()
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await removeTree(this.parent, this.name, () => {
+        this.#count += 1
+        return `${this.name}-${this.#count}`
+      })
+    } finally {
+      this.abandon()
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove()
+  }
+}
+
 /** A file under way. Unless it was placed, disposing it leaves nothing. */
 export class Draft implements Disposable {
   readonly fd: number
-  readonly #folder: Folder
-  readonly #name: string
-  readonly #marker: { folder: Folder; name: string } | undefined
+  readonly #stage: Stage
   #placed = false
 
-  constructor(folder: Folder, name: string, marker?: { folder: Folder; name: string }) {
-    this.#folder = folder
-    this.#name = name
-    this.#marker = marker
-    this.fd = folder.open(name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o644)
-  }
-
-  /** On a file system of its own the target's directory holds the draft, and a link in the worker's folder tells the sweep where. */
-  static beside(parent: Folder, parts: { folder: Folder; marker: string; name: string }): Draft {
-    const { folder, marker, name } = parts
-    symlinkSync(`${readlinkSync(parent.self)}/${name}`, folder.at(marker))
-    return new Draft(parent, name, { folder, name: marker })
+  constructor(stage: Stage) {
+    this.#stage = stage
+    try {
+      this.fd = stage.parent.open(stage.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o644)
+    } catch (error) {
+      stage.abandon()
+      throw error
+    }
   }
 
   /** Makes what was written survive a power cut. */
@@ -120,49 +163,58 @@ export class Draft implements Disposable {
     return sync(this.fd)
   }
 
-  /** Gives it its place; what was there under this name is replaced. */
+  /** Gives it its place; a file that was there under this name is replaced. */
   place(parent: Folder, name: string): void {
-    renameSync(this.#folder.at(this.#name), parent.at(name))
+    renameSync(this.#stage.parent.at(this.#stage.name), parent.at(name))
     this.#placed = true
   }
 
   [Symbol.dispose](): void {
     closeQuietly(this.fd)
-    if (!this.#placed) attempt(() => unlinkSync(this.#folder.at(this.#name)))
-    this.#folder[Symbol.dispose]()
-    const marker = this.#marker
-    if (!marker) return
-    attempt(() => unlinkSync(marker.folder.at(marker.name)))
-    marker.folder[Symbol.dispose]()
+    if (!this.#placed) attempt(() => unlinkSync(this.#stage.parent.at(this.#stage.name)))
+    this.#stage.abandon()
   }
 }
 
-function bury(parent: Folder, name: Name, own: Folder, grave: string): void {
+function bury(parent: Folder, name: Name, grave: Stage): void {
+  const move = () => renameSync(parent.at(name), grave.parent.at(grave.name))
   try {
-    renameSync(parent.at(name), own.at(grave))
+    move()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
     makeWritable(parent, name)
-    renameSync(parent.at(name), own.at(grave))
+    move()
   }
 }
 
-function removeBeside(root: Folder, left: Folder, marker: string): void {
+/** The marker names the directory; what the dead worker left there has its id in its name. */
+async function removeBeside(root: Folder, left: Folder, marker: string): Promise<void> {
   const rootPath = readlinkSync(root.self)
   const target = readlinkSync(left.at(marker))
+  const id = readlinkSync(left.self).split("/").at(-1) ?? ""
   if (!target.startsWith(`${rootPath}/`)) return
-  const names = target.slice(rootPath.length + 1).split("/")
-  const name = names.pop() ?? ""
-  if (!name.startsWith(hiddenPrefix)) return
-  attempt(() => {
-    using folder = root.descend(names)
-    unlinkSync(folder.at(name))
-  })
+  try {
+    using folder = root.descend(target.slice(rootPath.length + 1).split("/"))
+    const own = namesIn(folder).filter((name) => name.startsWith(`${hiddenPrefix}${id}-`))
+    for (const name of own) await removeTree(folder, name, freshNames(name))
+  } catch (error) {
+    if (!refusalOf(error)) throw error
+  }
 }
 
-function ensured(parent: Folder, name: string): Folder {
+function freshNames(name: string): () => string {
+  let count = 0
+  return () => {
+    count += 1
+    return `${name}-s${count}`
+  }
+}
+
+function ensured(parent: Folder, name: string, owner: Owner | undefined): Folder {
   attempt(() => parent.make(name, 0o700))
-  return parent.folder(name)
+  const folder = parent.folder(name)
+  if (owner) fchownSync(folder.fd, owner.uid, owner.gid)
+  return folder
 }
 
 function namesIn(folder: Folder): string[] {

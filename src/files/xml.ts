@@ -85,3 +85,26 @@ export function emptyElement(ns: string, name: string): string {
   if (ns === DAV) return `<D:${name}/>`
   return ns === "" ? `<${name}/>` : `<x:${name} xmlns:x="${escapeXml(ns)}"/>`
 }
+
+/** Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. */
+export function serializeXml(element: Element): string {
+  const { ns, name, attributes, children } = element
+  const tag = ns === DAV ? `D:${name}` : ns === "" ? name : `x:${name}`
+  let text = `<${tag}`
+  if (ns !== DAV && ns !== "") text += ` xmlns:x="${escapeXml(ns)}"`
+  attributes.forEach((attribute, i) => {
+    text += attributeText(attribute, i)
+  })
+  if (children.length === 0) return `${text}/>`
+  const content = children.map((one) => (typeof one === "string" ? escapeXml(one) : serializeXml(one))).join("")
+  return `${text}>${content}</${tag}>`
+}
+
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+
+function attributeText({ ns, name, value }: Element["attributes"][number], i: number): string {
+  const text = escapeXml(value)
+  if (ns === "") return ` ${name}="${text}"`
+  if (ns === xmlNamespace) return ` xml:${name}="${text}"`
+  return ` xmlns:a${i}="${escapeXml(ns)}" a${i}:${name}="${text}"`
+}

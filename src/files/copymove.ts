@@ -1,0 +1,142 @@
+import { renameSync } from "node:fs"
+import { type Address, assertCreatable, parseTarget, pathText } from "./address.ts"
+import type { Call } from "./call.ts"
+import { checkWrite, validatorsOf } from "./conditions.ts"
+import { CopyLimit, copyEntry } from "./copy.ts"
+import { hostName, isOurs } from "./guard.ts"
+import { type Change, checkLocks } from "./locking.ts"
+import { type Place, placeForNew, placeOfExisting } from "./place.ts"
+import { ClientGone, forbidden, invalid, notFound, Refusal } from "./refusal.ts"
+import { answerEmpty } from "./respond.ts"
+import type { Stage } from "./workplace.ts"
+
+interface Transfer {
+  call: Call
+  target: Address
+  overwrite: boolean
+  /** Of a directory only itself. */
+  shallow: boolean
+  moves: boolean
+}
+
+/** Makes a copy; nobody sees half of it. */
+export async function copy(call: Call): Promise<void> {
+  await call.readable()
+  const transfer = await readTransfer(call, false)
+  await copyInto(transfer)
+}
+
+/** Gives an entry another place, or on another file system a copy there instead. */
+export async function move(call: Call): Promise<void> {
+  await call.owned()
+  const transfer = await readTransfer(call, true)
+  if (transfer.shallow) throw invalid("MOVE takes Depth: infinity only")
+  if (!moveNow(transfer)) await copyInto(transfer)
+}
+
+async function readTransfer(call: Call, moves: boolean): Promise<Transfer> {
+  const target = destinationOf(call)
+  const depth = String(call.request.headers.depth ?? "infinity").toLowerCase()
+  if (depth !== "0" && depth !== "infinity") throw invalid(`Depth must be 0 or infinity, got ${JSON.stringify(depth)}`)
+  assertCreatable(target.names)
+  await call.owned(target.names)
+  const [from, to] = [`${call.path}/`, `${pathText(target.names)}/`]
+  if (from === to) throw forbidden("Source and destination are the same")
+  if (to.startsWith(from) && (moves || depth === "infinity")) throw forbidden("The destination lies in the source")
+  if (from.startsWith(to)) throw forbidden("The source lies in the destination")
+  const overwrite = String(call.request.headers.overwrite ?? "T").toUpperCase() !== "F"
+  return { call, target, overwrite, shallow: depth === "0", moves }
+}
+
+function destinationOf(call: Call): Address {
+  const { destination } = call.request.headers
+  if (destination === undefined || destination === "") throw invalid("The header Destination is missing")
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(String(destination))?.[1]
+  if (authority !== undefined && !isOurs(hostName(authority), call.scene.hosts)) {
+    throw new Refusal(502, "invalid", "The destination is on another server")
+  }
+  return parseTarget(String(destination))
+}
+
+interface Ends extends Disposable {
+  source: ReturnType<typeof placeOfExisting>
+  target: Place
+}
+
+/** Both ends as they are now, all conditions checked. */
+function checkedEnds(transfer: Transfer): Ends {
+  const { call } = transfer
+  using stack = new DisposableStack()
+  const source = stack.use(placeOfExisting(call.scene.root, call.names))
+  if (call.address.slash && !source.stats.isDirectory()) throw notFound()
+  checkWrite(call.request.headers, validatorsOf(source.stats))
+  const target = stack.use(placeForNew(call.scene.root, transfer.target.names))
+  if (target.stats && !transfer.overwrite) throw new Refusal(412, "stale", "The destination exists, and Overwrite is F")
+  const changes: Change[] = [{ names: transfer.target.names, member: !target.stats, deep: true }]
+  if (transfer.moves) changes.push({ names: call.names, member: true, deep: true })
+  checkLocks(call, changes)
+  const held = stack.move()
+  return { source, target, [Symbol.dispose]: () => held.dispose() }
+}
+
+async function copyInto(transfer: Transfer): Promise<void> {
+  const { call } = transfer
+  await using stage = await copyToStage(transfer)
+  await call.renew()
+  await call.owned(transfer.target.names)
+  using ends = checkedEnds(transfer)
+  if (!stage.parent.look(stage.name)) throw notFound()
+  replace(transfer, ends, () => renameSync(stage.parent.at(stage.name), ends.target.parent.at(ends.target.name)))
+  if (transfer.moves) await call.scene.workplace.discard(ends.source.parent, ends.source.name)
+  finish(transfer, ends.target)
+}
+
+async function copyToStage(transfer: Transfer): Promise<Stage> {
+  const { call, shallow } = transfer
+  using ends = checkedEnds(transfer)
+  await using stages = new AsyncDisposableStack()
+  const stage = stages.use(call.scene.workplace.stage(ends.target.parent))
+  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, { shallow, signal: call.gone }).catch((error) =>
+    refuse(call, error),
+  )
+  stages.move()
+  return stage
+}
+
+/** False where source and destination are on different file systems. */
+function moveNow(transfer: Transfer): boolean {
+  using ends = checkedEnds(transfer)
+  const { source, target } = ends
+  if (source.parent.stat().dev !== target.parent.stat().dev) return false
+  replace(transfer, ends, () => renameSync(source.parent.at(source.name), target.parent.at(target.name)))
+  finish(transfer, target)
+  return true
+}
+
+/** A file is replaced by a file in one step; a directory goes first, within the same turn of the event loop. */
+function replace({ call, target }: Transfer, ends: Ends, put: () => void): void {
+  const { workplace, locks, properties } = call.scene
+  if (ends.target.stats) {
+    for (const lock of locks.below(pathText(target.names))) locks.remove(lock)
+    properties.forget(pathText(target.names))
+    const files = ends.target.stats.isFile() && ends.source.stats.isFile()
+    if (!files) workplace.discard(ends.target.parent, ends.target.name).catch(call.scene.report)
+  }
+  put()
+}
+
+function finish({ call, target, moves, shallow }: Transfer, place: Place): void {
+  const { locks, properties } = call.scene
+  const to = pathText(target.names)
+  if (moves) {
+    properties.move(call.path, to)
+    locks.forget(call.path)
+  } else properties.copy(call.path, to, !shallow)
+  answerEmpty(call.response, place.stats ? 204 : 201)
+}
+
+function refuse(call: Call, error: unknown): never {
+  if (call.gone.aborted) throw new ClientGone()
+  if (error instanceof CopyLimit) throw forbidden(`It cannot be copied: ${error.message}`)
+  throw error
+}

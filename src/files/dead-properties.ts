@@ -1,0 +1,143 @@
+import { closeSync, constants, fstatSync, readFileSync, writeSync } from "node:fs"
+import { hiddenFolder } from "./address.ts"
+import type { Folder } from "./descriptor.ts"
+import { Refusal } from "./refusal.ts"
+
+/** One change, a line of the log. */
+type Entry =
+  | { set: string; key: string; value: string }
+  | { unset: string; key: string }
+  | { forget: string }
+  | { move: string; to: string }
+  | { copy: string; to: string; deep: boolean }
+
+const fileName = "properties.jsonl"
+const mostBytes = 16 * 2 ** 20
+
+/**
+ * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use on, and in a log of changes in the hidden place, of which a
+ * process that is killed leaves at most a last line cut short. What a container renames loses its properties.
+ */
+export class DeadProperties implements Disposable {
+  readonly #root: Folder
+  readonly #byPath = new Map<string, Map<string, string>>()
+  #fd: number | undefined
+  #loaded = false
+  #bytes = 0
+
+  constructor(root: Folder) {
+    this.#root = root
+  }
+
+  /** All properties by path; undefined when there are none. */
+  opened(): ReadonlyMap<string, ReadonlyMap<string, string>> | undefined {
+    this.#load()
+    return this.#byPath.size > 0 ? this.#byPath : undefined
+  }
+
+  /** Applies all changes; null removes one. */
+  patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
+    this.#load()
+    this.#write(changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value })))
+  }
+
+  forget(path: string): void {
+    if (this.#has(path)) this.#write([{ forget: path }])
+  }
+
+  move(path: string, to: string): void {
+    if (this.#has(path) || this.#has(to)) this.#write([{ forget: to }, { move: path, to }])
+  }
+
+  copy(path: string, to: string, deep: boolean): void {
+    if (this.#has(path) || this.#has(to)) this.#write([{ forget: to }, { copy: path, to, deep }])
+  }
+
+  #has(path: string): boolean {
+    this.#load()
+    return [...this.#byPath.keys()].some((one) => isWithin(one, path))
+  }
+
+  #load(): void {
+    if (this.#loaded) return
+    this.#loaded = true
+    const text = this.#read()
+    this.#bytes = text.length
+    for (const line of text.split("\n")) {
+      const entry = parse(line)
+      if (entry) apply(this.#byPath, entry)
+    }
+  }
+
+  #read(): string {
+    try {
+      using hidden = this.#root.folder(hiddenFolder)
+      const fd = hidden.open(fileName, constants.O_RDONLY)
+      try {
+        return fstatSync(fd).isFile() ? readFileSync(fd, "utf8") : ""
+      } finally {
+        closeSync(fd)
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return ""
+      throw error
+    }
+  }
+
+  #write(entries: readonly Entry[]): void {
+    // A line that was cut short by a crash ends here.
+    const text = `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
+    if (this.#bytes + text.length > mostBytes) throw new Refusal(507, "storage_full", "There is no room for more properties")
+    writeSync(this.#open(), text)
+    this.#bytes += text.length
+    for (const entry of entries) apply(this.#byPath, entry)
+  }
+
+  #open(): number {
+    if (this.#fd !== undefined) return this.#fd
+    using hidden = this.#root.folder(hiddenFolder)
+    this.#fd = hidden.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+    return this.#fd
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    return line === "" ? undefined : (JSON.parse(line) as Entry)
+  } catch {
+    return undefined
+  }
+}
+
+type ByPath = Map<string, Map<string, string>>
+
+function apply(all: ByPath, entry: Entry): void {
+  if ("set" in entry) all.set(entry.set, (all.get(entry.set) ?? new Map()).set(entry.key, entry.value))
+  else if ("unset" in entry) unset(all, entry.unset, entry.key)
+  else if ("forget" in entry) for (const path of within(all, entry.forget)) all.delete(path)
+  else if ("move" in entry) transfer(all, { from: entry.move, to: entry.to, deep: true, moves: true })
+  else transfer(all, { from: entry.copy, to: entry.to, deep: entry.deep, moves: false })
+}
+
+function unset(all: ByPath, path: string, key: string): void {
+  const stored = all.get(path)
+  stored?.delete(key)
+  if (stored?.size === 0) all.delete(path)
+}
+
+function transfer(all: ByPath, step: { from: string; to: string; deep: boolean; moves: boolean }): void {
+  for (const path of within(all, step.from)) {
+    const stored = all.get(path)
+    if (!stored || !(step.deep || path === step.from)) continue
+    all.set(step.to + path.slice(step.from.length), new Map(stored))
+    if (step.moves) all.delete(path)
+  }
+}
+
+const within = (all: ByPath, path: string): string[] => [...all.keys()].filter((one) => isWithin(one, path))
+const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)

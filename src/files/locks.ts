@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto"
+import { Refusal } from "./refusal.ts"
+
+export interface Lock {
+  /** `urn:uuid:…` */
+  token: string
+  /** Absolute below the root, not encoded. */
+  path: string
+  /** Whether it binds everything below, too. */
+  deep: boolean
+  exclusive: boolean
+  userId: number
+  /** The `owner` element that the client sent, as XML; may be empty. */
+  owner: string
+  timeoutMs: number
+  /** On the clock of `performance.now()`. */
+  until: number
+}
+
+export type NewLock = Omit<Lock, "token" | "until">
+
+const mostPerPerson = 1_000
+export const longestLockMs = 3_600_000
+
+/** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
+export class Locks {
+  readonly #byPath = new Map<string, Lock[]>()
+
+  /** Locks that bind this path: on it, or deep ones above it. */
+  on(path: string): Lock[] {
+    const found = this.#at(path)
+    if (this.#byPath.size === 0) return found
+    for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
+      found.push(...this.#at(above).filter(({ deep }) => deep))
+    }
+    return found
+  }
+
+  /** Locks that begin at this path, of any depth. */
+  exactlyAt(path: string): Lock[] {
+    return this.#at(path)
+  }
+
+  /** Locks that begin strictly below. */
+  below(path: string): Lock[] {
+    const prefix = path === "/" ? "/" : `${path}/`
+    return [...this.#byPath.keys()].filter((other) => other !== path && other.startsWith(prefix)).flatMap((other) => this.#at(other))
+  }
+
+  /** Refuses with 423 while another lock is in the way. */
+  add(wanted: NewLock): Lock {
+    const rivals = [...this.on(wanted.path), ...(wanted.deep ? this.below(wanted.path) : [])]
+    const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
+    if (rival) throw lockedBy(rival, "no-conflicting-lock")
+    this.#assertNotTooMany(wanted.userId)
+    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
+    this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
+    return lock
+  }
+
+  refresh(lock: Lock, timeoutMs: number): void {
+    lock.timeoutMs = timeoutMs
+    lock.until = performance.now() + timeoutMs
+  }
+
+  remove(lock: Lock): void {
+    this.#keep(
+      lock.path,
+      this.#at(lock.path).filter((other) => other !== lock),
+    )
+  }
+
+  /** The entry and all below it are gone, and their locks with them. */
+  forget(path: string): void {
+    for (const lock of [...this.#at(path), ...this.below(path)]) this.remove(lock)
+  }
+
+  #at(path: string): Lock[] {
+    const locks = this.#byPath.get(path)
+    if (!locks) return []
+    const now = performance.now()
+    return this.#keep(
+      path,
+      locks.filter(({ until }) => until > now),
+    )
+  }
+
+  #keep(path: string, locks: Lock[]): Lock[] {
+    if (locks.length === 0) this.#byPath.delete(path)
+    else this.#byPath.set(path, locks)
+    return [...locks]
+  }
+
+  #assertNotTooMany(userId: number): void {
+    const own = [...this.#byPath.keys()].flatMap((path) => this.#at(path)).filter((lock) => lock.userId === userId)
+    if (own.length >= mostPerPerson) throw new Refusal(429, "too_many_requests", `A person can hold ${mostPerPerson} locks`)
+  }
+}
+
+export function lockedBy(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Refusal {
+  const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
+  return new Refusal(423, "locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
+}
+
+function parentOf(path: string): string | undefined {
+  return path === "/" ? undefined : path.slice(0, path.lastIndexOf("/")) || "/"
+}
