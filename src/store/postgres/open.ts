@@ -2,7 +2,7 @@ import pg from "pg"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { migrations, newestVersion, statementsOf } from "../migrations/index.ts"
-import { Catalog } from "../sql/catalog.ts"
+import { loadCatalog } from "../sql/compiled.ts"
 import { PostgresDriver, writeLock } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
@@ -26,7 +26,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
     } finally {
       await client.end()
     }
-    return new PostgresDriver({ ...options, catalog: new Catalog("postgres") })
+    return new PostgresDriver({ ...options, catalog: await loadCatalog("postgres") })
   } catch (error) {
     throw openingError(error, where)
   }

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { migrations, newestVersion, statementsOf } from "../migrations/index.ts"
-import { Catalog } from "../sql/catalog.ts"
+import { loadCatalog } from "../sql/compiled.ts"
 import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
@@ -34,7 +34,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
     cleanup.defer(() => reader.close())
     reader.exec(`${pragmas} pragma query_only = on;`)
-    const driver = new SqliteDriver({ writer, reader, lock, catalog: new Catalog("sqlite") })
+    const catalog = await loadCatalog("sqlite")
+    const driver = new SqliteDriver({ writer, reader, lock, catalog })
     cleanup.move()
     return driver
   } catch (error) {
