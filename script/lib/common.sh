@@ -10,7 +10,6 @@ say() { printf '%s\n' "$*"; }
 warn() { printf '%s\n' "$*" >&2; }
 die() { warn "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
-plural() { [ "$1" = 1 ] && printf '%s %s' "$1" "$2" || printf '%s %ss' "$1" "$2"; }
 
 # Runs a command as root: directly, or through sudo without a prompt that nobody could answer.
 as_root() {
@@ -35,5 +34,5 @@ wait_for() {
 alive() {
   local pid
   pid=$(cat "$1" 2>/dev/null) || return 1
-  [ -n "$pid" ] && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- "$2"
+  [ -n "$pid" ] && [ -r "/proc/$pid/cmdline" ] && grep -qs -- "$2" "/proc/$pid/cmdline"
 }

@@ -34,6 +34,14 @@ run_step() {
   tell_tier "$name" "$started" "$report"
 }
 
+# Small faults in a copy of the tree; each must be noticed by a test.
+run_mutants() {
+  local started=$SECONDS report=$results/mutants
+  : >"$report"
+  "$node" "$root/script/mutants.ts" "$report" </dev/null || grep -q '^fail' "$report" || echo "fail mutants did not run" >>"$report"
+  tell_tier mutants "$started" "$report"
+}
+
 tell_tier() {
   local good bad
   good=$(grep -c '^pass' "$3") || true
