@@ -95,3 +95,24 @@ test("Runs that were under way when both went down are taken up when the engine 
   world.fake.reachable = true
   assert.equal((await second.settled(id)).state, "ready")
 })
+
+test("An engine that goes away while a program gets ready is waited for", async () => {
+  await using world = await TestWorld.open({ settings: { timeouts: { starting: 5_000 } } })
+  await using runs = await world.runs()
+  const { id } = await runs.start(world.request("fake/slow:500"))
+  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  world.fake.reachable = false
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  world.fake.reachable = true
+  assert.equal((await runs.settled(id)).state, "ready")
+  assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
+})
+
+test("An engine that never lets go of a start keeps nobody from stopping the run", async () => {
+  await using world = await TestWorld.open({ settings: { timeouts: { stopping: 100 } } })
+  const engine = await world.engine()
+  engine.start = () => new Promise(() => {})
+  await using runs = await world.runs({ engine })
+  const { id } = await runs.start(world.request("fake/http"))
+  assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
+})

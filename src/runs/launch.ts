@@ -24,6 +24,7 @@ export class Launch implements Disposable {
   #stage: Stage
   #found: ProbeResult | undefined
   #started = false
+  #stuck = false
 
   constructor(ctx: Context, run: RunRow, stage: Stage) {
     this.#ctx = ctx
@@ -38,6 +39,11 @@ export class Launch implements Disposable {
   /** How far it came. From `creating` on, nobody but the engine knows what it holds of the run. */
   get reached(): Stage {
     return this.#stage
+  }
+
+  /** Whether the engine did not let go of a start that was cut short. */
+  get stuck(): boolean {
+    return this.#stuck
   }
 
   /** Whether `Engine.start` has resolved, so that the container is this process's to judge. */
@@ -65,7 +71,7 @@ export class Launch implements Disposable {
   }
 
   async #bring(): Promise<Address> {
-    const started = await this.#ctx.engine.start(specOf(this.#run), (step) => this.#report(step), this.#cut.signal)
+    const started = await this.#patiently(this.#ctx.engine.start(specOf(this.#run), (step) => this.#report(step), this.#cut.signal))
     this.#started = true
     this.#enter("starting")
     this.#writer.want("starting", factsOf(started, this.#ctx))
@@ -73,6 +79,22 @@ export class Launch implements Disposable {
       this.#found = result
     }
     return untilReady(this.#ctx, this.#run, { found, signal: AbortSignal.any([this.#cut.signal, this.#ctx.closed]) })
+  }
+
+  /** An engine cleans up when a start is cut short, and is waited for; one that never lets go must not keep the run from being stopped. */
+  #patiently<T>(starting: Promise<T>): Promise<T> {
+    const { clock, settings } = this.#ctx
+    const over = new AbortController()
+    const stuck = new Promise<never>((_, reject) => {
+      const onCut = () => {
+        clock.sleep(settings.timeouts.stopping, over.signal).then(() => {
+          this.#stuck = true
+          reject(this.#cut.signal.reason)
+        }, ignore)
+      }
+      this.#cut.signal.addEventListener("abort", onCut, { once: true, signal: over.signal })
+    })
+    return Promise.race([starting, stuck]).finally(() => over.abort())
   }
 
   #report({ state, progress }: StartStep): void {
@@ -177,3 +199,5 @@ class ProgressTeller {
     written.catch((error) => logger.warn({ err: error, run: this.#run.id }, "progress was not written"))
   }
 }
+
+function ignore(): void {}

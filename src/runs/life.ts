@@ -4,6 +4,7 @@ import type { RunRow } from "#store"
 import { Bell } from "./bell.ts"
 import type { Context } from "./context.ts"
 import { Launch } from "./launch.ts"
+import { LastWords } from "./logs.ts"
 import { endStateOf, move } from "./moves.ts"
 import { reason, reasonOf, reasonOfEnd, withLogTail } from "./reasons.ts"
 import { portOf } from "./spec.ts"
@@ -145,7 +146,7 @@ export class Life {
     const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (unreachable && (this.#handedOver || launch.started)) throw failure
     const why = this.#gone ? reasonOfEnd(this.#gone.seen) : reasonOf(failure, this.#ctx.logger)
-    const cleaned = failure instanceof EngineError && !launch.started && (!unreachable || launch.reached === "pulling")
+    const cleaned = failure instanceof EngineError && !launch.started && !launch.stuck && (!unreachable || launch.reached === "pulling")
     if (cleaned) await this.#fail(run, why)
     else await this.#stopBecause(run, why)
   }
@@ -168,12 +169,15 @@ export class Life {
 
   async #tearDown(run: RunRow): Promise<void> {
     const { clock, board } = this.#ctx
+    const lastWords = new LastWords(this.#ctx, this.key)
     try {
       await this.#stopEngine(run)
     } catch (error) {
+      lastWords.discard()
       if (!this.#ctx.closed.aborted) board.trouble(this.id, asEngineError(error))
       throw error
     }
+    await lastWords.keep()
     await move(this.#ctx, run.id, { path: [endStateOf(run)], fields: { endTime: clock.now() } })
   }
 

@@ -1,5 +1,5 @@
 import { Failure, isLive, type Progress, reasonSentences } from "#contract"
-import { type Engine, EngineError } from "#engine"
+import { type Engine, EngineError, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { RunRow, Store } from "#store"
@@ -7,6 +7,7 @@ import { Activity } from "./activity.ts"
 import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
 import type { Context, RunEvents } from "./context.ts"
+import { readLogs, sweepLogs } from "./logs.ts"
 import { moveIn, type Wish } from "./moves.ts"
 import { queuePosition } from "./queue.ts"
 import { reason } from "./reasons.ts"
@@ -71,6 +72,8 @@ export interface Runs extends AsyncDisposable {
   progress(id: number): Progress | null
   /** From 1; null when it does not wait. */
   queuePosition(id: number): number | null
+  /** Its output, oldest first; kept after the end. `follow` goes on until the program ends. Rejects with a `Failure` (503) when the engine cannot be asked. */
+  logs(run: RunRow, options?: LogOptions): AsyncIterable<LogLine>
   /** What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError` when the engine was never reached. */
   capacityNow(): Promise<NodeNow[]>
 
@@ -85,11 +88,11 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
   supervisor.begin()
   const activity = new Activity(ctx)
-  const writing = activity.run()
+  const chores = [activity.run(), sweepLogs(ctx)]
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
-    await Promise.all([supervisor.end(), writing])
+    await Promise.all([supervisor.end(), ...chores])
   }
   return {
     start: (request, options = {}) => start({ ctx, supervisor }, request, options),
@@ -102,6 +105,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     lastActivity: (id) => activity.lastOf(id),
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => queuePosition(board.rows(), id),
+    logs: (run, options = {}) => readLogs(ctx, run, options),
     capacityNow: () => capacityNow(ctx, supervisor.capacity, supervisor.takenDevices()),
     close,
     [Symbol.asyncDispose]: close,

@@ -19,6 +19,10 @@ export interface RunSettings {
   activityEvery: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
+  /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
+  logsDir?: string | undefined
+  /** Default 30. */
+  keepLogsDays: number
 }
 
 /** How long a run may stay in each state. */
@@ -50,6 +54,7 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     observeEvery: 3_000,
     activityEvery: 30_000,
     strayGrace: 10 * 60_000,
+    keepLogsDays: 30,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
     timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 60_000, starting: 120_000, stopping: 30_000, ...given.timeouts },

@@ -123,7 +123,7 @@ export class Supervisor {
     const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
     this.#setReachable(true)
     for (const life of judged) life.observed(observed.get(life.key))
-    for (const key of this.#strays.keys()) if (!observed.has(key)) this.#strays.delete(key)
+    for (const key of this.#strays.keys()) if (!observed.has(key) || this.#ctx.board.targetByKey(key)) this.#strays.delete(key)
     for (const seen of observed.values()) {
       if (!this.#ctx.board.targetByKey(seen.key)) await this.#unknown(seen)
     }

@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { Failure, isLive } from "#contract"
+import { EngineError, type LogLine, type LogOptions } from "#engine"
+import type { RunRow } from "#store"
+import type { Context } from "./context.ts"
+
+const keptLines = 10_000
+const keptCharacters = 4 * 1024 * 1024
+const lastWordsMs = 1_000
+const day = 24 * 3_600_000
+
+/** A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with a `Failure` when the engine cannot be asked. */
+export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
+  const now = ctx.board.row(run.id) ?? run
+  if (!isLive(now.state)) return yield* keptLogs(ctx, run.key, options)
+  try {
+    yield* ctx.engine.logs(run.key, options)
+  } catch (error) {
+    throw error instanceof EngineError ? new Failure(error.code, error.message, { status: 503, cause: error }) : error
+  }
+}
+
+/** Collects the last output of a run that is about to be removed, while it is being stopped. */
+export class LastWords {
+  readonly #ctx: Context
+  readonly #key: string
+  readonly #over = new AbortController()
+  readonly #lines: string[] = []
+  #characters = 0
+  readonly #collecting: Promise<void>
+
+  constructor(ctx: Context, key: string) {
+    this.#ctx = ctx
+    this.#key = key
+    this.#collecting = ctx.settings.logsDir === undefined ? Promise.resolve() : this.#collect()
+  }
+
+  /** Call once the engine has removed the run: writes what came. Never rejects, since output that cannot be kept keeps no run from ending. */
+  async keep(): Promise<void> {
+    const { clock, logger } = this.#ctx
+    const patience = clock.sleep(lastWordsMs, this.#over.signal).catch(() => {})
+    await Promise.race([this.#collecting, patience])
+    this.#over.abort()
+    await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not kept"))
+  }
+
+  /** The run is still there. */
+  discard(): void {
+    this.#over.abort()
+  }
+
+  async #collect(): Promise<void> {
+    try {
+      const lines = this.#ctx.engine.logs(this.#key, { tail: keptLines, follow: true, signal: this.#over.signal })
+      for await (const line of lines) this.#add(JSON.stringify(line))
+    } catch (error) {
+      if (!this.#over.signal.aborted)
+        this.#ctx.logger.warn({ err: error, key: this.#key }, "the output of a run could not be read to its end")
+    }
+  }
+
+  #add(line: string): void {
+    this.#characters += line.length
+    this.#lines.push(line)
+    while (this.#lines.length > keptLines || this.#characters > keptCharacters) this.#characters -= this.#lines.shift()?.length ?? 0
+  }
+
+  async #write(): Promise<void> {
+    const { logsDir } = this.#ctx.settings
+    if (logsDir === undefined || this.#lines.length === 0) return
+    await mkdir(logsDir, { recursive: true, mode: 0o700 })
+    const unfinished = join(logsDir, `${randomBytes(8).toString("hex")}.new`)
+    try {
+      await writeFile(unfinished, `${this.#lines.join("\n")}\n`, { mode: 0o600 })
+      await rename(unfinished, fileOf(logsDir, this.#key))
+    } catch (error) {
+      await rm(unfinished, { force: true })
+      throw error
+    }
+  }
+}
+
+async function* keptLogs({ settings }: Context, key: string, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+  if (settings.logsDir === undefined) return
+  const lines: LogLine[] = []
+  try {
+    const input = createReadStream(fileOf(settings.logsDir, key), signal ? { signal } : {})
+    for await (const text of createInterface({ input })) lines.push(JSON.parse(text) as LogLine)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
+  }
+  const young = lines.filter((line) => since === undefined || line.time > since)
+  yield* tail === undefined ? young : young.slice(Math.max(0, young.length - tail))
+}
+
+function fileOf(logsDir: string, key: string): string {
+  if (!/^[0-9a-f]{32}$/.test(key)) throw new TypeError(`A run's key is wanted, got ${JSON.stringify(key)}`)
+  return join(logsDir, `${key}.jsonl`)
+}
+
+/** Removes output older than the setting says, now and once a day, until Quayside closes. */
+export async function sweepLogs(ctx: Context): Promise<void> {
+  const { clock, closed, logger, settings } = ctx
+  const { logsDir } = settings
+  while (logsDir !== undefined && !closed.aborted) {
+    await sweep(logsDir, clock.now() - settings.keepLogsDays * day).catch((error) =>
+      logger.warn({ err: error }, "old output was not removed"),
+    )
+    await clock.sleep(day, closed).catch(() => {})
+  }
+}
+
+async function sweep(logsDir: string, before: number): Promise<void> {
+  const names = await readdir(logsDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return []
+    throw error
+  })
+  for (const name of names) {
+    if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
+    const path = join(logsDir, name)
+    const { mtimeMs } = await stat(path)
+    if (mtimeMs < before || (name.endsWith(".new") && mtimeMs < Date.now() - day)) await rm(path, { force: true })
+  }
+}
