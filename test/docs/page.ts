@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { promisify } from "node:util"
+
+/** A command block of a page and, where the page shows one, the answer that stands below it. */
+export interface Step {
+  line: number
+  commands: string
+  answer: unknown
+}
+
+/** The `sh` blocks of a page in order; a `json` block directly behind one is its answer. */
+export async function stepsOf(file: URL): Promise<Step[]> {
+  const steps: Step[] = []
+  const text = await readFile(file, "utf8")
+  for (const match of text.matchAll(/^```(sh|json)\n([\s\S]*?)^```$/gm)) {
+    const [, kind, block = ""] = match
+    const last = steps.at(-1)
+    if (kind === "sh") steps.push({ line: text.slice(0, match.index).split("\n").length, commands: block, answer: undefined })
+    else if (last) last.answer = JSON.parse(block)
+  }
+  return steps
+}
+
+/** Runs all steps in one shell, as a reader would, and returns what each of them printed. A command that fails ends it. */
+export async function runSteps(steps: readonly Step[], options: { cwd: string; env: Readonly<Record<string, string>> }): Promise<string[]> {
+  const mark = "=== step ==="
+  const script = steps.map((step) => `echo; echo '${mark}'\n${step.commands}`).join("\n")
+  const env = { ...process.env, ...options.env }
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: options.cwd, env, maxBuffer: 1 << 24 })
+  return stdout.split(`\n${mark}\n`).slice(1)
+}
+
+/** Where an answer does not show what the page shows: the path and both values. `…` stands for anything. */
+export function differences(shown: unknown, came: unknown, at = "$"): string[] {
+  if (typeof shown === "string" && shown.includes("…")) return came === undefined ? [`${at} is missing`] : []
+  if (Array.isArray(shown))
+    return Array.isArray(came) ? shown.flatMap((each, i) => differences(each, came[i], `${at}[${i}]`)) : [`${at} is no list`]
+  if (typeof shown === "object" && shown !== null) {
+    if (typeof came !== "object" || came === null) return [`${at} is no object`]
+    return Object.entries(shown).flatMap(([key, value]) => differences(value, (came as Record<string, unknown>)[key], `${at}.${key}`))
+  }
+  return shown === came ? [] : [`${at} is ${JSON.stringify(came)}, the page shows ${JSON.stringify(shown)}`]
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { freePorts } from "./world.ts"
+
+/** `quayside serve` as a process of its own, on free ports and a directory of its own. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly baseUrl: string
+  readonly appsUrl: string
+  readonly filesUrl: string
+  /** Its working directory: the data directory is `data` in it, the administrator's password `data/admin-password`. */
+  readonly directory: string
+  readonly password: string
+  readonly child: ChildProcess
+  kill(signal: NodeJS.Signals): Promise<void>
+  start(): Promise<void>
+}
+
+const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
+
+export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const directory = await mkdtemp(join(tmpdir(), "quayside-server-"))
+  const [port, appsPort, filesPort] = await freePorts(3)
+  const password = "a password for tests"
+  const settings = {
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(appsPort),
+    QUAYSIDE_FILES_PORT: String(filesPort),
+    QUAYSIDE_DATA_DIR: join(directory, "data"),
+    QUAYSIDE_ADMIN_PASSWORD: password,
+    QUAYSIDE_LOG_LEVEL: "warn",
+    ...env,
+  }
+  let child: ChildProcess | undefined
+  const end = async (signal: NodeJS.Signals) => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, "exit")
+    child.kill(signal)
+    await exited
+  }
+  const start = async () => {
+    child = spawn(process.execPath, [program, "serve"], {
+      cwd: directory,
+      env: { ...process.env, ...settings },
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    await ready(child)
+  }
+  await start()
+  await writeFile(join(directory, "data", "admin-password"), `${password}\n`, { mode: 0o600 })
+  return {
+    baseUrl: `http://localhost:${port}`,
+    appsUrl: `http://localhost:${appsPort}`,
+    filesUrl: `http://localhost:${filesPort}`,
+    directory,
+    password,
+    get child() {
+      return child as ChildProcess
+    },
+    kill: end,
+    start,
+    async [Symbol.asyncDispose]() {
+      await end("SIGTERM")
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Resolves at the line with the addresses; rejects with what was printed when the process ends before it. */
+async function ready(child: ChildProcess): Promise<void> {
+  let printed = ""
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on("data", (chunk) => {
+      printed += chunk
+      if (printed.includes("Quayside is ready")) resolve()
+    })
+    child.once("exit", (code) => reject(new Error(`quayside serve ended with ${code}: ${printed}`)))
+  })
+}
