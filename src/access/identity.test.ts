@@ -105,6 +105,7 @@ describe("a proof", () => {
       const answer = refusal(await world.identity.identify(header, undefined, home))
       assert.equal(answer.status, 401)
       assert.match(answer.message, /user name/)
+      if (header && header.length > 1000) assert.match(answer.message, /at most 1024 bytes/)
     }
   })
 
@@ -134,11 +135,30 @@ describe("a proof", () => {
     refusal(await world.identity.checkPassword("ann", token, home))
   })
 
+  it("is recalled by its own person alone", async () => {
+    await using world = await identityWorld()
+    const { identity } = world
+    const ann = await world.person("ann", "sesam")
+    const bob = await world.person("bob", "sesam")
+    const { secret } = await signIn(world, "ann", "sesam")
+    const bySession = caller(await identity.identify(undefined, secret, home))
+    const { token } = await tokenOf(world, bySession)
+    const byToken = caller(await identity.identify(`Bearer ${token}`, undefined, home))
+    const byPassword = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    for (const { proof } of [bySession, byToken, byPassword]) {
+      assert.deepEqual((await identity.recall(ann.id, proof.id))?.proof, proof)
+      assert.equal(await identity.recall(bob.id, proof.id), undefined, proof.kind)
+    }
+    for (const wrong of ["", "token:", "token:x", "session:", "files:", "files:9e99:", "nothing", "password:"]) {
+      assert.equal(await identity.recall(ann.id, wrong), undefined, wrong)
+    }
+  })
+
   it("that is known is answered without waiting", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
-    const { identity } = world
+    const identity = world.another({ freshMs: 10 * minute })
     assert.equal(identity.identifyCached(header, undefined), undefined)
     const who = caller(await identity.identify(header, undefined, home))
     assert.equal(identity.identifyCached(header, undefined), who)
@@ -191,12 +211,50 @@ describe("wrong passwords", () => {
     assert.ok(answers.every((answer) => [401, 429].includes(refusal(answer).status)))
   })
 
-  it("from many addresses slow the name, and the right password still comes through", async () => {
+  it("are those of the disabled, too, however right they are", async () => {
     await using world = await identityWorld()
+    await world.person("ann", "sesam", { isDisabled: true })
+    const statuses: number[] = []
+    for (let i = 0; i < 11; i += 1) statuses.push(refusal(await world.identity.identify(basic("ann", "sesam"), undefined, home)).status)
+    assert.deepEqual(statuses, [...Array(10).fill(401), 429])
+  })
+
+  it("that are refused do not wait in line for it", async () => {
+    await using world = await identityWorld({ hashing: { width: 1, queue: 0 } })
+    for (let i = 0; i < 10; i += 1) refusal(await world.identity.identify(basic("ann", "wrong"), undefined, "10.0.0.66"))
+    const answers = await Promise.all([
+      world.identity.identify(basic("bob", "wrong"), undefined, "10.0.0.1"),
+      world.identity.identify(basic("carl", "wrong"), undefined, "10.0.0.2"),
+      world.identity.identify(basic("ann", "wrong"), undefined, "10.0.0.66"),
+    ])
+    assert.deepEqual(
+      answers.map((answer) => refusal(answer).status),
+      [401, 503, 429],
+    )
+  })
+
+  it("from a crowd do not stand before the right one of somebody who has not failed", async () => {
+    await using world = await identityWorld({ hashing: { width: 1 } })
     await world.person("ann", "sesam")
+    refusal(await world.identity.identify(basic("nobody", "wrong"), undefined, "10.0.0.66"))
+    let done = 0
+    const crowd = Array.from({ length: 8 }, (_, i) =>
+      world.identity.identify(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
+    )
+    caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    assert.ok(done <= 3, `${done} of the crowd were before`)
+    await Promise.all(crowd)
+  })
+
+  it("from many addresses slow the name, and the right password still comes through", async () => {
+    await using world = await identityWorld({ hashing: { width: 1 } })
+    await world.person("ann", "sesam")
+    await world.person("bob", "sesam")
     for (let i = 0; i < 11; i += 1) refusal(await world.identity.identify(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
     const slowed = world.identity.identify(basic("ann", "sesam"), undefined, "10.1.0.1")
-    assert.equal(await Promise.race([slowed, new Promise((resolve) => setImmediate(() => resolve("waits")))]), "waits")
+    // One hash at a time, in order: without the delay the slowed one would be through by now.
+    caller(await world.identity.identify(basic("bob", "sesam"), undefined, "10.1.0.2"))
+    assert.equal(await Promise.race([slowed, Promise.resolve("waits")]), "waits")
     await world.clock.advance(2 * second)
     assert.equal(caller(await slowed).userName, "ann")
   })

@@ -116,7 +116,7 @@ describe("file access", () => {
     assert.deepEqual(await look(ann, "/users/ann/x/y/set/z", "/users/ann/x/other"), ["write own", "write own"])
     assert.deepEqual(await look(boss, "/", "/users", "/users/ann", "/users/nobody", "/sets", "/sets/set", "/sets/set/a", "/free"), [
       "write",
-      "read",
+      "write",
       "write",
       "write",
       "write",

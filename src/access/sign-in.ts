@@ -22,6 +22,10 @@ export class PasswordCheck {
     this.#throttle = new Throttle(clock)
   }
 
+  /**
+   * The row whose password it is, as it was read before the hash. Much may have changed in the queue: who goes on with it reads the person again, by
+   * `passwordProof` of this row, which ends with that password.
+   */
   async check({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
     if (Buffer.byteLength(password) > maxPasswordBytes) {
       return new Refusal("unauthorized", `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`)
@@ -48,9 +52,6 @@ export class PasswordCheck {
       begin: () => attempt.check(),
       end: (fits) => (fits && live ? attempt.succeeded() : attempt.failed()),
     })
-    if (!right || !live) return wrongProof()
-    // Minutes may have passed in the queue: only a password that is still the person's proves anything.
-    const now = await this.#store.users.get(user.id)
-    return now && isLivePerson(now) && now.passwordHash === known ? now : wrongProof()
+    return right && live ? user : wrongProof()
   }
 }
