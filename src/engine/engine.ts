@@ -17,8 +17,9 @@ export interface Engine extends AsyncDisposable {
   /**
    * Fetches the image when it is missing, makes the container and starts it. Resolves once the program has been started, not when it answers.
    *
-   * Calling it again with the same key takes up whatever an earlier call left: a container that was only created is removed and made
-   * anew, a running one is kept. On failure, or when the signal is aborted, nothing of the key remains; the failure is an `EngineError`.
+   * Calling it again with the same key takes up whatever an earlier call left: a container that was only created, or has ended, is removed
+   * and made anew, a running one is kept. On failure, or when the signal is aborted, nothing of the key remains (where the engine can still be reached; else `observe` tells).
+   * Rejects with an `EngineError`, or with the signal's reason. A `stop` of the key cuts it short with `engine_error`.
    */
   start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started>
 
@@ -31,7 +32,7 @@ export interface Engine extends AsyncDisposable {
    */
   watch(changed: () => void, signal: AbortSignal): Promise<void>
 
-  /** Asks the program to end, waits `graceMs` (default 10,000), kills it, removes all of it. Resolves when the engine holds nothing of the key, also when it never did. */
+  /** Asks the program to end, waits `graceMs` (default 10,000; engines may round up to whole seconds; 0 kills at once), kills it, removes all of it. Resolves when the engine holds nothing of the key, also when it never did. */
   stop(key: string, options?: { graceMs?: number; signal?: AbortSignal }): Promise<void>
 
   /** Output, oldest first. With `follow` it goes on until the program ends or the signal is aborted. An unknown key yields nothing. */
@@ -46,7 +47,7 @@ export interface Address {
   port: number
 }
 
-/** What is to run. Values are final: the engine fills in no default of its own. */
+/** What is to run. Values are final. */
 export interface RunSpec {
   /** 32 hexadecimal digits, random, never used for another run. Names the container. */
   key: string
@@ -57,6 +58,7 @@ export interface RunSpec {
   image: string
   /** Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has one. Empty means the image's own. */
   command: readonly string[]
+  /** `HOME` should be an absolute path; where no mount is there it is a fresh directory in memory. Default `/home/<user>`, and `USER` the user: the only defaults of an engine. */
   env: Readonly<Record<string, string>>
   /** The TCP port that the program listens on inside the container. */
   port: number
@@ -89,7 +91,7 @@ export interface Started {
   gpuDevices: string[]
 }
 
-/** What a start is doing now. `current` and `total` are bytes and, while pulling, only ever grow; null where the engine does not tell. */
+/** What a start is doing now, told when it changes and, while pulling, each time that bytes have moved: a pull that is silent has stalled. `current` and `total` are bytes and, while pulling, only ever grow; null where the engine does not tell. */
 export interface StartStep {
   state: "pulling" | "creating" | "starting"
   progress: Progress | null

@@ -1,4 +1,4 @@
-import { readFile, readlink, stat } from "node:fs/promises"
+import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../engine.ts"
@@ -11,35 +11,30 @@ const patienceMs = 1_000
  * Waits until the init process has become, or has started, the program, and compares what the program sees at its mount targets with
  * what was pinned. The daemon itself tells neither: it reports a start as soon as its init runs, and it cannot know which directory was meant.
  *
- * Answers `ended` when the process is no longer there, and `unknown` where its process cannot be looked at (another PID namespace).
+ * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives in another PID namespace.
  */
-export async function began(
-  pid: number,
-  pinned: readonly PinnedMount[],
-  clock: Clock = systemClock,
-): Promise<"running" | "ended" | "unknown"> {
-  if (pid === 0) return "ended"
-  const init = await link(`/proc/${pid}/exe`)
-  if (init === undefined) return (await exists("/proc/1")) ? "ended" : "unknown"
+export async function began(pid: number, pinned: readonly PinnedMount[], clock: Clock = systemClock): Promise<"running" | "ended"> {
   const differing = await firstDiffering(pid, pinned)
   if (differing && (await exists(`/proc/${pid}`))) {
     throw new EngineError("engine_error", `The container engine mounted something else at ${differing.target} than was meant`)
   }
   const until = clock.now() + patienceMs
   while (clock.now() < until) {
-    const state = await programState(pid, init)
+    const state = await programState(pid)
     if (state !== "init") return state
-    await clock.sleep(5)
+    await clock.sleep(2)
   }
   return "running"
 }
 
-async function programState(pid: number, init: string): Promise<"init" | "running" | "ended"> {
+/** The init forks and its child becomes the program: until then both have the same name. The parent is read last, since it becomes the init itself only now. */
+async function programState(pid: number): Promise<"init" | "running" | "ended"> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => undefined)
   if (children === undefined) return (await exists(`/proc/${pid}`)) ? "running" : "ended"
-  const child = children.trim().split(" ")[0]
+  const child = Number(children.trim().split(" ")[0])
   if (!child) return "init"
-  const program = await link(`/proc/${child}/exe`)
+  const program = await nameOf(child)
+  const init = await nameOf(pid)
   return program === undefined || program === init ? "init" : "running"
 }
 
@@ -55,8 +50,8 @@ async function firstDiffering(pid: number, pinned: readonly PinnedMount[]): Prom
   return undefined
 }
 
-function link(path: string): Promise<string | undefined> {
-  return readlink(path).catch(() => undefined)
+function nameOf(pid: number): Promise<string | undefined> {
+  return readFile(`/proc/${pid}/comm`, "utf8").catch(() => undefined)
 }
 
 function exists(path: string): Promise<boolean> {
@@ -66,7 +61,7 @@ function exists(path: string): Promise<boolean> {
   )
 }
 
-/** What the init prints when there is no such program in the image; it then ends with 127 (or 126 when it may not be run). */
-export function isCommandMissing(exitCode: number, output: string): boolean {
-  return (exitCode === 127 || exitCode === 126) && /\[FATAL\s+tini \(\d+\)\] exec .* failed/.test(output)
+/** What the init prints when the image has no such program, or it may not be run; the exit code alone could be the program's own. */
+export function isCommandMissing(output: string): boolean {
+  return /\[FATAL\s+tini \(\d+\)\] exec .* failed/.test(output)
 }

@@ -71,11 +71,12 @@ export function hostName(key: string): string {
 
 /** Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most half of the run's memory. */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
-  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB / 2)}m`
+  // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins over `mode`.
+  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB / 2)}m,uid=${uid},gid=${gid}`
   const home = homeOf(spec)
   const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
   const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }
-  return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700,uid=${uid},gid=${gid}` }
+  return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700` }
 }
 
 function mountConfig({ path, target, readOnly }: PinnedMount): Dockerode.MountConfig[number] {

@@ -13,6 +13,11 @@ export interface DockerOptions {
   uid: number
   /** Default: `uid`. */
   gid?: number
+  /**
+   * `off` mounts sources by their paths: a program can then swap what it may write for a link to anything on the host. It needs no right
+   * to mount, and is for one trusted person on their own machine. Default `on`.
+   */
+  isolation?: "on" | "off"
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
   clock?: Clock

@@ -124,7 +124,7 @@ test("swapping directory and link in a tight loop never gets another directory p
   for (let n = 0; n < 300 || ((outcomes.mine === 0 || outcomes.refused === 0) && n < 3_000); n += 1) {
     const pinned = await rig.pin([mount("/users/ann/data")]).catch((error: EngineError) => error)
     if (pinned instanceof Error) {
-      assert.equal(pinned.code, "mount_missing", pinned.detail)
+      assert.equal(pinned.code, "mount_missing", String(pinned.detail))
       outcomes.refused += 1
       continue
     }

@@ -10,9 +10,11 @@ export interface PinnedMount {
   path: string
   target: string
   readOnly: boolean
-  /** What must be found at `target` once the program runs; undefined for a generated file. */
+  /** What must be found at `target` once the program runs; undefined for a generated file, and without isolation. */
   identity?: Identity
 }
+
+const keyForm = /^[0-9a-f]{32}$/
 
 export interface Identity {
   dev: bigint
@@ -39,9 +41,11 @@ export interface PinOptions {
 export class Pins {
   readonly #filesRoot: string
   readonly #stagingDir: string
+  readonly #isolation: "on" | "off"
 
-  constructor(options: { filesRoot: string; stagingDir: string }) {
+  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off" }) {
     this.#filesRoot = options.filesRoot
+    this.#isolation = options.isolation ?? "on"
     this.#stagingDir = options.stagingDir
   }
 
@@ -59,7 +63,7 @@ export class Pins {
 
   /** Pins all of a start's sources, or none. Whatever an earlier start of the key left is released first. */
   async pin(options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
-    const folder = join(this.#stagingDir, options.key)
+    const folder = this.#folderOf(options.key)
     await this.release(options.key)
     await mkdir(folder, { mode: 0o700 })
     try {
@@ -74,6 +78,7 @@ export class Pins {
   async #bindAll(folder: string, options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
     if (options.mounts.length === 0) return []
     await using opened = await openSources(this.#filesRoot, options)
+    if (this.#isolation === "off") return options.mounts.map((mount) => this.#unpinned(mount))
     const pinned = await Promise.all(
       options.mounts.map(async ({ target, readOnly }, n) => {
         const path = join(folder, String(n))
@@ -87,9 +92,13 @@ export class Pins {
     return pinned
   }
 
+  #unpinned({ source, target, readOnly }: Mount): PinnedMount {
+    return { path: join(this.#filesRoot, ...namesOf(source)), target, readOnly }
+  }
+
   /** Undoes `pin`, also half of one, also of an earlier process. */
   async release(key: string): Promise<void> {
-    const folder = join(this.#stagingDir, key)
+    const folder = this.#folderOf(key)
     const names = await readdir(folder).catch(ifMissing)
     if (names === undefined) return
     const binds = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
@@ -101,7 +110,13 @@ export class Pins {
 
   /** The keys of which something is left. */
   async keys(): Promise<string[]> {
-    return (await readdir(this.#stagingDir).catch(ifMissing)) ?? []
+    const names = await readdir(this.#stagingDir).catch(ifMissing)
+    return names?.filter((name) => keyForm.test(name)) ?? []
+  }
+
+  #folderOf(key: string): string {
+    if (!keyForm.test(key)) throw new TypeError(`A key of 32 hexadecimal digits is wanted, got ${JSON.stringify(key)}`)
+    return join(this.#stagingDir, key)
   }
 }
 

@@ -35,6 +35,7 @@ export class Starter {
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
+  #processesHidden = false
 
   constructor({ client, pins, network, options }: StarterParts) {
     this.#client = client
@@ -107,15 +108,34 @@ export class Starter {
 
   /** Throws where the program could not be run at all or sees other directories than were pinned. */
   async #checkBegan(id: string, pinned: readonly PinnedMount[]): Promise<void> {
+    const { Running, Pid } = (await this.#inspect(id))?.State ?? {}
+    if (Running && (await began(Pid ?? 0, pinned, this.#clock)) === "running") return
+    if (Running && this.#processesHidden) return this.#goOnBlind(pinned)
+    const exitCode = await this.#exitCode(id)
+    if (exitCode === undefined) return this.#goOnBlind(pinned)
+    if (exitCode !== 126 && exitCode !== 127) return
+    const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
+    if (!isCommandMissing(output)) return
+    throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
+  }
+
+  /** The daemon learns of an end a little later than `/proc` shows it. Answers undefined where it says that the program runs after all. */
+  async #exitCode(id: string): Promise<number | undefined> {
+    const ended = this.#client.call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { ms: 2_000 })
+    await ended.catch(() => {})
     const found = await this.#inspect(id)
     if (!found) throw new EngineError("lost", reasonSentences.lost)
-    const state = found.State.Running ? await began(found.State.Pid, pinned, this.#clock) : "ended"
-    if (state !== "ended") return
-    const ended = (await this.#inspect(id))?.State
-    if (!ended || ended.Running) return
-    const output = await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))
-    if (!isCommandMissing(ended.ExitCode, output.map((line) => line.text).join("\n"))) return
-    throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output.at(-1)?.text ?? "" })
+    return found.State.Running ? undefined : found.State.ExitCode
+  }
+
+  /** The daemon lives in another PID namespace: later starts need not look, and mounts that cannot be checked are not used. */
+  #goOnBlind(pinned: readonly PinnedMount[]): void {
+    this.#processesHidden = true
+    if (pinned.every((mount) => mount.identity === undefined)) return
+    throw new EngineError(
+      "engine_error",
+      "Mounts cannot be checked: with isolation Quayside must run beside the container engine, not in a container",
+    )
   }
 
   /** Waits for a call that must not be cut off; after an abort only a little longer. */
