@@ -1,1 +1,3 @@
+export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts"
 export type { GatewayHost, Target, Visitor } from "./host.ts"
+export type { TicketRequest } from "./tickets.ts"

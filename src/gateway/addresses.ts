@@ -1,0 +1,83 @@
+import { isIP } from "node:net"
+import type { Target } from "./host.ts"
+
+/** Where a request was sent, told by its `Host`. */
+export type Place = { form: "origin"; key: string } | { form: "path" } | undefined
+
+/**
+ * The one place that turns runs into addresses and back.
+ *
+ * A run's own origin is `<scheme>://<key>.<apps host>[:port]`; below the apps URL itself a run is `/run/<ID>/`.
+ */
+export class Addresses {
+  readonly appsUrl: URL
+  readonly baseUrl: URL
+  /** Whether browsers keep `Secure` cookies and send `Sec-Fetch-*`: TLS, or a name that means this machine. */
+  readonly trustworthy: boolean
+  readonly #suffix: string
+
+  constructor(options: { appsUrl: string; baseUrl: string }) {
+    this.appsUrl = httpUrl(options.appsUrl, "apps URL")
+    this.baseUrl = httpUrl(options.baseUrl, "base URL")
+    if (this.appsUrl.pathname !== "/") throw new TypeError(`An apps URL without a path is wanted, got ${options.appsUrl}`)
+    const parent = parentOf(this.appsUrl)
+    this.#suffix = `.${parent}`
+    this.trustworthy = this.appsUrl.protocol === "https:" || parent === "localhost" || parent.endsWith(".localhost")
+  }
+
+  /** Undefined for a host that is none of ours. A key is well formed here, not known. */
+  locate(host: string): Place {
+    const name = hostName(host)
+    if (name === this.appsUrl.hostname || isLoopback(name)) return { form: "path" }
+    if (!name.endsWith(this.#suffix)) return undefined
+    return { form: "origin", key: name.slice(0, -this.#suffix.length) }
+  }
+
+  originOf(target: Pick<Target, "key">): string {
+    const port = this.appsUrl.port === "" ? "" : `:${this.appsUrl.port}`
+    return `${this.appsUrl.protocol}//${target.key}${this.#suffix}${port}`
+  }
+
+  /** The address that works pasted into a browser and fetched with a token. */
+  urlOf(runId: number): string {
+    return `${below(this.appsUrl)}run/${runId}/`
+  }
+
+  /** Where a browser's session is checked. `path` is relative to the program's base; empty means its landing page. */
+  openUrl(runId: number | string, more: { nonce?: string; path: string }): string {
+    const url = new URL(`${below(this.baseUrl)}open`)
+    url.searchParams.set("ID", String(runId))
+    if (more.nonce !== undefined) url.searchParams.set("nonce", more.nonce)
+    if (more.path !== "") url.searchParams.set("path", more.path)
+    return url.href
+  }
+}
+
+/** A `Host` without its port, in lower case; empty when it is malformed. */
+export function hostName(host: string): string {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host)
+  return match?.[1]?.toLowerCase() ?? ""
+}
+
+function isLoopback(name: string): boolean {
+  return name === "localhost" || name === "[::1]" || (isIP(name) === 4 && name.startsWith("127."))
+}
+
+/** The name below which runs have theirs. An address has no names below it; a loopback one means `localhost`. */
+function parentOf(url: URL): string {
+  const name = url.hostname
+  if (isLoopback(name)) return "localhost"
+  if (isIP(name.replace(/^\[|\]$/g, "")) === 0) return name
+  throw new TypeError(`An apps URL with a host name is wanted, since each run gets a name below it; got ${url.href}`)
+}
+
+function httpUrl(text: string, what: string): URL {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new TypeError(`An http or https address is wanted as ${what}, got ${JSON.stringify(text)}`)
+  return url
+}
+
+function below(url: URL): string {
+  return `${url.origin}${url.pathname.replace(/\/*$/, "/")}`
+}

@@ -1,0 +1,12 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+/** One request that came, and where its answer goes. */
+export interface Call {
+  request: IncomingMessage
+  response: ServerResponse
+  /** Set when the request asks to change the protocol: the socket, taken out of HTTP's hands, and what came after the head. */
+  upgrade?: { socket: Duplex; early: Buffer }
+  /** `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it waits for something else. */
+  expects?: "continue" | "unknown"
+}

@@ -1,0 +1,173 @@
+import type { Call } from "./call.ts"
+import type { Core } from "./core.ts"
+import type { Opening } from "./openings.ts"
+import type { Passage } from "./passage.ts"
+import { sendFailure, unavailable } from "./refusals.ts"
+import { requestHead } from "./request-headers.ts"
+import { answerHeaders } from "./response-headers.ts"
+import { openTunnel } from "./tunnel.ts"
+import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
+import type { AnswerHandler, Connection } from "./upstream/connection.ts"
+
+/** Sends a request on to the run's program and the answer back, as each side can take it. */
+export function exchange(core: Core, call: Call, passage: Passage): void {
+  new Exchange(core, call, passage).start()
+}
+
+class Exchange implements AnswerHandler, Opening {
+  readonly address: { host: string; port: number }
+  readonly #core: Core
+  readonly #call: Call
+  readonly #passage: Passage
+  readonly #mayRepeat: boolean
+  readonly #close: () => void
+  #connection: Connection | undefined
+  #hasHead = false
+  #isFlushed = false
+
+  constructor(core: Core, call: Call, passage: Passage) {
+    this.#core = core
+    this.#call = call
+    this.#passage = passage
+    this.address = passage.address
+    this.#mayRepeat = !hasBody(call) && /^(?:GET|HEAD|OPTIONS)$/.test(call.request.method ?? "")
+    this.#close = core.openings.add(passage.visitor, passage.target, this)
+  }
+
+  start(): void {
+    const { response, expects } = this.#call
+    this.#core.activity.note(this.#passage.target.id)
+    response.on("close", () => this.#gone())
+    response.on("drain", () => this.#connection?.resume())
+    this.#send(this.#core.pools.take(this.#upstream(), { mayRepeat: this.#mayRepeat }))
+    if (expects) response.writeContinue()
+    if (hasBody(this.#call)) this.#sendBody()
+    else this.#connection?.endBody()
+  }
+
+  cut(): void {
+    this.#call.response.destroy()
+    this.#gone()
+  }
+
+  onHead(head: AnswerHead): void {
+    if (head.status === 101) return void this.#switch(head)
+    this.#hasHead = true
+    const { response, request } = this.#call
+    const { host = "", "sec-fetch-site": site } = request.headers
+    const { trustworthy } = this.#core.addresses
+    const options = { passage: this.#passage, host, trustworthy, isBrowser: site !== undefined, renewal: this.#renewal() }
+    response.writeHead(head.status, head.message, answerHeaders(head, options))
+    process.nextTick(() => this.#flush())
+  }
+
+  onData(chunk: Buffer): void {
+    this.#isFlushed = true
+    if (!this.#call.response.write(chunk)) this.#connection?.pause()
+  }
+
+  onEnd(trailers: string[]): void {
+    this.#connection = undefined
+    this.#isFlushed = true
+    const { response, request } = this.#call
+    request.resume()
+    if (trailers.length > 0) response.addTrailers(pairs(trailers))
+    response.end()
+  }
+
+  onDrain(): void {
+    this.#call.request.resume()
+  }
+
+  onFail(error: Error): void {
+    const isStale = this.#connection?.isStale ?? false
+    this.#connection = undefined
+    if (isStale && this.#mayRepeat && !this.#call.response.destroyed) return void this.#repeat()
+    this.#core.logger.debug({ err: error, run: this.#passage.target.id }, "a run's program did not answer")
+    this.#call.request.resume()
+    if (this.#hasHead) this.#call.response.destroy()
+    else sendFailure(this.#core, this.#call, unavailable(error instanceof BadAnswer ? "malformed" : "silent"))
+  }
+
+  #upstream() {
+    return { key: this.#passage.target.key, address: this.address }
+  }
+
+  #send(connection: Connection): void {
+    const { request, upgrade } = this.#call
+    const options = {
+      passage: this.#passage,
+      forwardedFor: this.#core.callers.chainOf(request),
+      scheme: this.#core.addresses.appsUrl.protocol.slice(0, -1),
+      isUpgrade: upgrade !== undefined,
+    }
+    this.#connection = connection
+    connection.begin({ method: request.method ?? "", head: requestHead(request, options) }, this)
+  }
+
+  #repeat(): void {
+    this.#send(this.#core.pools.open(this.#upstream()))
+    this.#connection?.endBody()
+  }
+
+  #sendBody(): void {
+    const { request } = this.#call
+    const isChunked = request.headers["transfer-encoding"] !== undefined
+    request.on("data", (chunk: Buffer) => {
+      if (this.#connection && !(isChunked ? writeChunk(this.#connection, chunk) : this.#connection.write(chunk))) request.pause()
+    })
+    request.on("end", () => {
+      if (isChunked) this.#connection?.write(`0\r\n${lines(request.rawTrailers)}\r\n`)
+      this.#connection?.endBody()
+    })
+  }
+
+  /** The head goes out by itself when nothing of the body came along with it: a program may think long, or stream events. */
+  #flush(): void {
+    if (!this.#isFlushed && !this.#call.response.destroyed) this.#call.response.flushHeaders()
+  }
+
+  #switch(head: AnswerHead): void {
+    const connection = this.#connection
+    const { upgrade } = this.#call
+    if (connection === undefined || upgrade === undefined) throw new BadAnswer("a change of protocol that nobody asked for")
+    this.#connection = undefined
+    openTunnel(this.#core, { call: { ...this.#call, upgrade }, passage: this.#passage, connection, head, renewal: this.#renewal() })
+    this.#close()
+  }
+
+  #renewal(): string | undefined {
+    const { session } = this.#passage
+    return session && this.#core.sessions.renewal(session)
+  }
+
+  #gone(): void {
+    this.#close()
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+}
+
+export function hasBody({ request: { headers } }: Call): boolean {
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0"
+}
+
+function writeChunk(connection: Connection, chunk: Buffer): boolean {
+  connection.cork()
+  connection.write(`${chunk.length.toString(16)}\r\n`)
+  connection.write(chunk)
+  const hasRoom = connection.write("\r\n")
+  connection.uncork()
+  return hasRoom
+}
+
+/** Trailers as lines; framing and who the caller is cannot come so late. */
+function lines(raw: readonly string[]): string {
+  return pairs(raw).reduce((text, [name, value]) => `${text}${name}: ${value}\r\n`, "")
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  const list: [string, string][] = []
+  for (let i = 0; i < flat.length; i += 2) list.push([flat[i] as string, flat[i + 1] as string])
+  return list
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http"
+import { Failure } from "#contract"
+import type { Call } from "./call.ts"
+import type { Core } from "./core.ts"
+import { answerAtOrigin } from "./origin-form.ts"
+import { answerAtPath } from "./path-form.ts"
+import { sendFailure } from "./refusals.ts"
+
+/** Answers one request, whatever becomes of it. */
+export function answer(core: Core, call: Call): void {
+  try {
+    if (call.expects === "unknown")
+      throw new Failure("invalid", "Of expectations only 100-continue is known", { status: 417, field: "Expect" })
+    const place = locate(core, call.request)
+    const done = place.form === "path" ? answerAtPath(core, call) : answerAtOrigin(core, call, place.key)
+    done?.catch((error: unknown) => sendFailure(core, call, error))
+  } catch (error) {
+    sendFailure(core, call, error)
+  }
+}
+
+function locate({ addresses }: Core, request: IncomingMessage): { form: "origin"; key: string } | { form: "path" } {
+  checkHead(request)
+  const place = addresses.locate(request.headers.host ?? "")
+  if (place !== undefined) return place
+  const wanted = `${addresses.appsUrl.host} or a run's own name below it is wanted`
+  throw new Failure("invalid", `The gateway does not answer as ${JSON.stringify((request.headers.host ?? "").slice(0, 100))}; ${wanted}`, {
+    field: "Host",
+  })
+}
+
+/** Refuses what could be understood in two ways where Node's parser lets it pass. */
+function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
+  const seen = { host: 0, authorization: 0 }
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === "host") seen.host += 1
+    else if (name.length === 13 && name.toLowerCase() === "authorization") seen.authorization += 1
+  }
+  if (seen.host !== 1) throw new Failure("invalid", `One Host header is wanted, got ${seen.host}`, { field: "Host" })
+  if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
+  if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
+    throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
+  if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
+    throw new Failure("invalid", "A request that changes the protocol has no body")
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto"
+
+export interface Page {
+  title: string
+  text: string
+  link?: { href: string; text: string }
+  /** The page loads itself again after so many seconds. */
+  refreshSeconds?: number
+}
+
+const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{margin:0;display:grid;place-items:center;min-height:90vh}main{max-width:34rem;padding:1.5rem}h1{font-size:1.35rem}`
+
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ")
+
+/** What every answer of the gateway's own carries: it is kept nowhere, does nothing, and tells nobody where the browser was. */
+export const ownHeaders = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": policy,
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+} as const
+
+export function renderPage({ title, text, link, refreshSeconds }: Page): string {
+  const refresh = refreshSeconds === undefined ? "" : `<meta http-equiv="refresh" content="${refreshSeconds}">\n`
+  const anchor =
+    link === undefined ? "" : `<p><a href="${escapeHtml(link.href)}" target="_top" rel="noreferrer">${escapeHtml(link.text)}</a></p>\n`
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+${refresh}<title>${escapeHtml(title)}</title>
+<style>${style}</style>
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(text)}</p>
+${anchor}</main>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+}

@@ -1,0 +1,17 @@
+import type { Target, Visitor } from "./host.ts"
+import type { Session } from "./sessions.ts"
+
+/** A request that may pass: who asks, for what, and how it crosses. */
+export interface Passage {
+  form: "origin" | "path"
+  visitor: Visitor
+  target: Target
+  /** The target's, at the moment of admission. */
+  address: { host: string; port: number }
+  /** The request target that the program sees. */
+  path: string
+  /** Where the client sees the program's `/`, when that is elsewhere. */
+  shift: "" | `/run/${number}`
+  /** Set in the origin form. */
+  session?: Session
+}

@@ -1,0 +1,88 @@
+import { Failure } from "#contract"
+import { wantsPage } from "./browser.ts"
+import type { Call } from "./call.ts"
+import type { Core } from "./core.ts"
+import type { Target } from "./host.ts"
+import { ownHeaders, type Page, renderPage } from "./pages.ts"
+
+/** A failure, and the page that says it to a person. */
+export class Refusal extends Failure {
+  readonly page: Page
+
+  constructor(failure: Failure, page: Page) {
+    super(failure.code, failure.message, { status: failure.status, headers: failure.headers })
+    this.page = page
+  }
+}
+
+export function notFound(): Refusal {
+  const msg = "There is no such run, or it is over"
+  return new Refusal(new Failure("not_found", msg), { title: "No such run", text: `${msg}.` })
+}
+
+export function forbidden(msg: string): Failure {
+  return new Failure("forbidden", msg)
+}
+
+export function notReady(target: Target): Refusal {
+  const state = target.state === "ready" ? "starting" : target.state
+  const msg = `The run is not ready: it is ${state}`
+  return new Refusal(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
+    title: "Not ready yet",
+    text: `The run is ${state}. This page goes on by itself.`,
+    refreshSeconds: 2,
+  })
+}
+
+export function unavailable(why: "silent" | "malformed"): Refusal {
+  const msg =
+    why === "silent" ? "The run's program does not answer at its port" : "The run's program answered with something that is not HTTP"
+  return new Refusal(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
+    title: "The program does not answer",
+    text: `${msg}. It may still be starting, be busy, or have ended.`,
+    refreshSeconds: 5,
+  })
+}
+
+export function unauthorized(msg: string, page?: Page): Failure {
+  const failure = new Failure("unauthorized", msg, { headers: { "WWW-Authenticate": "Bearer" } })
+  return page ? new Refusal(failure, page) : failure
+}
+
+/** Answers with a failure: JSON for programs, a page for people. What has begun to be answered is cut. */
+export function sendFailure(core: Core, call: Call, error: unknown): void {
+  const { response, request } = call
+  if (response.headersSent || response.destroyed) return void response.destroy()
+  const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; its log tells more")
+  if (failure !== error) core.logger.error({ err: error }, "a request failed in the gateway")
+  if (!wantsPage(request))
+    return void send(call, failure.status, { body: JSON.stringify(failure.toBody()), type: "application/json", headers: failure.headers })
+  const page = failure instanceof Refusal ? failure.page : { title: "This does not work", text: `${failure.message}.` }
+  send(call, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
+}
+
+/** Sends a browser elsewhere, with cookies of ours. */
+export function redirect(call: Call, location: string, cookies: string[] = []): void {
+  send(call, 302, {
+    body: "",
+    type: "text/plain",
+    headers: { Location: location, ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}) },
+  })
+}
+
+export interface OwnAnswer {
+  body: string
+  type: string
+  headers: Readonly<Record<string, string | string[]>>
+}
+
+export function send({ response, expects }: Call, status: number, { body, type, headers }: OwnAnswer): void {
+  if (expects) response.shouldKeepAlive = false
+  response.writeHead(status, {
+    "Content-Type": `${type}; charset=utf-8`,
+    "Content-Length": Buffer.byteLength(body),
+    ...ownHeaders,
+    ...headers,
+  })
+  response.end(body)
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage } from "node:http"
+import { withoutOurCookies } from "./cookies.ts"
+import type { Passage } from "./passage.ts"
+
+export interface HeadOptions {
+  passage: Passage
+  /** The value of `X-Forwarded-For`. */
+  forwardedFor: string
+  /** How browsers reach the gateway: `http` or `https`. */
+  scheme: string
+  /** Whether the request asks to change the protocol, and may. */
+  isUpgrade: boolean
+}
+
+type Rule = "keep" | "drop" | "host" | "cookie" | "authorization"
+
+/** Everything that speaks about this connection, about who the caller is, or about how the request came here. */
+const dropped = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authorization",
+  "proxy-authenticate",
+  "te",
+  "transfer-encoding",
+  "content-length",
+  "upgrade",
+  "http2-settings",
+  "expect",
+  "forwarded",
+  "x-real-ip",
+  "x-client-ip",
+  "true-client-ip",
+  "x-original-url",
+  "x-rewrite-url",
+  "proxy",
+])
+
+const rules = new Map<string, Rule>()
+
+/** A header's rule by its name as sent. Some programs read `_` as `-`, so for the names that matter they are the same here. */
+function ruleOf(name: string): Rule {
+  const known = rules.get(name)
+  if (known !== undefined) return known
+  const plain = name.toLowerCase().replaceAll("_", "-")
+  const rule = plainRule(plain, name.includes("_"))
+  if (rules.size < 1_000) rules.set(name, rule)
+  return rule
+}
+
+function plainRule(plain: string, isVariant: boolean): Rule {
+  if (dropped.has(plain) || plain.startsWith("x-forwarded-")) return "drop"
+  if (plain !== "host" && plain !== "cookie" && plain !== "authorization") return "keep"
+  return isVariant ? "drop" : plain
+}
+
+/** The head of the request as the program gets it. */
+export function requestHead(request: IncomingMessage, options: HeadOptions): string {
+  const { passage } = options
+  const added = additionsOf(passage.target.upstreamHeaders)
+  const named = namedByConnection(request.headers.connection)
+  const { rawHeaders } = request
+  let head = `${request.method} ${passage.path} HTTP/1.1\r\n`
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    const rule = ruleOf(name)
+    if (rule === "drop" || added.names.has(plainName(name)) || named?.has(name.toLowerCase())) continue
+    const value = crossing(rule, rawHeaders[i + 1] as string, passage)
+    if (value !== undefined) head += `${name}: ${value}\r\n`
+  }
+  return `${head}${added.text}${forwarded(request, options)}${framing(request, options.isUpgrade)}\r\n`
+}
+
+function crossing(rule: Rule, value: string, { form }: Passage): string | undefined {
+  if (rule === "cookie") return withoutOurCookies(value)
+  if (rule === "authorization") return form === "origin" && isProgramsOwn(value) ? value : undefined
+  return value
+}
+
+/** A program's page may send a token of the program's own; Basic, and whatever could be a token of ours, stays here. */
+function isProgramsOwn(authorization: string): boolean {
+  return !/^basic\b/i.test(authorization) && !/(?<![A-Za-z0-9_-])q[sf]_/.test(authorization)
+}
+
+function forwarded({ headers }: IncomingMessage, { forwardedFor, scheme }: HeadOptions): string {
+  return `X-Forwarded-For: ${forwardedFor}\r\nX-Forwarded-Host: ${headers.host}\r\nX-Forwarded-Proto: ${scheme}\r\n`
+}
+
+function framing({ headers }: IncomingMessage, isUpgrade: boolean): string {
+  if (isUpgrade) return `Connection: Upgrade\r\nUpgrade: ${headers.upgrade}\r\n`
+  if (headers["transfer-encoding"] !== undefined) return "Transfer-Encoding: chunked\r\n"
+  return headers["content-length"] === undefined ? "" : `Content-Length: ${headers["content-length"]}\r\n`
+}
+
+/** Headers that the sender declares to be for this connection only. What the program needs to understand the request is not theirs to remove. */
+function namedByConnection(connection: string | undefined): Set<string> | undefined {
+  if (connection === undefined || /^(?:keep-alive|close|upgrade)$/i.test(connection)) return undefined
+  const names = new Set(connection.split(",").map((name) => name.trim().toLowerCase()))
+  for (const needed of ["host", "cookie", "content-type", "content-encoding", "origin"]) names.delete(needed)
+  return names
+}
+
+interface Additions {
+  names: ReadonlySet<string>
+  text: string
+}
+
+const additions = new WeakMap<object, Additions>()
+
+function additionsOf(headers: Readonly<Record<string, string>>): Additions {
+  let made = additions.get(headers)
+  if (made === undefined) {
+    const text = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const broken = text.find((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [\t\x20-\x7e\x80-\xff]*\r\n$/.test(line))
+    if (broken !== undefined) throw new TypeError(`A header for upstream is not one: ${JSON.stringify(broken.split(":")[0])}`)
+    made = { names: new Set(Object.keys(headers).map(plainName)), text: text.join("") }
+    additions.set(headers, made)
+  }
+  return made
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll("_", "-")
+}

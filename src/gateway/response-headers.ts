@@ -1,0 +1,111 @@
+import { heldCookie } from "./cookies.ts"
+import type { Passage } from "./passage.ts"
+import type { AnswerHead } from "./upstream/answer-head.ts"
+
+/** For the connection only, and what node writes itself. */
+const hopByHop = ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "transfer-encoding", "upgrade", "set-cookie2"]
+
+/** What reaches past the program's own origin: other ports and names of the host, or the whole host for a long time. */
+const farReaching = ["clear-site-data", "strict-transport-security", "public-key-pins", "expect-ct", "alt-svc", "nel", "report-to"]
+
+/** Below the apps URL all runs share an origin: there nobody speaks for it, and no browser takes part. */
+const ofTheOrigin = [
+  "content-security-policy",
+  "content-security-policy-report-only",
+  "x-content-type-options",
+  "cross-origin-resource-policy",
+  "cross-origin-opener-policy",
+  "cross-origin-embedder-policy",
+  "origin-agent-cluster",
+  "service-worker-allowed",
+  "reporting-endpoints",
+  "permissions-policy",
+  "x-frame-options",
+  "access-control-allow-origin",
+  "access-control-allow-credentials",
+  "www-authenticate",
+  "refresh",
+  "accept-ch",
+  "critical-ch",
+]
+
+const droppedAtOrigin = new Set([...hopByHop, ...farReaching])
+const droppedAtPath = new Set([...droppedAtOrigin, ...ofTheOrigin])
+
+/** Nothing of an answer at `/run/<ID>/` does anything in a browser that was made to load it. */
+const sandbox = [
+  ...["Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'"],
+  ...["X-Content-Type-Options", "nosniff"],
+  ...["Cross-Origin-Resource-Policy", "same-origin"],
+]
+/** Where browsers do not say what a request is for, the answer says that it is for this origin only. */
+const sameOriginOnly = ["Content-Security-Policy", "frame-ancestors 'self'", "Cross-Origin-Resource-Policy", "same-origin"]
+
+export interface AnswerOptions {
+  passage: Passage
+  /** The request's `Host`. */
+  host: string
+  /** Whether browsers send `Sec-Fetch-*` here. */
+  trustworthy: boolean
+  /** Whether a browser asked, as far as it says so. */
+  isBrowser: boolean
+  /** A `Set-Cookie` of the gateway's own. */
+  renewal: string | undefined
+}
+
+/** The headers of an answer as the client gets them: name, value, name, value, … */
+export function answerHeaders({ headers, names }: Pick<AnswerHead, "headers" | "names">, options: AnswerOptions): string[] {
+  const { form } = options.passage
+  const dropped = form === "path" ? droppedAtPath : droppedAtOrigin
+  const named = namedByConnection(headers, names)
+  const out: string[] = []
+  for (let i = 0; i < names.length; i += 1) {
+    const name = names[i] as string
+    if (dropped.has(name) || named?.has(name)) continue
+    const value = crossing(name, headers[2 * i + 1] as string, options)
+    if (value !== undefined) out.push(headers[2 * i] as string, value)
+  }
+  if (form === "path") out.push(...sandbox)
+  else if (!options.trustworthy) out.push(...sameOriginOnly)
+  if (options.renewal !== undefined) out.push("Set-Cookie", options.renewal)
+  return out
+}
+
+function crossing(name: string, value: string, options: AnswerOptions): string | undefined {
+  if (name === "set-cookie") return cookie(value, options)
+  if (name === "location" || name === "content-location") return location(value, options)
+  return value
+}
+
+/** Below the apps URL a cookie would be one of the whole host, base URL included: it is held to the run's path, and browsers get none. */
+function cookie(value: string, { passage, isBrowser }: AnswerOptions): string | undefined {
+  if (passage.form === "origin") return heldCookie(value)
+  return isBrowser ? undefined : heldCookie(value, `/run/${passage.target.id}`)
+}
+
+/** An address of this host is made relative to it, whatever scheme the program believes in, and put below where the client sees the program. */
+function location(value: string, { passage, host }: AnswerOptions): string {
+  const path = pathHere(value, host)
+  if (path === undefined) return value
+  const { shift } = passage
+  return shift === "" || path === shift || path.startsWith(`${shift}/`) ? path : shift + path
+}
+
+function pathHere(value: string, host: string): string | undefined {
+  if (/^\/(?![/\\])/.test(value)) return value
+  if (!/^(?:https?:)?\/\//i.test(value)) return undefined
+  const url = URL.parse(value, "http://other.invalid")
+  if (url === null || url.host !== host.toLowerCase() || url.pathname.startsWith("//")) return undefined
+  return url.pathname + url.search + url.hash
+}
+
+function namedByConnection(headers: string[], names: string[]): Set<string> | undefined {
+  const at = names.indexOf("connection")
+  if (at < 0 || /^(?:keep-alive|close|upgrade)$/i.test(headers[2 * at + 1] as string)) return undefined
+  const named = new Set<string>()
+  for (let i = at; i >= 0; i = names.indexOf("connection", i + 1)) {
+    for (const name of (headers[2 * i + 1] as string).split(",")) named.add(name.trim().toLowerCase())
+  }
+  for (const needed of ["content-length", "content-type", "content-encoding", "set-cookie", "location"]) named.delete(needed)
+  return named
+}

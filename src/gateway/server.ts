@@ -1,0 +1,83 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Failure } from "#contract"
+import type { Call } from "./call.ts"
+
+/** How long a client may still send after it was answered, so that it reads the answer rather than a reset. */
+const lingerFor = 5_000
+
+/** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
+export function createHttpServer(take: (call: Call) => void): Server {
+  const server = createServer({
+    maxHeaderSize: 32_768,
+    headersTimeout: 20_000,
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 5_000,
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+    shouldUpgradeCallback: mayUpgrade,
+  })
+  server.maxHeadersCount = 0
+  const receive = (call: Call) => {
+    newest.set(call.request.socket, call.response)
+    linger(call)
+    take(call)
+  }
+  server.on("request", (request, response) => receive({ request, response }))
+  server.on("checkContinue", (request, response) => receive({ request, response, expects: "continue" }))
+  server.on("checkExpectation", (request, response) => receive({ request, response, expects: "unknown" }))
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => take(upgradeCall(request, socket as Socket, head)))
+  server.on("clientError", refuse)
+  return server
+}
+
+/** HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. */
+function mayUpgrade({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
+}
+
+function linger({ request, response }: Call): void {
+  if (request.complete) return
+  response.on("finish", () => {
+    if (request.complete) return
+    const timer = setTimeout(() => request.socket.destroy(), lingerFor)
+    request.on("close", () => clearTimeout(timer))
+  })
+}
+
+/** A refusal needs a response, so there is one until the protocol changes. */
+function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
+  const response = new ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket)
+  response.on("finish", () => socket.end(() => socket.destroy()))
+  socket.on("error", () => socket.destroy())
+  socket.on("close", () => response.destroy())
+  return { request, response, upgrade: { socket, early: head } }
+}
+
+/** The newest answer on each connection. */
+const newest = new WeakMap<Duplex, ServerResponse>()
+
+const refusals: Readonly<Record<string, Failure>> = {
+  HPE_HEADER_OVERFLOW: new Failure("headers_too_large", "The request's head is longer than 32 KiB"),
+  ERR_HTTP_REQUEST_TIMEOUT: new Failure("invalid", "The request's head did not come within 20 s", { status: 408 }),
+}
+const phrases: Readonly<Record<number, string>> = { 400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large" }
+
+/** What Node's parser refuses. When an answer is already on its way, a second one would be taken for part of it. */
+function refuse(error: Error & { code?: string }, socket: Duplex): void {
+  const isAnswering = newest.get(socket)?.writableFinished === false
+  if (!socket.writable || isAnswering || error.code === "ECONNRESET") return void socket.destroy()
+  const failure = refusals[error.code ?? ""] ?? new Failure("invalid", "This is not an HTTP/1.1 request as it must be")
+  const body = JSON.stringify(failure.toBody())
+  const head = `HTTP/1.1 ${failure.status} ${phrases[failure.status]}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n`
+  socket.end(
+    `${head}X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}

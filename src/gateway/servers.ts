@@ -1,0 +1,78 @@
+import type { Server } from "node:http"
+import type { AddressInfo, ListenOptions } from "node:net"
+import type { Call } from "./call.ts"
+import type { Core } from "./core.ts"
+import { answer } from "./front.ts"
+import { createHttpServer } from "./server.ts"
+
+/** The gateway's HTTP servers, one for each address, from the first connection to the last. */
+export class Servers {
+  readonly #core: Core
+  #servers: Server[] = []
+  #requests = 0
+  #isClosing = false
+  #onQuiet: (() => void) | undefined
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Opens all of the addresses or none. */
+  async listen(addresses: readonly ListenOptions[]): Promise<AddressInfo[]> {
+    const opened: Server[] = []
+    try {
+      for (const address of addresses) opened.push(await this.#open(address))
+    } catch (error) {
+      for (const server of opened) server.close()
+      throw error
+    }
+    this.#servers.push(...opened)
+    return opened.map((server) => server.address() as AddressInfo)
+  }
+
+  /** Ends when nothing is connected any more: at once when no request is open, at the latest after `deadlineMs`. */
+  async close(deadlineMs: number): Promise<void> {
+    this.#isClosing = true
+    const servers = this.#servers.splice(0)
+    const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
+    await this.#quiet(deadlineMs)
+    this.#core.openings.close()
+    for (const server of servers) server.closeAllConnections()
+    await closed
+  }
+
+  #take(call: Call): void {
+    if (this.#isClosing) call.response.shouldKeepAlive = false
+    if (call.upgrade === undefined) this.#count(call)
+    answer(this.#core, call)
+  }
+
+  #count({ response }: Call): void {
+    this.#requests += 1
+    response.on("close", () => {
+      this.#requests -= 1
+      if (this.#requests === 0) this.#onQuiet?.()
+    })
+  }
+
+  async #quiet(deadlineMs: number): Promise<void> {
+    if (this.#requests === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onQuiet = resolve
+    const timer = setTimeout(resolve, deadlineMs)
+    await promise
+    clearTimeout(timer)
+  }
+
+  #open(address: ListenOptions): Promise<Server> {
+    const server = createHttpServer((call) => this.#take(call))
+    return new Promise((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(address, () => {
+        server.off("error", reject)
+        server.on("error", (error) => this.#core.logger.error({ err: error }, "the gateway's server failed"))
+        resolve(server)
+      })
+    })
+  }
+}

@@ -1,0 +1,29 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+
+/** Signs small JSON values for one purpose: what was signed for another is worthless here. */
+export class Signer {
+  readonly #key: Buffer
+
+  /** `key` has at least 32 bytes. */
+  constructor(key: Buffer, purpose: string) {
+    if (key.length < 32) throw new TypeError(`A key of at least 32 bytes is wanted, got ${key.length}`)
+    this.#key = createHmac("sha256", key).update(`quayside gateway ${purpose}`).digest()
+  }
+
+  sign(value: unknown): string {
+    const text = Buffer.from(JSON.stringify(value)).toString("base64url")
+    return `${text}.${this.#mac(text).toString("base64url")}`
+  }
+
+  /** Undefined unless this key signed exactly this text. */
+  verify(signed: string): unknown {
+    const match = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/.exec(signed)
+    const [, text = "", mac = ""] = match ?? []
+    if (!match || !timingSafeEqual(this.#mac(text), Buffer.from(mac, "base64url"))) return undefined
+    return JSON.parse(Buffer.from(text, "base64url").toString())
+  }
+
+  #mac(text: string): Buffer {
+    return createHmac("sha256", this.#key).update(text).digest()
+  }
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto"
+import { Failure } from "#contract"
+import type { Clock } from "#kit"
+import type { Addresses } from "./addresses.ts"
+import type { Target, Visitor } from "./host.ts"
+import { cleanPath, ownPrefix } from "./paths.ts"
+import { Signer } from "./signing.ts"
+
+const lifetime = 30_000
+
+export interface TicketRequest {
+  visitor: Visitor
+  target: Pick<Target, "id" | "key">
+  /** The `nonce` that `/open` was called with, as it came. */
+  nonce: string
+  /** The `path` that `/open` was called with, as it came; without one the landing page. */
+  path?: string | undefined
+}
+
+/** What a ticket says. `path` is relative to the program's base. */
+export interface Ticket {
+  id: string
+  key: string
+  visitor: Visitor
+  nonce: string
+  path: string
+}
+
+/**
+ * One-time tickets from the base URL to a run's own origin. They are signed, so that the process that gives them need not be the
+ * one that takes them; that they are used once is remembered where they are taken.
+ */
+export class Tickets {
+  readonly #signer: Signer
+  readonly #addresses: Addresses
+  readonly #clock: Clock
+  /** When each used ticket would have ended, oldest first. */
+  readonly #used = new Map<string, number>()
+
+  constructor(options: { cookieKey: Buffer; addresses: Addresses; clock: Clock }) {
+    this.#signer = new Signer(options.cookieKey, "ticket")
+    this.#addresses = options.addresses
+    this.#clock = options.clock
+  }
+
+  /**
+   * The address at the run's own origin that lets this visitor's browser in, once, within 30 seconds. The caller has checked the visitor's right.
+   * Throws a `Failure` (`invalid`, `nonce`) on a nonce that the gateway did not make.
+   */
+  issue({ visitor, target, nonce, path }: TicketRequest): string {
+    if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
+    const { userId, proofId, onlyRun = null } = visitor
+    const body = [randomBytes(9).toString("base64url"), target.key, this.#clock.now(), userId, proofId, onlyRun, nonce, cleanPath(path)]
+    return `${this.#addresses.originOf(target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
+  }
+
+  /** What a ticket says, however often asked and however old; undefined when it was not signed here. */
+  read(text: string): (Ticket & { endsAt: number }) | undefined {
+    const signed = this.#signer.verify(text)
+    if (!Array.isArray(signed)) return undefined
+    const [id, key, issuedAt, userId, proofId, onlyRun, nonce, path] = signed
+    const visitor = { userId, proofId, ...(onlyRun === null ? {} : { onlyRun }) }
+    return { id, key, visitor, nonce, path, endsAt: issuedAt + lifetime }
+  }
+
+  /** Uses a ticket up. False when it was used before or its time is over. */
+  use(ticket: { id: string; endsAt: number }): boolean {
+    const now = this.#clock.now()
+    for (const [id, endsAt] of this.#used) {
+      if (endsAt > now) break
+      this.#used.delete(id)
+    }
+    if (ticket.endsAt <= now || this.#used.has(ticket.id)) return false
+    this.#used.set(ticket.id, ticket.endsAt)
+    return true
+  }
+}

@@ -1,0 +1,110 @@
+import type { Duplex } from "node:stream"
+import type { Call } from "./call.ts"
+import type { Core } from "./core.ts"
+import type { Opening } from "./openings.ts"
+import type { Passage } from "./passage.ts"
+import { answerHeaders } from "./response-headers.ts"
+import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
+import type { AnswerHandler, Connection } from "./upstream/connection.ts"
+
+export interface TunnelOptions {
+  call: Call & { upgrade: { socket: Duplex; early: Buffer } }
+  passage: Passage
+  connection: Connection
+  /** The program's 101. */
+  head: AnswerHead
+  renewal: string | undefined
+}
+
+/** Joins client and program byte by byte after a 101, until either ends. Throws `BadAnswer` when the 101 is not what was asked for. */
+export function openTunnel(core: Core, options: TunnelOptions): void {
+  const { call, connection, passage } = options
+  const head = switchingHead(core, options)
+  const { socket, early } = call.upgrade
+  call.response.detachSocket(socket as never)
+  const tunnel = new Tunnel({ core, socket, connection, passage })
+  connection.handOver(tunnel)
+  tunnel.start(head, early)
+}
+
+/** Keeps no more than it needs: there may be thousands that say nothing. */
+class Tunnel implements AnswerHandler, Opening {
+  readonly address: { host: string; port: number }
+  readonly #socket: Duplex
+  readonly #connection: Connection
+  readonly #core: Core
+  readonly #run: number
+  readonly #close: () => void
+
+  constructor({ core, socket, connection, passage }: { core: Core; socket: Duplex; connection: Connection; passage: Passage }) {
+    this.#core = core
+    this.#socket = socket
+    this.#connection = connection
+    this.#run = passage.target.id
+    this.address = passage.address
+    this.#close = core.openings.add(passage.visitor, passage.target, this)
+  }
+
+  start(head: string, early: Buffer): void {
+    this.#socket.write(head, "latin1")
+    if (early.length > 0) this.#connection.write(early)
+    this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
+    this.#socket.on("drain", () => this.#connection.resume())
+    this.#socket.on("end", () => this.#connection.end())
+    this.#socket.on("close", () => this.#gone())
+  }
+
+  cut(): void {
+    this.#socket.destroy()
+    this.#gone()
+  }
+
+  onHead(): void {}
+
+  onData(chunk: Buffer): void {
+    this.#core.activity.note(this.#run)
+    if (!this.#socket.write(chunk)) this.#connection.pause()
+  }
+
+  onDrain(): void {
+    this.#socket.resume()
+  }
+
+  /** What the program sent last still reaches the client. */
+  onEnd(): void {
+    this.#socket.end(() => this.#socket.destroy())
+  }
+
+  onFail(): void {
+    this.#socket.destroy()
+  }
+
+  #fromClient(chunk: Buffer): void {
+    this.#core.activity.note(this.#run)
+    if (!this.#connection.write(chunk)) this.#socket.pause()
+  }
+
+  #gone(): void {
+    this.#close()
+    this.#connection.destroy()
+  }
+}
+
+function switchingHead(core: Core, { call, passage, head, renewal }: TunnelOptions): string {
+  const { host = "", upgrade = "" } = call.request.headers
+  const at = head.names.indexOf("upgrade")
+  const protocol = head.headers[2 * at + 1] ?? ""
+  if (
+    at < 0 ||
+    !upgrade
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .includes(protocol.toLowerCase())
+  )
+    throw new BadAnswer("a change to a protocol that nobody asked for")
+  const { trustworthy } = core.addresses
+  const headers = answerHeaders(head, { passage, host, trustworthy, isBrowser: true, renewal })
+  let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return `${text}\r\n`
+}

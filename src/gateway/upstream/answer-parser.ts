@@ -1,0 +1,158 @@
+import { type AnswerHead, BadAnswer, parseAnswerHead, readField } from "./answer-head.ts"
+
+/** Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows is data. */
+export interface AnswerSink {
+  onHead(head: AnswerHead): void
+  onData(chunk: Buffer): void
+  onEnd(trailers: string[]): void
+}
+
+const headMost = 65_536
+const lineMost = 4_096
+const trailersMost = 16_384
+const headEnd = Buffer.from("\r\n\r\n")
+const lineEnd = Buffer.from("\r\n")
+
+type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "close" | "done"
+
+/**
+ * Reads the answers of one upstream connection, one after the other.
+ *
+ * It is strict: whatever two readers could understand differently is a `BadAnswer`. Data handed to the sink is a view of what was fed.
+ */
+export class AnswerParser {
+  #state: State = "done"
+  #method = ""
+  #sink: AnswerSink | undefined
+  /** The beginning of a head or a line whose end has not come yet. */
+  #held: Buffer | undefined
+  #left = 0
+  #trailers: string[] = []
+  #trailerBytes = 0
+
+  begin(method: string, sink: AnswerSink): void {
+    this.#method = method
+    this.#sink = sink
+    this.#state = "head"
+    this.#held = undefined
+    this.#trailers = []
+    this.#trailerBytes = 0
+  }
+
+  /** Nothing more reaches the sink. */
+  stop(): void {
+    this.#sink = undefined
+    this.#state = "done"
+  }
+
+  get isDone(): boolean {
+    return this.#state === "done"
+  }
+
+  /** Takes what came; answers how many bytes of it belong to this answer. */
+  feed(data: Buffer): number {
+    let at = 0
+    while (at < data.length && this.#state !== "done") at = this.#step(data, at)
+    return at
+  }
+
+  /** The other side has ended in good order: the end of an answer without length, a failure of every other. */
+  finish(): void {
+    if (this.#state === "done") return
+    if (this.#state !== "close") throw new BadAnswer("the program closed the connection before the end of its answer")
+    this.#end()
+  }
+
+  #step(data: Buffer, at: number): number {
+    switch (this.#state) {
+      case "head":
+        return this.#head(data, at)
+      case "length":
+      case "chunk":
+        return this.#counted(data, at)
+      case "size":
+        return this.#line(data, at, (line) => this.#size(line))
+      case "chunk-end":
+        return this.#line(data, at, (line) => this.#chunkEnd(line))
+      case "trailer":
+        return this.#line(data, at, (line) => this.#trailer(line))
+      default:
+        this.#sink?.onData(at === 0 ? data : data.subarray(at))
+        return data.length
+    }
+  }
+
+  #head(data: Buffer, at: number): number {
+    const { found, next } = this.#until(headEnd, { data, at, most: headMost })
+    if (found === undefined) return next
+    const head = parseAnswerHead(found, this.#method)
+    if (head.status < 200 && head.status !== 101) return next
+    this.#state = afterHead(head)
+    this.#left = head.framing.kind === "length" ? head.framing.length : 0
+    this.#sink?.onHead(head)
+    if (this.#state === "length" && this.#left === 0) this.#end()
+    else if (head.framing.kind === "none" && head.status !== 101) this.#end()
+    return next
+  }
+
+  #counted(data: Buffer, at: number): number {
+    const to = Math.min(data.length, at + this.#left)
+    this.#left -= to - at
+    const last = this.#left === 0
+    this.#sink?.onData(at === 0 && to === data.length ? data : data.subarray(at, to))
+    if (last && this.#state === "length") this.#end()
+    else if (last && this.#state === "chunk") this.#state = "chunk-end"
+    return to
+  }
+
+  #size(line: string): void {
+    const match = /^([0-9a-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i.exec(line)
+    if (match === null) throw new BadAnswer("a malformed chunk size")
+    this.#left = Number.parseInt(match[1] as string, 16)
+    this.#state = this.#left === 0 ? "trailer" : "chunk"
+  }
+
+  #chunkEnd(line: string): void {
+    if (line !== "") throw new BadAnswer("a chunk longer than its size")
+    this.#state = "size"
+  }
+
+  #trailer(line: string): void {
+    if (line === "") return void this.#end()
+    this.#trailerBytes += line.length + 2
+    if (this.#trailerBytes > trailersMost) throw new BadAnswer(`more than ${trailersMost} bytes of trailers`)
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadAnswer("a control character in a trailer")
+    readField(line, this.#trailers, [])
+  }
+
+  #line(data: Buffer, at: number, take: (line: string) => void): number {
+    const { found, next } = this.#until(lineEnd, { data, at, most: lineMost })
+    if (found !== undefined) take(found)
+    return next
+  }
+
+  #until(end: Buffer, { data, at, most }: { data: Buffer; at: number; most: number }): { found: string | undefined; next: number } {
+    const held = this.#held?.length ?? 0
+    const all = this.#held ? Buffer.concat([this.#held, data.subarray(at)]) : data
+    const from = this.#held ? 0 : at
+    const to = all.indexOf(end, from)
+    if ((to < 0 ? all.length : to) - from > most) throw new BadAnswer(`more than ${most} bytes of head or chunk line`)
+    if (to < 0) {
+      this.#held = Buffer.from(all.subarray(from))
+      return { found: undefined, next: data.length }
+    }
+    this.#held = undefined
+    return { found: all.toString("latin1", from, to), next: at + (to + end.length - from) - held }
+  }
+
+  #end(): void {
+    const sink = this.#sink
+    this.stop()
+    sink?.onEnd(this.#trailers)
+  }
+}
+
+function afterHead({ status, framing }: AnswerHead): State {
+  if (status === 101 || framing.kind === "close") return "close"
+  return framing.kind === "chunked" ? "size" : "length"
+}

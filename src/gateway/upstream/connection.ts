@@ -1,0 +1,174 @@
+import { connect, type Socket } from "node:net"
+import type { AnswerHead } from "./answer-head.ts"
+import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
+
+export interface Address {
+  host: string
+  port: number
+}
+
+/** Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing after either, nor after `destroy`. */
+export interface AnswerHandler extends AnswerSink {
+  onFail(error: Error): void
+  /** What `write` would not take at once has been taken. */
+  onDrain(): void
+}
+
+export interface ConnectionEvents {
+  /** The connection may carry another request. */
+  onIdle(connection: Connection): void
+  onClose(connection: Connection): void
+}
+
+const connectWithin = 5_000
+
+/** One connection to a run's program, for one request after the other. */
+export class Connection implements AnswerSink {
+  readonly #socket: Socket
+  readonly #events: ConnectionEvents
+  readonly #parser = new AnswerParser()
+  #handler: AnswerHandler | undefined
+  #head: Pick<AnswerHead, "keep" | "keepFor" | "status"> | undefined
+  #bodySent = false
+  #uses = 0
+  #answering = false
+  /** When it became idle, by `performance.now()`, and for how long it may be. */
+  idleAt = 0
+  idleFor = 4_000
+
+  constructor(address: Address, events: ConnectionEvents) {
+    this.#events = events
+    const socket = connect({ host: address.host, port: address.port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 })
+    this.#socket = socket
+    const timer = setTimeout(() => this.#fail(new Error(`no connection within ${connectWithin} ms`)), connectWithin)
+    socket.once("connect", () => clearTimeout(timer))
+    socket.on("data", (chunk: Buffer) => this.#read(chunk))
+    socket.on("drain", () => this.#handler?.onDrain())
+    socket.on("end", () => this.#finish())
+    socket.on("error", (error) => this.#fail(error))
+    socket.on("close", () => {
+      clearTimeout(timer)
+      this.#fail(new Error("the program closed the connection"))
+      events.onClose(this)
+    })
+  }
+
+  /** Whether a failure now may only mean that a kept connection was about to be closed: it carried an earlier request and answered nothing to this. */
+  get isStale(): boolean {
+    return this.#uses > 1 && !this.#answering
+  }
+
+  get isUsable(): boolean {
+    return !this.#socket.destroyed && this.#socket.writable
+  }
+
+  /** Lets somebody else receive the rest. */
+  handOver(handler: AnswerHandler): void {
+    this.#handler = handler
+  }
+
+  /** Sends a request's head; then come `write` and `endBody`. */
+  begin(request: { method: string; head: string }, handler: AnswerHandler): void {
+    this.#handler = handler
+    this.#head = undefined
+    this.#bodySent = false
+    this.#answering = false
+    this.#uses += 1
+    this.#parser.begin(request.method, this)
+    this.#socket.write(request.head, "latin1")
+  }
+
+  /** False when the rest should wait for `onDrain`. */
+  write(chunk: Buffer | string): boolean {
+    return this.#socket.write(chunk as Buffer, "latin1")
+  }
+
+  /** Holds what is written until `uncork`, to send it as one. */
+  cork(): void {
+    this.#socket.cork()
+  }
+
+  uncork(): void {
+    this.#socket.uncork()
+  }
+
+  endBody(): void {
+    this.#bodySent = true
+    if (this.#parser.isDone) this.#settle(false)
+  }
+
+  /** Ends this side of a tunnel, after all that was written. */
+  end(): void {
+    this.#socket.end()
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  destroy(): void {
+    this.#handler = undefined
+    this.#parser.stop()
+    this.#socket.destroy()
+  }
+
+  /** As `destroy`, but whoever waits for an answer is told. */
+  sever(): void {
+    this.#fail(new Error("the run ended or moved"))
+  }
+
+  onHead(head: AnswerHead): void {
+    this.#head = { keep: head.keep && head.framing.kind !== "close", keepFor: head.keepFor, status: head.status }
+    this.#handler?.onHead(head)
+  }
+
+  onData(chunk: Buffer): void {
+    this.#handler?.onData(chunk)
+  }
+
+  onEnd(trailers: string[]): void {
+    const handler = this.#handler
+    this.#handler = undefined
+    handler?.onEnd(trailers)
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#handler === undefined) return void this.destroy()
+    this.#answering = true
+    try {
+      const used = this.#parser.feed(chunk)
+      if (this.#parser.isDone) this.#settle(used < chunk.length)
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  /** After an answer: the connection is good for another request only when both sides are at the same place. */
+  #settle(isSurplus: boolean): void {
+    if (this.#handler !== undefined) return
+    if (isSurplus || !this.#bodySent || !this.#head?.keep || !this.isUsable) return void this.destroy()
+    this.#socket.resume()
+    this.idleAt = performance.now()
+    this.idleFor = Math.min(60_000, this.#head.keepFor === undefined ? 4_000 : Math.max(0, this.#head.keepFor - 1_000))
+    this.#events.onIdle(this)
+  }
+
+  #finish(): void {
+    try {
+      this.#parser.finish()
+      this.destroy()
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  #fail(error: Error): void {
+    const handler = this.#handler
+    this.destroy()
+    handler?.onFail(error)
+  }
+}
