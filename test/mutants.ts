@@ -40,11 +40,19 @@ export const mutants: readonly Mutant[] = [
     replace: "const scoped = true",
     tests: ["src/access/policy.test.ts"],
   },
-  {
-    file: "src/gateway/host.ts",
-    fault: "a folder is reached around its door",
-    find: "export interface GatewayHost {",
-    replace: 'import "../files/index.ts"\nexport interface GatewayHost {',
-    tests: ["test/architecture.test.ts"],
-  },
+  ...layout('import "../files/index.ts"', "a folder is reached around its door"),
+  ...layout('import "#files/handler.ts"', "a file behind a door is imported"),
+  ...layout('import "#files"', "a folder imports one that comes after it"),
+  ...layout('import "./call"', "an import has no ending"),
+  ...layout('import "left-pad"', "a package is imported that is no dependency"),
+  ...layout('export const rows = "select id from runs"', "the gateway asks the database"),
+  ...layout("export const home = process.env.HOME", "the gateway reads the environment"),
+  ...layout('process.on("SIGTERM", () => {})', "the gateway catches signals"),
+  ...layout("export const end = () => process.exit(1)", "the gateway ends the process"),
+  ...layout('import "node:fs"', "the contract needs Node", "src/contract/states.ts", "export const projectTypes"),
 ]
+
+/** A line more in a file, which the test of the layout must notice. */
+function layout(line: string, fault: string, file = "src/gateway/host.ts", before = "export interface GatewayHost {"): Mutant[] {
+  return [{ file, fault, find: before, replace: `${line}\n${before}`, tests: ["test/architecture.test.ts"] }]
+}

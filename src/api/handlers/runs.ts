@@ -61,7 +61,7 @@ async function start(services: Services, context: Context<"startRun">) {
 /** Whoever is refused because the project runs already wants to go there. */
 function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
   const { run } = error
-  const url = run.state === "ready" && can(caller, "run:open", runThing(run)) === "yes" ? gateway.urlOf(run) : ""
+  const url = run.state === "ready" && can(caller, "run:open", runThing(run)) === "yes" ? gateway.urlOf(run.id) : ""
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
 }
 

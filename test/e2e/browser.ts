@@ -1,0 +1,21 @@
+import { type Browser, type BrowserContext, chromium } from "playwright-core"
+
+/** Debian's Chromium, headless, with nothing that reaches out by itself. */
+export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+  const args = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ]
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args })
+  return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
+}
+
+/** A browser that nobody has used yet. */
+export async function freshContext(browser: Browser): Promise<BrowserContext> {
+  return browser.newContext({ viewport: { width: 1280, height: 800 } })
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import type { Page } from "playwright-core"
+import { startServer } from "../server.ts"
+import { freshContext, openBrowser } from "./browser.ts"
+
+const run = promisify(execFile)
+const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
+/** Where the pictures of the documentation are kept; only written when asked for. */
+const pictures = process.env.QUAYSIDE_PICTURES_DIR
+
+test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows that came in through WebDAV", {
+  timeout: 240_000,
+}, async () => {
+  await using server = await startServer()
+  const passwordFile = join(server.directory, "data", "admin-password")
+  const { stdout } = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
+  const url = /^penguins\s+(\S+)$/m.exec(stdout)?.[1] ?? ""
+  assert.match(url, /^http:\/\/localhost:\d+\/run\/\d+\/$/)
+  const again = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
+  assert.doesNotMatch(again.stdout, /Making|Uploading|Starting/, "a second time changes nothing")
+
+  await using browser = await openBrowser()
+  const page = await (await freshContext(browser)).newPage()
+  await page.goto(url)
+  assert.equal(new URL(page.url()).origin, server.baseUrl, "the browser is sent to sign in")
+  await picture(page, "sign-in.png")
+  await signIn(page, server.password)
+  await page.waitForURL(/\/lab/)
+  assert.match(new URL(page.url()).host, /^[0-9a-f]{32}\.localhost:\d+$/, "the run has an origin of its own")
+  await runNotebook(page)
+  await picture(page, "jupyterlab.png")
+
+  const response = await fetch(`${url}api/contents`, { headers: { authorization: `Basic ${btoa(`admin:${server.password}`)}` } })
+  assert.equal(response.status, 200, "the same URL works for a program that proves who it is")
+  assert.equal((await fetch(`${url}api/contents`)).status, 401, "and for nobody else")
+})
+
+async function signIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel("User name").fill("admin")
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+}
+
+async function runNotebook(page: Page): Promise<void> {
+  const file = page.locator(".jp-DirListing-item", { hasText: "penguins.ipynb" })
+  await file.dblclick({ timeout: 60_000 })
+  await page.locator(".jp-Notebook .jp-CodeCell").first().waitFor({ timeout: 60_000 })
+  await page.getByRole("menuitem", { name: "Run", exact: true }).click()
+  await page.getByRole("menuitem", { name: "Run All Cells", exact: true }).click()
+  await page.locator(".jp-OutputArea-output", { hasText: "344 rows" }).waitFor({ timeout: 90_000 })
+  await page.locator(".jp-OutputArea-output", { hasText: "Adelie, Torgersen, 39.1" }).waitFor()
+  await page.locator(".jp-OutputArea-output img").waitFor({ timeout: 60_000 })
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (pictures) await page.screenshot({ path: join(pictures, name) })
+}
