@@ -22,6 +22,7 @@ interface Verdict {
 const sound = copyOfTree()
 const before = await runTests(sound, [...new Set(mutants.flatMap(({ tests }) => tests))])
 rmSync(sound, { recursive: true })
+rmSync(`${sound}.outcomes`, { force: true })
 if (before.caught) {
   process.stderr.write(`Without any fault this fails already: ${before.by}\n`)
   process.exit(1)
@@ -43,6 +44,7 @@ async function work(): Promise<boolean[]> {
     }
   } finally {
     rmSync(copy, { recursive: true })
+    rmSync(`${copy}.outcomes`, { force: true })
   }
   return caught
 }
@@ -70,7 +72,7 @@ async function examine(copy: string, { file, find, replace, tests }: Mutant): Pr
 
 /** The first test that fails, in the order in which they end. */
 function runTests(copy: string, tests: readonly string[]): Promise<Verdict> {
-  const outcomes = join(copy, ".outcomes")
+  const outcomes = `${copy}.outcomes`
   rmSync(outcomes, { force: true })
   const options = ["--test", "--test-timeout=60000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
   const child = spawn(process.execPath, [...options, `--test-reporter-destination=${outcomes}`, ...tests], { cwd: copy, stdio: "ignore" })
@@ -94,5 +96,6 @@ function copyOfTree(): string {
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
   // The test of the layout asks git for the files.
   execFileSync("git", ["init", "--quiet", copy])
+  writeFileSync(join(copy, ".git/info/exclude"), "/node_modules\n")
   return copy
 }
