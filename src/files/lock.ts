@@ -71,13 +71,13 @@ function timeoutOf(call: Call): number {
 
 function makeIfMissing(call: Call): boolean {
   if (call.names.length === 0) return false
+  assertCreatable(call.names)
   using place = placeForNew(call.scene.root, call.names)
   checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
   if (place.stats) {
     checkLocks(call, [])
     return false
   }
-  assertCreatable(call.names)
   checkLocks(call, [{ names: call.names, member: true, deep: false }])
   closeSync(place.parent.open(place.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
   return true

@@ -70,11 +70,14 @@ function endOfUnread(request: IncomingMessage): Record<string, string> {
     return {}
   }
   let left = lingerBytes
-  const timer = setTimeout(() => request.destroy(), lingerMs)
-  request.on("close", () => clearTimeout(timer))
+  const { socket } = request
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  timer.unref()
+  request.once("end", () => clearTimeout(timer))
+  socket.once("close", () => clearTimeout(timer))
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length
-    if (left < 0) request.destroy()
+    if (left < 0) socket.destroy()
   })
   request.resume()
   return { Connection: "close" }
