@@ -35,7 +35,7 @@ async function openDriver({ url, logger, clock, changeDeadline }: Required<Store
     const file = url.slice("sqlite:".length)
     if (file === "" || file === ":memory:") throw new StoreError("url", `A file is wanted after sqlite:, got ${JSON.stringify(url)}`)
     const { openSqlite } = await import("./sqlite/open.ts")
-    return openSqlite({ file, logger, now })
+    return openSqlite({ file, logger, now, patience: changeDeadline })
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres/open.ts")
@@ -72,6 +72,7 @@ class DatabaseStore extends TablesOver implements Store {
   readonly instance: string
   readonly #parts: Parts
   #checking: Promise<void> | undefined
+  #closing: Promise<void> | undefined
 
   constructor(parts: Parts) {
     super(parts.driver.reads, parts.clock)
@@ -98,7 +99,12 @@ class DatabaseStore extends TablesOver implements Store {
     await this.#parts.writer.change((member) => member.run(setMeta, { key: "checked", value }))
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     await this.#parts.writer.close()
     await this.#parts.driver[Symbol.asyncDispose]()
   }

@@ -6,14 +6,15 @@ import type { Catalog } from "../sql/catalog.ts"
 import { SqliteSession } from "./connection.ts"
 import { failureOf, isBusy } from "./errors.ts"
 
-/** How long a turn waits for another process that writes, and how often it looks; between looks the event loop goes on. */
-const patience = 3_000
+/** How often a turn looks whether another process still writes; between looks the event loop goes on. In milliseconds. */
 const pause = 20
 
 export interface SqliteParts {
   writer: DatabaseSync
   reader: DatabaseSync
   catalog: Catalog
+  /** Milliseconds to wait for another process that writes. */
+  patience: number
   /** Held as long as the database is open. */
   lock: Disposable
 }
@@ -37,7 +38,7 @@ export class SqliteDriver implements Driver {
         this.#transaction.begin()
         return this.#transaction
       } catch (error) {
-        if (!isBusy(error) || waited >= patience) throw failureOf(error)
+        if (!isBusy(error) || waited >= this.#parts.patience) throw failureOf(error)
       }
       await sleep(pause)
     }

@@ -18,6 +18,8 @@ export interface SqliteOptions {
   file: string
   logger: Logger
   now: () => number
+  /** Milliseconds to wait for another process that writes. */
+  patience: number
 }
 
 /** Opens or makes the database, brings it to the newest version and takes it for this process alone. Throws `StoreError`. */
@@ -29,13 +31,15 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const lock = cleanup.use(takeLock(file))
     const writer = new DatabaseSync(file, { timeout: busyTimeout })
     cleanup.defer(() => writer.close())
+    writer.exec(pragmas)
+    const version = versionOf(writer, file)
     prepareWriter(writer)
-    migrate(writer, { ...options, file })
+    migrate(writer, version, { ...options, file })
     const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
     cleanup.defer(() => reader.close())
     reader.exec(`${pragmas} pragma query_only = on;`)
     const catalog = await loadCatalog("sqlite")
-    const driver = new SqliteDriver({ writer, reader, lock, catalog })
+    const driver = new SqliteDriver({ writer, reader, lock, catalog, patience: options.patience })
     cleanup.move()
     return driver
   } catch (error) {
@@ -63,19 +67,14 @@ function takeLock(file: string): Disposable {
   return { [Symbol.dispose]: () => db.close() }
 }
 
+/** Not before the file is known to be ours. */
 function prepareWriter(writer: DatabaseSync): void {
-  writer.exec(pragmas)
   // A transaction before anything else shows that the file can be written, whatever its mode says.
   writer.exec("begin immediate; rollback")
   writer.exec("pragma journal_mode = wal; pragma synchronous = full;")
 }
 
-function migrate(writer: DatabaseSync, options: SqliteOptions): void {
-  const version = versionOf(writer, options.file)
-  if (version > newestVersion) {
-    const text = `The database ${options.file} is of version ${version}, made by a newer Quayside; this one knows versions up to ${newestVersion}`
-    throw new StoreError("newer", text)
-  }
+function migrate(writer: DatabaseSync, version: number, options: SqliteOptions): void {
   if (version === newestVersion) return
   if (version > 0) keepCopy(writer, { ...options, version })
   for (const migration of migrations.slice(version)) {
@@ -96,12 +95,14 @@ function migrate(writer: DatabaseSync, options: SqliteOptions): void {
   }
 }
 
-/** 0: empty. */
+/** 0: empty. Throws when the database is not ours, or newer than this program. */
 function versionOf(db: DatabaseSync, file: string): number {
-  const tables = db.prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'").all()
-  if (tables.length === 0) return 0
-  if (!tables.some((table) => table.name === "migrations")) {
-    throw new StoreError("foreign", `The file ${file} is an SQLite database, but not one of Quayside`)
-  }
-  return Number(db.prepare("select coalesce(max(version), 0) as version from migrations").get()?.version)
+  const count = db.prepare("select count(*) as count from sqlite_schema where name not like 'sqlite_%'").get()?.count
+  if (count === 0) return 0
+  const ours = db.prepare("select group_concat(name) as names from pragma_table_info('migrations')").get()?.names
+  if (ours !== "version,name,applied_at") throw new StoreError("foreign", `The file ${file} is an SQLite database, but not one of Quayside`)
+  const version = Number(db.prepare("select coalesce(max(version), 0) as version from migrations").get()?.version)
+  if (version <= newestVersion) return version
+  const text = `The database ${file} is of version ${version}, made by a newer Quayside; this one knows versions up to ${newestVersion}`
+  throw new StoreError("newer", text)
 }
