@@ -1,67 +1,68 @@
-import { readFile, stat } from "node:fs/promises"
-import { join } from "node:path"
+import type Dockerode from "dockerode"
+import { reasonSentences } from "#contract"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../engine.ts"
+import type { DockerClient } from "./client.ts"
+import { ifFound } from "./errors.ts"
+import { readLogs } from "./logs.ts"
 import type { PinnedMount } from "./pins.ts"
-
-/** How long a program may take from its init's start to its own, before it is taken for started. */
-const patienceMs = 1_000
-
-/**
- * Waits until the init process has become, or has started, the program, and compares what the program sees at its mount targets with
- * what was pinned. The daemon itself tells neither: it reports a start as soon as its init runs, and it cannot know which directory was meant.
- *
- * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives in another PID namespace.
- */
-export async function began(pid: number, pinned: readonly PinnedMount[], clock: Clock = systemClock): Promise<"running" | "ended"> {
-  const differing = await firstDiffering(pid, pinned)
-  if (differing && (await exists(`/proc/${pid}`))) {
-    throw new EngineError("engine_error", `The container engine mounted something else at ${differing.target} than was meant`)
-  }
-  const until = clock.now() + patienceMs
-  while (clock.now() < until) {
-    const state = await programState(pid)
-    if (state !== "init") return state
-    await clock.sleep(2)
-  }
-  return "running"
-}
-
-/** The init forks and its child becomes the program: until then both have the same name. The parent is read last, since it becomes the init itself only now. */
-async function programState(pid: number): Promise<"init" | "running" | "ended"> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => undefined)
-  if (children === undefined) return (await exists(`/proc/${pid}`)) ? "running" : "ended"
-  const child = Number(children.trim().split(" ")[0])
-  if (!child) return "init"
-  const program = await nameOf(child)
-  const init = await nameOf(pid)
-  return program === undefined || program === init ? "init" : "running"
-}
-
-async function firstDiffering(pid: number, pinned: readonly PinnedMount[]): Promise<PinnedMount | undefined> {
-  for (const mount of pinned) {
-    if (!mount.identity) continue
-    const { dev, ino } = await stat(join(`/proc/${pid}/root`, mount.target), { bigint: true }).catch(() => ({
-      dev: undefined,
-      ino: undefined,
-    }))
-    if (dev !== mount.identity.dev || ino !== mount.identity.ino) return mount
-  }
-  return undefined
-}
-
-function nameOf(pid: number): Promise<string | undefined> {
-  return readFile(`/proc/${pid}/comm`, "utf8").catch(() => undefined)
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
+import { began } from "./process.ts"
 
 /** What the init prints when the image has no such program, or it may not be run; the exit code alone could be the program's own. */
-export function isCommandMissing(output: string): boolean {
-  return /\[FATAL\s+tini \(\d+\)\] exec .* failed/.test(output)
+const commandMissing = /\[FATAL\s+tini \(\d+\)\] exec .* failed/
+
+/** Tells whether a container's program has really begun. Engines say so when their init runs; the program may still be missing. */
+export class Beginning {
+  readonly #client: DockerClient
+  readonly #clock: Clock
+  /** Whether the daemon's processes can be seen from here; learnt from the first start. */
+  #processes: "unknown" | "seen" | "hidden" = "unknown"
+
+  constructor(client: DockerClient, clock: Clock = systemClock) {
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /** Throws where the program could not be run at all, or sees other directories than were pinned. */
+  async check(id: string, pinned: readonly PinnedMount[]): Promise<void> {
+    const { Running, Pid } = await this.#state(id)
+    if (Running && this.#processes === "hidden") return refuseUnchecked(pinned)
+    if (Running && (await began(Pid, pinned, this.#clock)) === "running") {
+      this.#processes = "seen"
+      return
+    }
+    const { Running: stillRunning, ExitCode } = await this.#ended(id)
+    if (stillRunning) {
+      if (this.#processes === "unknown") this.#processes = "hidden"
+      return refuseUnchecked(pinned)
+    }
+    if (ExitCode === 126 || ExitCode === 127) await this.#refuseMissingCommand(id)
+  }
+
+  /** The daemon learns of an end a little later than `/proc` shows it. */
+  async #ended(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
+    const ms = this.#processes === "seen" ? 15_000 : 2_000
+    await this.#client.call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { ms }).catch(() => {})
+    return this.#state(id)
+  }
+
+  async #refuseMissingCommand(id: string): Promise<void> {
+    const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
+    if (commandMissing.test(output)) throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
+  }
+
+  async #state(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
+    const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(id).inspect(abort)))
+    if (!found) throw new EngineError("lost", reasonSentences.lost)
+    return found.State
+  }
+}
+
+/** The daemon lives in another PID namespace, and so perhaps in another mount namespace, where it sees none of the pins. */
+function refuseUnchecked(pinned: readonly PinnedMount[]): void {
+  if (pinned.every((mount) => mount.identity === undefined)) return
+  throw new EngineError(
+    "engine_error",
+    "Mounts cannot be checked: with isolation Quayside must run beside the container engine, not in a container",
+  )
 }

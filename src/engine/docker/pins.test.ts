@@ -40,6 +40,19 @@ test("a source with parts that are no names is refused", async () => {
   for (const source of ["/../etc", "/a/./b", "etc", "/a\0b"]) await rig.refuses([mount(source)], "mount_missing")
 })
 
+test("a directory that is removed and made again in a tight loop is pinned whole or refused", async () => {
+  await using rig = await makeRig()
+  await mkdir(rig.at("users/ann/data"), { recursive: true })
+  const remove = "rmdirSync(parent + '/data'); mkdirSync(parent + '/data')"
+  await using thread = await startThread(remove, { parent: rig.at("users/ann") })
+  for (let n = 0; n < 200; n += 1) {
+    const pinned = await rig.pin([mount("/users/ann/data")]).catch((error: EngineError) => error)
+    if (pinned instanceof Error) assert.equal(pinned.code, "mount_missing", String(pinned.detail))
+    await rig.pins.release(key)
+  }
+  assert.ok(thread.rounds() > 100)
+})
+
 test("a read-only pin cannot be written through, a writable one can", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "data")
@@ -119,7 +132,12 @@ test("swapping directory and link in a tight loop never gets another directory p
   await using rig = await makeRig()
   await rig.directory("secret", "secret")
   await rig.directory("users/ann/data", "mine")
-  await using swapper = await startSwapper(rig.at("users/ann"), rig.at("secret"))
+  const swap = `
+    renameSync(parent + "/data", parent + "/held")
+    symlinkSync(secret, parent + "/data")
+    unlinkSync(parent + "/data")
+    renameSync(parent + "/held", parent + "/data")`
+  await using thread = await startThread(swap, { parent: rig.at("users/ann"), secret: rig.at("secret") })
   const outcomes = { mine: 0, refused: 0 }
   for (let n = 0; n < 300 || ((outcomes.mine === 0 || outcomes.refused === 0) && n < 3_000); n += 1) {
     const pinned = await rig.pin([mount("/users/ann/data")]).catch((error: EngineError) => error)
@@ -132,7 +150,7 @@ test("swapping directory and link in a tight loop never gets another directory p
     outcomes.mine += 1
     await rig.pins.release(key)
   }
-  assert.ok(swapper.swaps() > 100)
+  assert.ok(thread.rounds() > 100)
   assert.ok(outcomes.mine > 0 && outcomes.refused > 0, JSON.stringify(outcomes))
 })
 
@@ -192,23 +210,20 @@ async function mountFlags(path: string): Promise<string> {
   return lines.find((line) => line.split(" ")[4] === path)?.split(" ")[5] ?? ""
 }
 
-/** A thread that puts a link to `secret` in the place of `<parent>/data` and takes it away again, as fast as it can. */
-async function startSwapper(parent: string, secret: string): Promise<AsyncDisposable & { swaps(): number }> {
+/** Does something to the file system over and over, as fast as a thread can. */
+async function startThread(work: string, data: Record<string, string>): Promise<AsyncDisposable & { rounds(): number }> {
   const shared = new Int32Array(new SharedArrayBuffer(8))
   const code = `
-    const { renameSync, symlinkSync, unlinkSync } = require("node:fs")
-    const { workerData: { parent, secret, shared } } = require("node:worker_threads")
+    const { mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync } = require("node:fs")
+    const { workerData: { shared, parent, secret } } = require("node:worker_threads")
     while (Atomics.load(shared, 1) === 0) {
-      renameSync(parent + "/data", parent + "/held")
-      symlinkSync(secret, parent + "/data")
-      unlinkSync(parent + "/data")
-      renameSync(parent + "/held", parent + "/data")
+      ${work}
       Atomics.add(shared, 0, 1)
     }`
-  const worker = new Worker(code, { eval: true, workerData: { parent, secret, shared } })
+  const worker = new Worker(code, { eval: true, workerData: { shared, ...data } })
   const ended = new Promise<void>((resolve, reject) => worker.once("exit", () => resolve()).once("error", reject))
   return {
-    swaps: () => Atomics.load(shared, 0),
+    rounds: () => Atomics.load(shared, 0),
     async [Symbol.asyncDispose]() {
       Atomics.store(shared, 1, 1)
       await ended

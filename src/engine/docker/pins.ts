@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process"
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { Directory, namesOf } from "#kit"
+import { type Directory, namesOf } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
+import { bind, unmount } from "./mounting.ts"
+import { openSources } from "./sources.ts"
 
 /** What the daemon is told to bind. */
 export interface PinnedMount {
@@ -87,7 +88,7 @@ export class Pins {
       }),
     )
     signal.throwIfAborted()
-    await bind(pinned, opened.directories)
+    await bind(pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly })))
     await Promise.all(pinned.map(compare))
     return pinned
   }
@@ -120,56 +121,6 @@ export class Pins {
   }
 }
 
-async function openSources(filesRoot: string, { mounts, uid, gid }: PinOptions): Promise<AsyncDisposable & { directories: Directory[] }> {
-  await using root = await Directory.open(filesRoot)
-  const directories: Directory[] = []
-  const close = async () => {
-    await Promise.all(directories.map((directory) => directory.close()))
-  }
-  try {
-    for (const mount of mounts) directories.push(await openSource(root, mount))
-    await makeMountPoints(mounts, directories, { uid, gid })
-    return { directories, [Symbol.asyncDispose]: close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-async function openSource(root: Directory, { source }: Mount): Promise<Directory> {
-  try {
-    return await root.descend(namesOf(source))
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === "ENOENT"
-    const what = missing ? "does not exist" : "is not a directory"
-    throw new EngineError("mount_missing", `${source}, which should be mounted, ${what}`, { cause: error })
-  }
-}
-
-/** Where one mount lies in another, its mount point is made here, as the runs' user and without following a link, before the daemon would make it as root. */
-async function makeMountPoints(
-  mounts: readonly Mount[],
-  directories: readonly Directory[],
-  owner: { uid: number; gid: number },
-): Promise<void> {
-  for (const { target } of mounts) {
-    const around = innermostAround(target, mounts)
-    if (!around) continue
-    const names = namesOf(target.slice(around.target.length))
-    const parent = directories[mounts.indexOf(around)] as Directory
-    const made = around.readOnly ? parent.descend(names) : parent.ensure(names, owner)
-    const point = await made.catch((error: unknown) => {
-      const why = around.readOnly ? "is mounted read-only and has no such directory" : "has something else there"
-      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${around.target} ${why}`, { cause: error })
-    })
-    await point.close()
-  }
-}
-
-function innermostAround(target: string, mounts: readonly Mount[]): Mount | undefined {
-  return mounts.filter((mount) => target.startsWith(`${mount.target}/`)).sort((a, b) => b.target.length - a.target.length)[0]
-}
-
 async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<PinnedMount[]> {
   return Promise.all(
     Object.entries(files).map(async ([target, text]) => {
@@ -189,43 +140,6 @@ async function compare({ path, target, identity }: PinnedMount): Promise<void> {
   const { dev, ino } = await stat(path, { bigint: true })
   if (dev === identity?.dev && ino === identity.ino) return
   throw new EngineError("mount_missing", `The directory for ${target} was replaced while it was being mounted`)
-}
-
-/** One shell for all: a process per mount costs Node more than the mounting. Descriptors come in as 3, 4, … */
-const bindScript = `fd=3
-while [ $# -gt 0 ]; do
-  mount --no-canonicalize --no-mtab --bind --make-private -o "$1" /proc/self/fd/$fd "$2" || exit 1
-  fd=$((fd + 1)); shift 2
-done`
-
-async function bind(pinned: readonly PinnedMount[], directories: readonly Directory[]): Promise<void> {
-  const words = pinned.flatMap(({ path, readOnly }) => [readOnly ? "nosuid,nodev,ro" : "nosuid,nodev", path])
-  const said = await command(
-    ["/bin/sh", "-c", bindScript, "pin", ...words],
-    directories.map((directory) => directory.handle.fd),
-  )
-  if (said !== undefined) throw new EngineError("engine_error", "A directory could not be pinned for mounting", { detail: said })
-}
-
-/** Whether it worked is told by `rmdir`, which fails on what is still mounted: in half a pin some are not mounted in the first place. */
-async function unmount(paths: readonly string[]): Promise<void> {
-  if (paths.length > 0) await command(["umount", "--no-canonicalize", "--no-mtab", "--lazy", ...paths], [])
-}
-
-/** Runs a program to its end; answers what it said where it failed. */
-function command([file = "", ...words]: string[], descriptors: readonly number[]): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, words, {
-      stdio: ["ignore", "ignore", "pipe", ...descriptors],
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" },
-    })
-    let said = ""
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-    })
-    child.on("error", reject)
-    child.on("close", (code) => resolve(code === 0 ? undefined : said || `${file} ended with ${code}`))
-  })
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {

@@ -1,22 +1,18 @@
 import type Dockerode from "dockerode"
-import { reasonSentences } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { EngineError, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
-import { began, isCommandMissing } from "./began.ts"
-import type { DockerClient } from "./client.ts"
+import { Beginning } from "./began.ts"
+import type { Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
 import { ifFound, isNetworkGone } from "./errors.ts"
+import { finish } from "./finish.ts"
 import { ensureImage } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
-import { readLogs } from "./logs.ts"
 import type { RunNetwork } from "./network.ts"
 import type { DockerOptions } from "./options.ts"
 import type { PinnedMount, Pins } from "./pins.ts"
 import { removeContainer } from "./remove.ts"
-
-/** How long an aborted start waits for a call that the daemon has begun: cutting it off would leave a container that nobody knows of. */
-const afterAbortMs = 10_000
 
 export interface StarterParts {
   client: DockerClient
@@ -35,7 +31,7 @@ export class Starter {
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
-  #processesHidden = false
+  readonly #beginning: Beginning
 
   constructor({ client, pins, network, options }: StarterParts) {
     this.#client = client
@@ -44,6 +40,7 @@ export class Starter {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
+    this.#beginning = new Beginning(client, options.clock)
   }
 
   /** Answers the image's digest. */
@@ -78,8 +75,8 @@ export class Starter {
     const pinned = await this.#prepare(spec, signal)
     const container = await this.#create({ spec, imageId: image.Id, mounts: pinned }, signal)
     report({ state: "starting", progress: null })
-    await this.#finish(() => this.#client.call(() => container.start(), { ms: 0 }), signal)
-    await this.#checkBegan(container.id, pinned)
+    await this.#finish(() => container.start(), signal)
+    await this.#beginning.check(container.id, pinned)
     signal.throwIfAborted()
     await this.#unpin(spec.key)
     return image.Id
@@ -103,61 +100,11 @@ export class Starter {
     const { instance, uid, gid = uid } = this.#options
     const body = containerOptions({ ...parts, instance, network: this.#network.name, uid, gid })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#finish(() => this.#client.call((docker) => docker.createContainer(named), { ms: 0 }), signal)
+    return this.#finish((docker) => docker.createContainer(named), signal)
   }
 
-  /** Throws where the program could not be run at all or sees other directories than were pinned. */
-  async #checkBegan(id: string, pinned: readonly PinnedMount[]): Promise<void> {
-    const { Running, Pid } = (await this.#inspect(id))?.State ?? {}
-    if (Running && (await began(Pid ?? 0, pinned, this.#clock)) === "running") return
-    if (Running && this.#processesHidden) return this.#goOnBlind(pinned)
-    const exitCode = await this.#exitCode(id)
-    if (exitCode === undefined) return this.#goOnBlind(pinned)
-    if (exitCode !== 126 && exitCode !== 127) return
-    const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
-    if (!isCommandMissing(output)) return
-    throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
-  }
-
-  /** The daemon learns of an end a little later than `/proc` shows it. Answers undefined where it says that the program runs after all. */
-  async #exitCode(id: string): Promise<number | undefined> {
-    const ended = this.#client.call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { ms: 2_000 })
-    await ended.catch(() => {})
-    const found = await this.#inspect(id)
-    if (!found) throw new EngineError("lost", reasonSentences.lost)
-    return found.State.Running ? undefined : found.State.ExitCode
-  }
-
-  /** The daemon lives in another PID namespace: later starts need not look, and mounts that cannot be checked are not used. */
-  #goOnBlind(pinned: readonly PinnedMount[]): void {
-    this.#processesHidden = true
-    if (pinned.every((mount) => mount.identity === undefined)) return
-    throw new EngineError(
-      "engine_error",
-      "Mounts cannot be checked: with isolation Quayside must run beside the container engine, not in a container",
-    )
-  }
-
-  /** Waits for a call that must not be cut off; after an abort only a little longer. */
-  async #finish<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    signal.throwIfAborted()
-    const called = call()
-    called.catch(() => {})
-    const cut = new AbortController()
-    const late = new Promise<never>((_, reject) => {
-      const onAbort = () =>
-        this.#clock.sleep(afterAbortMs, cut.signal).then(
-          () => reject(signal.reason),
-          () => {},
-        )
-      signal.addEventListener("abort", onAbort, { once: true })
-      cut.signal.addEventListener("abort", () => signal.removeEventListener("abort", onAbort), { once: true })
-    })
-    try {
-      return await Promise.race([called, late])
-    } finally {
-      cut.abort()
-    }
+  #finish<T>(work: (docker: Api) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return finish(() => this.#client.call(work, { ms: 0 }), { clock: this.#clock, signal })
   }
 
   /** Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and stopped. */
