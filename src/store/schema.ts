@@ -124,6 +124,8 @@ export interface Tables {
   project_datasets: { project_id: number; position: number; data_id: number; mount_path: string }
   runs: RunsTable
   idempotency_keys: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }
+  /** Kept by triggers. Block -1 holds the sum of the others. */
+  counters: { key: string; block: number; n: number }
   journal: { id: Generated<number>; at: number; event: string; thing_type: string; thing_id: number; data: string }
   audit: {
     id: Generated<number>

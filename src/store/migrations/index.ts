@@ -1,8 +1,9 @@
 import { first } from "./0001-first.ts"
+import { counters } from "./0002-counters.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first]
+export const migrations: readonly Migration[] = [first, counters]
 export const newestVersion = migrations.length

@@ -3,6 +3,7 @@ import { lists } from "./lists.ts"
 import { records } from "./records.ts"
 import { rows } from "./rows.ts"
 import { runs } from "./runs.ts"
+import { streams } from "./streams.ts"
 
 /** Every query of the project by name: a function of the builder, its arguments and, for some, a shape. */
-export const families = { ...accounts, ...lists, ...records, ...rows, ...runs }
+export const families = { ...accounts, ...lists, ...records, ...rows, ...runs, ...streams }

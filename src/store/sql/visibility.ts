@@ -1,17 +1,33 @@
-import { type RawBuilder, sql } from "kysely"
-import type { RowTable } from "./columns.ts"
+import { type RawBuilder, type SqlBool, sql } from "kysely"
+import type { ListedTable } from "./lists.ts"
 import { column } from "./select.ts"
 
 /** Who looks, as the arguments of a query name it. */
 export interface SeenBy {
   user_id: number
-  group_ids?: readonly number[]
 }
 
 /** The classes of live rows that somebody sees who does not see everything: a row is seen when it is in one of them. */
-export function sees(table: RowTable, viewer: { user_id: number }, ofGroups?: RawBuilder<boolean>): RawBuilder<boolean>[] {
-  const own = sql<boolean>`${column(table, "user_id")} = ${viewer.user_id}`
-  if (table === "runs") return [own, sql<boolean>`${column(table, "owner_id")} = ${viewer.user_id}`]
-  const published = sql<boolean>`${column(table, "is_published")} = ${sql.lit(1)}`
+export function sees(table: ListedTable, viewer: SeenBy, ofGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
+  const own = sql<SqlBool>`${column(table, "user_id")} = ${viewer.user_id}`
+  if (table === "runs") return [own, sql<SqlBool>`${column(table, "owner_id")} = ${viewer.user_id}`]
+  const published = sql<SqlBool>`${column(table, "is_published")} = ${sql.lit(1)}`
   return ofGroups ? [published, own, ofGroups] : [published, own]
 }
+
+/**
+ * The same classes cut into streams: sets of rows that one index holds in the order of IDs. Word for word as in these indexes.
+ * `group` stands for as many streams as the viewer has groups.
+ */
+export const streamConditions = {
+  live: "deleted_at is null",
+  public: "is_published = 1 and deleted_at is null",
+  private: "is_published = 0 and deleted_at is null",
+  publicOf: "is_published = 1 and deleted_at is null and user_id = ",
+  privateOf: "is_published = 0 and deleted_at is null and user_id = ",
+  group: "is_published = 0 and deleted_at is null and group_id <> 0 and group_id = ",
+  ended: "state in ('ended', 'failed')",
+  endedOf: "state in ('ended', 'failed') and user_id = ",
+  endedOwned: "state in ('ended', 'failed') and owner_id <> user_id and owner_id = ",
+} as const
+export type Stream = keyof typeof streamConditions

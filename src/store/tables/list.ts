@@ -4,6 +4,8 @@ import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { ResourceFilter } from "../store.ts"
+import { plannedPage, plannedTotal } from "./pages.ts"
+import { planOf } from "./plan.ts"
 
 /** Field by field the column that holds it. Fields without one cannot be compared with. */
 export type Columns<Row> = Partial<Record<keyof Row, string>>
@@ -43,7 +45,7 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
     args.member = filter.memberId
   }
   addViewer(kind.table, viewer, { args, shape })
-  return fetchPage(session, kind, { args, shape, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+  return fetchPage(session, kind, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
 }
 
 interface Draft {
@@ -102,22 +104,33 @@ export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: D
 }
 
 interface Fetch extends Draft {
+  viewer: Viewer
   page: PageRequest
   sort: { by: string; descending: boolean }
 }
 
 const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
 
-export async function fetchPage<Row>(session: Session, kind: Listed<Row>, { args, shape, page, sort }: Fetch): Promise<Page<Row>> {
-  const [count] = (await session.first(query("total", shape), args)) as [number]
+export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch: Fetch): Promise<Page<Row>> {
+  const { args, shape, page } = fetch
+  const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
+  const plan = planOf(shape, args, fetch.viewer)
+  const total = plan ? await plannedTotal(session, plan) : ((await session.first(query("total", shape), args)) as [number])[0]
+  if ((page.page - 1) * page.pageSize >= total) return { rows: [], total }
+  const planned = plan && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
+  const values = planned ?? (await scannedPage(session, { ...fetch, sort }, total))
+  return { rows: values.map(kind.toRow), total }
+}
+
+/** Goes through the rows from the nearer end. */
+async function scannedPage(session: Session, { args, shape, page, sort }: Fetch, total: number): Promise<Value[][]> {
   const offset = (page.page - 1) * page.pageSize
-  if (offset >= count) return { rows: [], total: count }
-  const by = sortColumns[sort.by] ?? "id"
-  const fromEnd = offset > count / 2
-  const limit = Math.min(page.pageSize, count - offset)
-  const window = fromEnd ? { limit, offset: count - offset - limit } : { limit, offset }
-  const descending = sort.descending !== fromEnd
-  const values = await session.all(query("page", { ...shape, by, descending }), { ...args, ...window })
-  const rows = values.map(kind.toRow)
-  return { rows: fromEnd ? rows.reverse() : rows, total: count }
+  const limit = Math.min(page.pageSize, total - offset)
+  const fromEnd = offset > total / 2
+  const window = fromEnd ? { limit, offset: total - offset - limit } : { limit, offset }
+  const values = await session.all(query("page", { ...shape, by: sort.by, descending: sort.descending !== fromEnd }), {
+    ...args,
+    ...window,
+  })
+  return fromEnd ? values.reverse() : values
 }

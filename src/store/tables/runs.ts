@@ -71,7 +71,7 @@ export class Runs implements RunReads, RunWrites {
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("runs", viewer, { args, shape })
-    return fetchPage(session, listed, { args, shape, page, sort: filter.sort ?? { by: "id", descending: true } })
+    return fetchPage(session, listed, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
   }
 
   async insert(row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {

@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from "kysely"
+import type { Build } from "./build.ts"
+import type { ListedTable } from "./lists.ts"
+import { column, rowColumns } from "./select.ts"
+import { type Stream, streamConditions } from "./visibility.ts"
+
+export interface StreamsShape {
+  table: ListedTable
+  streams: readonly Stream[]
+  /** How many groups `group` stands for. */
+  groups?: number
+}
+export interface StreamsArgs {
+  /** Of whom the streams are. */
+  user?: number
+  [group: `group${number}`]: number
+}
+
+export interface SeekArgs extends StreamsArgs {
+  /** IDs between which the page and what is skipped before it lie. */
+  low: number
+  high: number
+  offset: number
+  limit: number
+  /** `offset` and `limit` together. */
+  reach: number
+}
+export interface SeekShape extends StreamsShape {
+  descending: boolean
+}
+
+/** Lists that are unions of streams: totals from counters, pages merged from as many rows of each stream as can matter. */
+export const streams = {
+  /** What the counters of these keys come to. */
+  counted: ({ db, among }: Build, args: { plus: readonly string[] }) =>
+    db
+      .selectFrom("counters")
+      .select(sql<number>`cast(coalesce(sum(n), 0) as bigint)`.as("n"))
+      .where("block", "=", sql<number>`-1`)
+      .where(among(sql.ref("key"), args.plus)),
+
+  /** Block by block, highest first. */
+  blocks: ({ db, among }: Build, args: { plus: readonly string[]; minus: readonly string[] }) =>
+    db
+      .selectFrom("counters")
+      .select(["block", sql<number>`cast(sum(case when ${among(sql.ref("key"), args.minus)} then -n else n end) as bigint)`.as("n")])
+      .where((eb) => eb.or([among(sql.ref("key"), args.plus), among(sql.ref("key"), args.minus)]))
+      .where("block", ">=", sql.lit(0))
+      .groupBy("block")
+      .orderBy("block", "desc"),
+
+  seek: ({ db }: Build, args: SeekArgs, shape: SeekShape) => {
+    const direction = shape.descending ? sql`desc` : sql`asc`
+    const within = sql`id between ${args.low} and ${args.high}`
+    const rows = db.selectFrom(shape.table as "images").select(rowColumns(shape.table))
+    const conditions = conditionsOf(args, shape)
+    const [only] = conditions
+    if (only && conditions.length === 1) {
+      return rows
+        .where(sql<boolean>`${only} and ${within}`)
+        .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
+        .limit(args.limit)
+        .offset(args.offset)
+    }
+    const each = conditions.map(
+      (condition, i) =>
+        sql`select id from (select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}) as ${sql.ref(`s${i}`)}`,
+    )
+    const ids = sql`select id from (${union(each, shape)}) as seen order by id ${direction} limit ${args.limit} offset ${args.offset}`
+    return rows
+      .where(sql<boolean>`${column(shape.table, "id")} in (${ids})`)
+      .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
+  },
+
+  /** For readers who see few rows: all of them, sorted. */
+  gather: ({ db }: Build, args: StreamsArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
+    const each = conditionsOf(args, shape).map((condition) => sql`select id from ${sql.table(shape.table)} where ${condition}`)
+    const direction = shape.descending ? "desc" : "asc"
+    return db
+      .selectFrom(shape.table as "images")
+      .select(rowColumns(shape.table))
+      .where(sql<boolean>`${column(shape.table, "id")} in (${union(each, shape)})`)
+      .orderBy(column(shape.table, shape.by), direction)
+      .orderBy(column(shape.table, "id"), direction)
+      .limit(args.limit)
+      .offset(args.offset)
+  },
+}
+
+/** Only rows of groups may stand in another stream, too. */
+function union(each: readonly RawBuilder<unknown>[], { groups = 0 }: StreamsShape): RawBuilder<unknown> {
+  return sql.join(each, groups > 0 ? sql` union ` : sql` union all `)
+}
+
+function conditionsOf(args: StreamsArgs, { streams, groups = 0 }: StreamsShape): RawBuilder<unknown>[] {
+  return streams.flatMap((name) => {
+    const condition = sql.raw(streamConditions[name])
+    if (name === "group") return Array.from({ length: groups }, (_, i) => sql`${condition}${args[`group${i}`]}`)
+    return streamConditions[name].endsWith(" = ") ? [sql`${condition}${args.user}`] : [condition]
+  })
+}

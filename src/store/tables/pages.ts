@@ -1,0 +1,93 @@
+import type { Session, Value } from "../driver.ts"
+import type { PageRequest } from "../rows.ts"
+import { query } from "../sql/catalog.ts"
+import type { ListedTable } from "../sql/lists.ts"
+import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
+import type { Plan } from "./plan.ts"
+
+/** IDs to a block, as the counters are kept. */
+const block = 4096
+/** So far from either end a page is reached by skipping; beyond, the counters of blocks say where it is. */
+const near = 400
+/** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
+const few = 2_000
+/** Shapes are few: so many groups are asked for, those that are missing by an ID that no group has. */
+const groupCounts = [1, 4, 16, 64]
+
+const counted = query("counted")
+const blocks = query("blocks")
+
+export interface PlannedPage {
+  table: ListedTable
+  plan: Plan
+  page: PageRequest
+  sort: { by: string; descending: boolean }
+}
+
+export async function plannedTotal(session: Session, { plus, minus }: Plan): Promise<number> {
+  const sum = async (keys: readonly string[]) => ((await session.first(counted, { plus: keys })) as [number])[0]
+  return minus.length === 0 ? sum(plus) : (await sum(plus)) - (await sum(minus))
+}
+
+/** One page; undefined when it is better found by going through the rows in their order. */
+export async function plannedPage(session: Session, wanted: PlannedPage, total: number): Promise<Value[][] | undefined> {
+  const { page, pageSize } = wanted.page
+  const offset = (page - 1) * pageSize
+  const limit = Math.min(pageSize, total - offset)
+  const { shape, args } = streamsOf(wanted)
+  if (wanted.sort.by !== "id") {
+    if (total > few) return undefined
+    return session.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
+  }
+  // The page as it lies in the order of descending IDs, which is the one that the blocks are counted in.
+  const window = wanted.sort.descending ? { offset, limit } : { offset: total - offset - limit, limit }
+  const rows = await seek(session, { ...wanted, shape, args, window, total })
+  return wanted.sort.descending ? rows : rows.reverse()
+}
+
+function streamsOf({ table, plan }: PlannedPage): { shape: StreamsShape; args: StreamsArgs } {
+  const args: StreamsArgs = plan.user === undefined ? {} : { user: plan.user }
+  if (plan.groups.length === 0) return { shape: { table, streams: plan.streams }, args }
+  const groups = groupCounts.find((count) => count >= plan.groups.length) as number
+  for (let i = 0; i < groups; i += 1) args[`group${i}`] = plan.groups[i] ?? -1
+  return { shape: { table, streams: plan.streams, groups }, args }
+}
+
+interface Seek extends PlannedPage {
+  shape: StreamsShape
+  args: StreamsArgs
+  /** Of the rows by descending ID. */
+  window: { offset: number; limit: number }
+  total: number
+}
+
+/** Rows by descending ID. */
+async function seek(session: Session, { plan, shape, args, window, total }: Seek): Promise<Value[][]> {
+  const { offset, limit } = window
+  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, range: { low: number; high: number; offset: number }) =>
+    session.all(query("seek", { ...shape, ...seeking }), { ...args, ...range, limit, reach: range.offset + limit })
+  const everywhere = { low: 0, high: Number.MAX_SAFE_INTEGER }
+  if (offset <= near) return get({ descending: true }, { ...everywhere, offset })
+  const after = total - offset - limit
+  if (after <= near) return (await get({ descending: false }, { ...everywhere, offset: after })).reverse()
+  const counts = (await session.all(blocks, { plus: plan.plus, minus: plan.minus })) as [number, number][]
+  return get({ descending: true }, rangeOf(counts, window))
+}
+
+/** The IDs among which the page lies, and how many rows stand before it there. */
+function rangeOf(counts: readonly [block: number, n: number][], { offset, limit }: { offset: number; limit: number }) {
+  let before = 0
+  let i = 0
+  for (; i < counts.length - 1; i += 1) {
+    const n = counts[i]?.[1] ?? 0
+    if (before + n > offset) break
+    before += n
+  }
+  const high = ((counts[i]?.[0] ?? 0) + 1) * block - 1
+  let reached = before
+  while (i < counts.length - 1 && reached + (counts[i]?.[1] ?? 0) < offset + limit) {
+    reached += counts[i]?.[1] ?? 0
+    i += 1
+  }
+  return { low: (counts[i]?.[0] ?? 0) * block, high, offset: offset - before }
+}
