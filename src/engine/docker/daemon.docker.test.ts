@@ -1,0 +1,101 @@
+import assert from "node:assert/strict"
+import { readdir } from "node:fs/promises"
+import { after, before, describe, test } from "node:test"
+import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
+import { type Registry, startRegistry } from "../../../test/fixtures/registry.ts"
+import { specOf } from "../conformance.ts"
+import { type DockerRig, makeDockerRig } from "./rig.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+const unreachable = { code: "engine_unreachable" }
+
+describe("the Docker engine whose daemon comes and goes", () => {
+  let daemon: PrivateDaemon
+  let rig: DockerRig
+  let registry: Registry
+  before(async () => {
+    daemon = await privateDaemon({ dataMiB: 64 })
+    await daemon.start()
+    registry = await startRegistry(60_000_000)
+    rig = await makeDockerRig({ socketPath: daemon.socketPath })
+  })
+  after(async () => {
+    await rig[Symbol.asyncDispose]()
+    await registry[Symbol.asyncDispose]()
+    await daemon[Symbol.asyncDispose]()
+  })
+  const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
+
+  test("tells that the daemon is away, and leaves nothing staged", async () => {
+    await daemon.kill("SIGKILL")
+    await assert.rejects(rig.engine.ping(), unreachable)
+    await assert.rejects(rig.engine.observe(), unreachable)
+    await assert.rejects(rig.engine.capacity(), unreachable)
+    await assert.rejects(rig.engine.start(sleeper(), ignore, never), unreachable)
+    await assert.rejects(rig.engine.stop("a".repeat(32)), unreachable)
+    await assert.rejects(rig.engine.address("a".repeat(32), 1), unreachable)
+    await assert.rejects(Array.fromAsync(rig.engine.logs("a".repeat(32))), unreachable)
+    assert.deepEqual(await readdir(rig.stagingDir), [])
+    await daemon.start()
+    await rig.engine.ping()
+  })
+
+  test("sees the same runs again after the daemon was killed, and tells its watcher", async () => {
+    const spec = sleeper()
+    await rig.engine.start(spec, ignore, never)
+    const before = await rig.engine.observe()
+    const controller = new AbortController()
+    let told = ignore
+    const next = () => new Promise<void>((resolve) => (told = resolve))
+    const first = next()
+    const watching = rig.engine.watch(() => told(), controller.signal)
+    await first
+    const again = next()
+    await daemon.kill("SIGKILL")
+    await assert.rejects(rig.engine.observe(), unreachable)
+    await daemon.start()
+    await again
+    assert.deepEqual(await rig.engine.observe(), before)
+    assert.deepEqual(
+      (await Array.fromAsync(rig.engine.logs(spec.key))).map((line) => line.text),
+      ["one"],
+    )
+    controller.abort()
+    await watching
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+    assert.deepEqual(await rig.engine.observe(), [])
+  })
+
+  test("takes up a start during which the daemon was killed", async () => {
+    const spec = sleeper()
+    const killed = rig.engine.start(spec, (step) => step.state === "starting" && void daemon.kill("SIGKILL"), never)
+    await assert.rejects(killed, unreachable)
+    await daemon.kill("SIGKILL")
+    await daemon.start()
+    await rig.engine.start(spec, ignore, never)
+    assert.deepEqual(
+      (await rig.engine.observe()).map((run) => [run.key, run.state]),
+      [[spec.key, "running"]],
+    )
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("counts a daemon that hangs as unreachable, and obeys an abort meanwhile", async () => {
+    await daemon.kill("SIGSTOP")
+    const controller = new AbortController()
+    const observing = rig.engine.observe(controller.signal)
+    controller.abort(new Error("enough"))
+    await assert.rejects(observing, /enough/)
+    await assert.rejects(rig.engine.ping(), unreachable)
+    await daemon.kill("SIGCONT")
+    await rig.engine.ping()
+  })
+
+  test("tells that the disk is full, and starts again when there is room", async () => {
+    await assert.rejects(rig.engine.start(specOf({ image: `${registry.host}/good/large` }), ignore, never), { code: "disk_full" })
+    const spec = sleeper()
+    await rig.engine.start(spec, ignore, never)
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+})

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict"
+import { mkdir, readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { after, before, describe, test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { specOf } from "../conformance.ts"
+import { EngineError } from "../engine.ts"
+import { containerName, labelsOf } from "./labels.ts"
+import { Pins } from "./pins.ts"
+import { type DockerRig, makeDockerRig } from "./rig.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+
+describe("the Docker engine after something went wrong", () => {
+  let rig: DockerRig
+  let source: string
+  before(async () => {
+    rig = await makeDockerRig()
+    source = await rig.directory("data")
+  })
+  after(() => rig[Symbol.asyncDispose]())
+
+  const sleeper = () => specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
+  const pinsOf = (key: string) =>
+    new Pins(rig).pin({ key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 }, never)
+  const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
+    const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
+    return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")
+  }
+  const assertNothingStaged = async () => {
+    assert.deepEqual(await readdir(rig.stagingDir), [])
+    assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.stagingDir))
+  }
+
+  test("releases what a start that was killed left pinned", async () => {
+    await pinsOf("a".repeat(32))
+    await mkdir(join(rig.stagingDir, "b".repeat(32)))
+    await rig.engine.observe()
+    await assertNothingStaged()
+  })
+
+  test("keeps the pins of a container that was only created until it is started or stopped", async () => {
+    const [started, stopped] = [sleeper(), sleeper()]
+    for (const spec of [started, stopped]) {
+      await create(spec)
+      await pinsOf(spec.key)
+    }
+    const seen = await rig.engine.observe()
+    assert.deepEqual(
+      seen.map((run) => run.state),
+      ["created", "created"],
+    )
+    assert.equal((await readdir(rig.stagingDir)).length, 2)
+    await rig.engine.stop(stopped.key)
+    await rig.engine.start(started, ignore, never)
+    await assertNothingStaged()
+    assert.deepEqual(
+      (await rig.engine.observe()).map((run) => [run.key, run.state]),
+      [[started.key, "running"]],
+    )
+    await rig.engine.stop(started.key, { graceMs: 0 })
+  })
+
+  test("neither starts over nor stops another instance's container of the same name", async () => {
+    const spec = sleeper()
+    const id = await create(spec, "somebody-else")
+    await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error" })
+    await rig.engine.stop(spec.key)
+    assert.equal(await rig.docker("inspect", "--format", "{{.Id}}", containerName(spec.key)), id)
+    await rig.docker("rm", id)
+  })
+
+  test("makes the network again when somebody removed it", async () => {
+    const spec = sleeper()
+    await rig.engine.start(spec, ignore, never)
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+    await rig.docker("network", "rm", `quayside-${rig.instance}`)
+    await rig.engine.start(spec, ignore, never)
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("starts many runs at once with two engines of one instance", async () => {
+    await rig.docker("network", "rm", `quayside-${rig.instance}`)
+    await using other = await rig.open()
+    const specs = Array.from({ length: 6 }, sleeper)
+    await Promise.all(specs.map((spec, n) => (n % 2 ? rig.engine : other).start(spec, ignore, never)))
+    assert.equal((await rig.engine.observe()).length, 6)
+    await Promise.all(specs.map((spec) => rig.engine.stop(spec.key, { graceMs: 0 })))
+    assert.equal((await rig.engine.observe()).length, 0)
+  })
+
+  test("ends the logs and forgets a run that somebody removed", async () => {
+    const spec = sleeper()
+    await rig.engine.start(spec, ignore, never)
+    const logs = Array.fromAsync(rig.engine.logs(spec.key, { follow: true }))
+    await rig.docker("rm", "--force", containerName(spec.key))
+    await logs
+    assert.deepEqual(await rig.engine.observe(), [])
+    await rig.engine.stop(spec.key)
+  })
+
+  test("leaves nothing wherever in a start the abort falls", async () => {
+    const outcomes = { aborted: 0, started: 0 }
+    for (let n = 0; n < 24; n += 1) {
+      const spec = sleeper()
+      const controller = new AbortController()
+      const abort = sleep(n * 20, undefined, { signal: never }).then(() => controller.abort(new Error("enough")))
+      const failure = await rig.engine.start(spec, ignore, controller.signal).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      if (failure === undefined) {
+        outcomes.started += 1
+        await rig.engine.stop(spec.key, { graceMs: 0 })
+      } else {
+        outcomes.aborted += 1
+        assert.match(String(failure), /enough/)
+      }
+      await abort
+      assert.deepEqual(await rig.docker("ps", "--all", "--quiet", "--filter", `name=${spec.key}`), "", `aborted after ${n * 20} ms`)
+      await assertNothingStaged()
+    }
+    assert.ok(outcomes.aborted > 0, JSON.stringify(outcomes))
+  })
+
+  test("leaves nothing when a run is stopped while it starts", async () => {
+    for (let n = 0; n < 10; n += 1) {
+      const spec = sleeper()
+      const start = rig.engine.start(spec, ignore, never).catch((error: unknown) => error)
+      await sleep(n * 40)
+      await rig.engine.stop(spec.key, { graceMs: 0 })
+      const failure = await start
+      assert.ok(
+        failure instanceof EngineError || (typeof failure === "object" && failure !== null && "imageDigest" in failure),
+        String(failure),
+      )
+      assert.equal(await rig.docker("ps", "--all", "--quiet", "--filter", `name=${spec.key}`), "")
+      await assertNothingStaged()
+    }
+  })
+})
