@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { basic, createClient } from "#client"
 import { freePorts } from "./world.ts"
 
 /** `quayside serve` as a process of its own, on free ports and a directory of its own. */
@@ -63,6 +64,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     kill: end,
     start,
     async [Symbol.asyncDispose]() {
+      await stopRuns(`http://localhost:${port}`, password)
       await end("SIGTERM")
       await rm(directory, { recursive: true, force: true })
     },
@@ -79,4 +81,11 @@ async function ready(child: ChildProcess): Promise<void> {
     })
     child.once("exit", (code) => reject(new Error(`quayside serve ended with ${code}: ${printed}`)))
   })
+}
+
+/** Stopping a server stops nobody's run: a test does that itself. */
+async function stopRuns(baseUrl: string, password: string): Promise<void> {
+  const admin = createClient({ baseUrl, authorization: basic("admin", password) })
+  const { data } = await admin.listRuns({ query: { pageSize: 200 } })
+  await Promise.all(data.map((run) => admin.stopRun({ query: { ID: run.ID } })))
 }

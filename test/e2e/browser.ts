@@ -17,5 +17,5 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 
 /** A browser that nobody has used yet. */
 export async function freshContext(browser: Browser): Promise<BrowserContext> {
-  return browser.newContext({ viewport: { width: 1280, height: 800 } })
+  return browser.newContext({ viewport: { width: 1280, height: 1000 } })
 }

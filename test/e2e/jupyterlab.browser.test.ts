@@ -11,7 +11,7 @@ import { freshContext, openBrowser } from "./browser.ts"
 const run = promisify(execFile)
 const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
 /** Where the pictures of the documentation are kept; only written when asked for. */
-const pictures = process.env.QUAYSIDE_PICTURES_DIR
+const pictures = process.env.PICTURES_DIR
 
 test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows that came in through WebDAV", {
   timeout: 240_000,
@@ -50,6 +50,8 @@ async function runNotebook(page: Page): Promise<void> {
   const file = page.locator(".jp-DirListing-item", { hasText: "penguins.ipynb" })
   await file.dblclick({ timeout: 60_000 })
   await page.locator(".jp-Notebook .jp-CodeCell").first().waitFor({ timeout: 60_000 })
+  // What is run before the kernel has answered is lost.
+  await page.getByText("Python 3 (ipykernel) | Idle").waitFor({ timeout: 60_000 })
   await page.getByRole("menuitem", { name: "Run", exact: true }).click()
   await page.getByRole("menuitem", { name: "Run All Cells", exact: true }).click()
   await page.locator(".jp-OutputArea-output", { hasText: "344 rows" }).waitFor({ timeout: 90_000 })
