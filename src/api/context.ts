@@ -37,9 +37,20 @@ export interface ApiSettings {
   secureCookies: boolean
 }
 
+/** What the server as a whole lends to each request. */
+export interface Surroundings {
+  /** Aborted when what waits must give up. */
+  readonly ending: AbortSignal
+  /** OpenMetrics text. */
+  metrics(): string
+}
+
 /** One request as its handler sees it. */
 export interface Context<Op extends Operation = Operation> {
+  /** Whoever proved who they are; undefined where `isAnonymous`. */
   readonly caller: Caller
+  /** Nobody proved anything: the operation asks for no proof, or not from this machine. */
+  readonly isAnonymous: boolean
   readonly actor: Actor
   readonly query: Query<(typeof endpoints)[Op]["query"]>
   /** The parsed JSON; undefined for operations without a body. */
@@ -52,8 +63,9 @@ export interface Context<Op extends Operation = Operation> {
   setStatus(status: number): void
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
-  /** Aborted when the caller goes away. */
+  /** Aborted when the caller goes away, or the service stops and what waits must give up. */
   readonly signal: AbortSignal
+  readonly surroundings: Surroundings
 }
 
 export type Handler<Op extends Operation> = (services: Services, context: Context<Op>) => unknown

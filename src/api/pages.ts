@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { type Caller, can, Refusal, runThing } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
+import { escapeHtml } from "./html.ts"
 
 /** What a browser's page is asked with. */
 export interface PageRequest {
@@ -58,11 +59,6 @@ async function sessionCaller({ identity }: Services, { session, address }: PageR
   if (session === undefined) return undefined
   const caller = identity.identifyCached(undefined, session) ?? (await identity.identify(undefined, session, address))
   return caller instanceof Refusal ? undefined : caller
-}
-
-/** Escapes a text for a page's body. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 }
 
 function message(status: number, told: { title: string; text: string }): PageAnswer {

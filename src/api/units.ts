@@ -13,7 +13,7 @@ export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
   return inMiB
 }
 
-/** An amount of MiB as it is answered. */
+/** An amount of MiB as it is answered; whole GiB are rounded up. */
 export function fromMiB(amount: number, unit: MemoryUnit): number {
-  return unit === "bytes" ? amount * mib : unit === "GiB" ? amount / 1024 : amount
+  return unit === "bytes" ? amount * mib : unit === "GiB" ? Math.ceil(amount / 1024) : amount
 }

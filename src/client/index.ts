@@ -27,8 +27,42 @@ interface Schemas {
   Token: Token
   NewToken: Token & { Token: string }
   Whoami: Whoami
+  Capacity: Capacity
+  FilesToken: { Token: string; ExpiresAt: string }
+  AuditEntry: AuditEntry
   Health: { ok: boolean }
   Readiness: { ok: boolean; checks: Record<"store" | "engine" | "files", { ok: boolean; msg: string }> }
+}
+
+/** What nodes have and what is free; amounts of memory in the unit of `Memory`. */
+export interface Capacity {
+  nodes: {
+    Name: string
+    Cpus: Share
+    Memory: Share
+    Gpus: Share
+    /** `RunID` tells who holds it, to administrators and the holder. */
+    Devices: { ID: string; Model: string; Memory: number; RunID: number | null }[]
+  }[]
+  /** What the caller's own limits leave them; null is unlimited. */
+  you: { Cpus: number | null; Memory: number | null; Gpus: number | null }
+}
+
+interface Share {
+  total: number
+  free: number
+}
+
+/** One row of the audit. */
+export interface AuditEntry {
+  ID: number
+  Time: string
+  Actor: string
+  Action: string
+  Thing: { Type: string; ID: number } | null
+  Outcome: "done" | "refused"
+  Address: string
+  RequestID: string
 }
 
 /** One page of a list. */
@@ -47,7 +81,9 @@ type AnswerOf<A> = A extends { one: keyof Schemas }
       ? List<Schemas[A["oneOrList"]]>
       : A extends { done: true }
         ? { ok: true }
-        : Record<string, unknown>
+        : A extends { text: string }
+          ? string
+          : Record<string, unknown>
 
 type QueryOf<Op extends Operation> = Query<(typeof endpoints)[Op]["query"]>
 
@@ -100,6 +136,7 @@ async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Op
     ...(asking.body === undefined ? {} : { body: JSON.stringify(asking.body) }),
     ...(asking.signal === undefined ? {} : { signal: asking.signal }),
   })
+  if (answer.status === 200 && "text" in endpoint.answer) return answer.text()
   const value: unknown = await answer.json()
   if (answer.status !== 200) throw failureFrom(answer.status, value as FailureBody)
   return value

@@ -7,6 +7,7 @@ export { checkOciReference, type OciReference, parseOciReference } from "./forma
 export { checkAbsolutePath, checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
 export { openApi } from "./openapi.ts"
 export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
+export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
 export { type Image, type ImagePart, imageFields } from "./resources/image.ts"
 export {

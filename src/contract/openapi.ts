@@ -36,6 +36,46 @@ function bodySchema(fields: Fields, mode: "create" | "update"): JsonSchema {
 
 const text = { type: "string" }
 const check = { type: "object", properties: { ok: { type: "boolean" }, msg: text }, required: ["ok", "msg"] }
+const share = { type: "object", properties: { total: { type: "number" }, free: { type: "number" } }, required: ["total", "free"] }
+const amountOrNull = { type: ["number", "null"], description: "null: unlimited." }
+const capacitySchema = {
+  type: "object",
+  properties: {
+    nodes: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          Name: text,
+          Cpus: share,
+          Memory: share,
+          Gpus: share,
+          Devices: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                ID: text,
+                Model: text,
+                Memory: { type: "number" },
+                RunID: { type: ["integer", "null"], description: "Who holds it; for administrators and the holder." },
+              },
+              required: ["ID", "Model", "Memory", "RunID"],
+            },
+          },
+        },
+        required: ["Name", "Cpus", "Memory", "Gpus", "Devices"],
+      },
+    },
+    you: {
+      type: "object",
+      description: "What the caller may still take.",
+      properties: { Cpus: amountOrNull, Memory: amountOrNull, Gpus: amountOrNull },
+      required: ["Cpus", "Memory", "Gpus"],
+    },
+  },
+  required: ["nodes", "you"],
+}
 const schemas: Record<string, JsonSchema> = {
   ImageModel: answerSchema(imageFields),
   ImagePart: part("ImageWithoutDoc"),
@@ -79,6 +119,30 @@ const schemas: Record<string, JsonSchema> = {
     },
     required: ["ok", "checks"],
   },
+  Capacity: capacitySchema,
+  FilesToken: {
+    type: "object",
+    properties: { Token: text, ExpiresAt: { type: "string", format: "date-time" } },
+    required: ["Token", "ExpiresAt"],
+  },
+  AuditEntry: {
+    type: "object",
+    properties: {
+      ID: { type: "integer" },
+      Time: { type: "string", format: "date-time" },
+      Actor: { ...text, description: "The user name; empty for the service itself." },
+      Action: text,
+      Thing: {
+        type: ["object", "null"],
+        properties: { Type: text, ID: { type: "integer" } },
+        required: ["Type", "ID"],
+      },
+      Outcome: { type: "string", enum: ["done", "refused"] },
+      Address: text,
+      RequestID: text,
+    },
+    required: ["ID", "Time", "Actor", "Action", "Thing", "Outcome", "Address", "RequestID"],
+  },
   Done: { type: "object", properties: { ok: { type: "boolean", const: true } }, required: ["ok"] },
   Failure: {
     type: "object",
@@ -111,6 +175,7 @@ function answerContent(answer: Endpoint["answer"]) {
   if ("list" in answer) return json(listSchema(answer.list))
   if ("oneOrList" in answer) return json({ anyOf: [ref(answer.oneOrList), listSchema(answer.oneOrList)] })
   if ("done" in answer) return json(ref("Done"))
+  if ("text" in answer) return { [answer.text.split(";")[0] ?? ""]: { schema: text } }
   return json({ type: "object" })
 }
 

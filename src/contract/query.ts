@@ -1,5 +1,5 @@
 import { Failure } from "./failure.ts"
-import { type Fields, integer, invalid, type JsonSchema, oneOf } from "./schema.ts"
+import { type Fields, integer, invalid, type JsonSchema, oneOf, time } from "./schema.ts"
 
 /** A query parameter: how it is read and what it is for. */
 export interface Param<T = unknown> {
@@ -92,6 +92,16 @@ export function sortParam(names: readonly string[]) {
   } as const satisfies Param<Sort>
 }
 
+const instant = time({ doc: "" })
+
+/** A time; milliseconds since the epoch. */
+export const timeParam = (doc: string) =>
+  ({
+    schema: { type: "string", format: "date-time", description: doc },
+    repeats: false,
+    parse: (text: string, name: string): number => Date.parse(instant.parse(text, name)),
+  }) as const satisfies Param<number>
+
 export const paging = {
   page: positive("From 1. Default 1."),
   pageSize: positive(`Items per page. Default ${pageSizeDefault}; more than ${pageSizeMax} counts as ${pageSizeMax}.`),
@@ -140,6 +150,7 @@ export function parseQuery(params: Params, text: string): Record<string, unknown
 }
 
 function decode(text: string): string {
+  if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
   } catch {

@@ -9,6 +9,7 @@ import {
   paging,
   scalarParams,
   sortParam,
+  timeParam,
   userNameParam,
   wordsParam,
 } from "./query.ts"
@@ -33,9 +34,11 @@ export interface Endpoint {
   /** The body's fields; absent: no body is read. */
   body?: { name: string; fields: Fields; mode: "create" | "update" }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
-  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { description: true }
-  /** What the caller must be allowed to do; `none`: no proof of identity is asked for. */
+  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { description: true } | { text: string }
+  /** What the caller must be allowed to do: an action of the table of rights. `none`: no proof of identity is asked for. */
   permission: string
+  /** Callers on the same machine need no proof. */
+  fromLoopback?: true
   /** Largest body in bytes. Default 1 MiB. */
   maxBody?: number
 }
@@ -184,6 +187,25 @@ export const endpoints = {
   readProject: project.read,
   listProjects: project.list,
 
+  copyProject: {
+    method: "POST",
+    path: "/project/copy",
+    tag: "Projects",
+    summary: "Make a copy that belongs to the caller; its references stay as they are",
+    query: oneId,
+    answer: { one: "ProjectModel" },
+    permission: "project:copy",
+  },
+  releaseProject: {
+    method: "POST",
+    path: "/project/release",
+    tag: "Projects",
+    summary: "Release the owner's code as it is now: the code directory of others who start the project begins as a copy of it",
+    query: oneId,
+    answer: { one: "ProjectModel" },
+    permission: "project:release",
+  },
+
   startRun: {
     method: "POST",
     path: "/running_project",
@@ -227,6 +249,16 @@ export const endpoints = {
     },
     answer: { list: "RunningProject" },
     permission: "run:list",
+  },
+
+  readCapacity: {
+    method: "GET",
+    path: "/capacity",
+    tag: "Running projects",
+    summary: "What the nodes have, what is free, and what the caller may still take",
+    query: none,
+    answer: { one: "Capacity" },
+    permission: "capacity:read",
   },
 
   whoami: {
@@ -380,6 +412,31 @@ export const endpoints = {
     permission: "none",
   },
 
+  createFilesToken: {
+    method: "POST",
+    path: "/files-token",
+    tag: "People and proof",
+    summary: "Make a Bearer token for the files address only; it lasts 5 minutes",
+    query: none,
+    answer: { one: "FilesToken" },
+    permission: "self:filesToken",
+  },
+  listAudit: {
+    method: "GET",
+    path: "/audit",
+    tag: "Installation",
+    summary: "List who did what, newest first",
+    query: {
+      UserName: exactParam,
+      Action: exactParam,
+      from: timeParam("Only at or after this time."),
+      to: timeParam("Only at or before this time."),
+      ...paging,
+    },
+    answer: { list: "AuditEntry" },
+    permission: "audit:list",
+  },
+
   healthz: {
     method: "GET",
     path: "/healthz",
@@ -406,6 +463,25 @@ export const endpoints = {
     query: none,
     answer: { description: true },
     permission: "none",
+  },
+  docs: {
+    method: "GET",
+    path: "/docs",
+    tag: "Installation",
+    summary: "This description as a page to read",
+    query: none,
+    answer: { text: "text/html; charset=utf-8" },
+    permission: "none",
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    tag: "Installation",
+    summary: "Figures of this process as OpenMetrics text, from the same machine or for administrators",
+    query: none,
+    answer: { text: "application/openmetrics-text; version=1.0.0; charset=utf-8" },
+    permission: "metrics:read",
+    fromLoopback: true,
   },
 } as const satisfies Record<string, Endpoint>
 

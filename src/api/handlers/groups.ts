@@ -1,23 +1,24 @@
 import { groupThing } from "#access"
-import { bodyId, complete, Failure, type Group, groupFields, parseBody } from "#contract"
+import { bodyId, complete, Failure, type Group, groupFields, type Limits, parseBody } from "#contract"
 import type { Change, GroupRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { withoutUndefined } from "../given.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { listFilter, stamps } from "./account-answers.ts"
-import { withoutUndefined } from "./images.ts"
+import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
 import { demand } from "./rules.ts"
 
-async function groupAnswer(reads: Pick<Reads, "groups">, row: GroupRow): Promise<Group> {
-  const members = await reads.groups.members(row.id)
+async function groupAnswer({ store, settings }: Services, row: GroupRow): Promise<Group> {
+  const members = await store.groups.members(row.id)
   return {
     ...stamps(row),
     GroupName: row.groupName,
     Comment: row.comment,
     Members: members,
-    Limits: row.limits,
-    TotalLimits: row.totalLimits,
+    Limits: answeredLimits(row.limits, settings.memoryUnit),
+    TotalLimits: answeredLimits(row.totalLimits, settings.memoryUnit),
   }
 }
 
@@ -42,14 +43,23 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
     const made = await tx.groups.insert({
       groupName: values.GroupName,
       comment: values.Comment,
-      limits: values.Limits,
-      totalLimits: values.TotalLimits,
+      ...limitsIn(services, values),
     })
     await tx.groups.setMembers(made.id, await memberIds(tx, values.Members))
     await groupChanged(services, tx, context, { verb: "created", id: made.id })
     return made
   })
   return oneGroup(services, context, row)
+}
+
+function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ settings }: Services, given: Given) {
+  const { Limits, TotalLimits } = given
+  const unit = settings.memoryUnit
+  type Stored<Name extends keyof Given> = undefined extends Given[Name] ? Limits | undefined : Limits
+  return {
+    limits: (Limits && storedLimits(Limits, unit, "Limits")) as Stored<"Limits">,
+    totalLimits: (TotalLimits && storedLimits(TotalLimits, unit, "TotalLimits")) as Stored<"TotalLimits">,
+  }
 }
 
 async function groupChanged(
@@ -64,7 +74,7 @@ async function groupChanged(
 
 async function oneGroup(services: Services, context: Pick<Context, "setHeader">, row: GroupRow): Promise<Group> {
   context.setHeader("etag", etagOf(row))
-  return groupAnswer(services.store, row)
+  return groupAnswer(services, row)
 }
 
 async function updateGroup(services: Services, context: Context<"updateGroup">) {
@@ -78,10 +88,7 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
     if (given.Members !== undefined) await tx.groups.setMembers(id, await memberIds(tx, given.Members))
-    const changed = await tx.groups.update(
-      id,
-      withoutUndefined({ comment: given.Comment, limits: given.Limits, totalLimits: given.TotalLimits }),
-    )
+    const changed = await tx.groups.update(id, withoutUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
     await groupChanged(services, tx, context, { verb: "updated", id })
     return changed as GroupRow
   })
@@ -114,7 +121,7 @@ async function listGroups(services: Services, context: Context<"listGroups">) {
   const page = pageOf(query)
   const filter = listFilter<GroupRow>(query, query.GroupName === undefined ? {} : { groupName: query.GroupName })
   const found = await services.store.groups.list({ ...filter, ...(caller.isAdmin ? {} : { memberId: caller.userId }) }, page)
-  return listAnswer(found, page, await Promise.all(found.rows.map((row) => groupAnswer(services.store, row))))
+  return listAnswer(found, page, await Promise.all(found.rows.map((row) => groupAnswer(services, row))))
 }
 
 export const groupHandlers = { createGroup, updateGroup, deleteGroup, readGroup, listGroups } satisfies Partial<Handlers>

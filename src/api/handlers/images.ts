@@ -3,6 +3,7 @@ import type { Image } from "#contract"
 import { complete, imageFields, parseBody } from "#contract"
 import type { ImageRow } from "#store"
 import type { Context, Handlers } from "../context.ts"
+import { withoutUndefined } from "../given.ts"
 import { imageAnswer } from "./answers.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
 import { checkTrusted, demand, ownerOf } from "./rules.ts"
@@ -63,11 +64,6 @@ function fieldsOf(given: Given) {
     doc: given.Doc,
   }
   return withoutUndefined(fields)
-}
-
-/** Only the fields that were given. */
-export function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
 async function create(services: Parameters<Handlers["createImage"]>[0], context: Context): Promise<Image> {

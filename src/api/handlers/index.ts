@@ -1,4 +1,5 @@
 import type { Handlers } from "../context.ts"
+import { capacityHandlers } from "./capacity.ts"
 import { dataHandlers } from "./data.ts"
 import { groupHandlers } from "./groups.ts"
 import { imageHandlers } from "./images.ts"
@@ -15,6 +16,7 @@ export const handlers: Handlers = {
   ...dataHandlers,
   ...projectHandlers,
   ...runHandlers,
+  ...capacityHandlers,
   ...userHandlers,
   ...groupHandlers,
   ...tokenHandlers,

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { type Caller, can, dataThing, homeOf, imageThing, mayMount } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts, type Reason } from "#contract"
-import type { Tree } from "#files"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
+import { projectDirectories } from "./code.ts"
 
 /** A project as its starter would run it: everything resolved, and the reason for which it cannot run, where there is one. */
 export interface Plan {
@@ -43,12 +43,6 @@ function refusalOf({ starter, project, image, data }: Parts): Reason | undefined
   return undefined
 }
 
-/** The starter's own directories for a project. */
-export function projectDirectories(userName: string, projectId: number) {
-  const base = `${homeOf(userName)}/projects/${projectId}`
-  return { code: `${base}/code`, model: `${base}/model`, user: `${base}/user` }
-}
-
 function planOf({ starter, project, image, data }: Parts): RunPlan {
   const places = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
@@ -83,10 +77,4 @@ function planOf({ starter, project, image, data }: Parts): RunPlan {
 function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project" | "image">): boolean {
   const own = project.userId === starter.userId && image?.userId === starter.userId
   return own || (project.isTrusted && image?.isTrusted === true)
-}
-
-/** Makes the starter's directories for a project; what is there stays. */
-export async function makeDirectories(tree: Tree, userName: string, projectId: number): Promise<void> {
-  const own = projectDirectories(userName, projectId)
-  for (const path of [own.code, own.model, own.user]) await tree.ensureDirectory(path)
 }

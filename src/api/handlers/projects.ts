@@ -1,10 +1,11 @@
 import { type Caller, can, dataThing, imageThing, newThing, projectThing } from "#access"
-import { complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields } from "#contract"
+import { bodyId, complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields } from "#contract"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { withoutUndefined } from "../given.ts"
 import { projectAnswers } from "./answers.ts"
-import { withoutUndefined } from "./images.ts"
-import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
+import { copyCode, release } from "./code.ts"
+import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
 import { badReference, checkTrusted, demand, groupOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
@@ -156,9 +157,62 @@ async function create(services: Services, context: Context): Promise<Project> {
   return oneAnswer(projects, services, context, row)
 }
 
+/** What is published, to everybody or to a group, is released first: nobody starts it before its code is there. */
+async function change(services: Services, context: Context): Promise<Project> {
+  const { IsPublic, GroupName } = parseBody(projectFields, context.body)
+  if (IsPublic || GroupName) {
+    const stored = await services.store.projects.get(bodyId(context.body))
+    const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
+    const may = stored && can(context.caller, "project:release", projectThing(stored)) === "yes"
+    if (isNews && may) await release(services.tree, stored, context.signal)
+  }
+  return update(projects, services, context)
+}
+
+async function releaseNow(services: Services, context: Context): Promise<Project> {
+  const id = needId(context)
+  const stored = await services.store.projects.get(id)
+  demand(context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
+  const project = stored as ProjectRow
+  await release(services.tree, project, context.signal)
+  await services.store.change((tx) =>
+    services.events.changed(tx, context.actor, { verb: "updated", thing: { type: "project", id: project.id } }),
+  )
+  return oneAnswer(projects, services, context, project)
+}
+
+/** Its references stay as they are, those included that the copier may not see; what was decided about the original alone (publication, group, trust) does not come along. */
+async function copy(services: Services, context: Context): Promise<Project> {
+  const { caller } = context
+  const id = needId(context)
+  const { from, to } = await services.store.change(async (tx) => {
+    const stored = await tx.projects.get(id)
+    demand(caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
+    const from = stored as ProjectRow
+    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
+    const to = await tx.projects.insert({
+      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath },
+      ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
+    })
+    await tx.projects.setLinks(to.id, await tx.projects.links([id]))
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
+    return { from, to }
+  })
+  await copyCode(services.tree, caller.userName, { from, to }).catch(async (error: unknown) => {
+    await services.store.change(async (tx) => {
+      await tx.projects.setDeleted(to.id, true)
+      await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "project", id: to.id } })
+    })
+    throw error
+  })
+  return oneAnswer(projects, services, context, to)
+}
+
 export const projectHandlers = {
   createProject: create as Handlers["createProject"],
-  updateProject: (services, context) => update(projects, services, context as Context),
+  updateProject: (services, context) => change(services, context as Context),
+  copyProject: (services, context) => copy(services, context as Context),
+  releaseProject: (services, context) => releaseNow(services, context as Context),
   deleteProject: (services, context) => remove(projects, services, context as Context),
   restoreProject: (services, context) => restore(projects, services, context as Context),
   readProject: (services, context) => read(projects, services, context as Context),

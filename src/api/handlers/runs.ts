@@ -5,8 +5,10 @@ import { AlreadyRunning } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { toMiB } from "../units.ts"
+import { makeDirectories } from "./code.ts"
+import { limitsOf } from "./limits.ts"
 import { listAnswer, pageOf, sortOf } from "./lists.ts"
-import { makeDirectories, planRun } from "./plan.ts"
+import { planRun } from "./plan.ts"
 import { demand } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 import { type Columns, findOne, timeColumn } from "./single.ts"
@@ -34,7 +36,7 @@ async function start(services: Services, context: Context<"startRun">) {
   const project = await store.projects.get(projectId)
   demand(context.caller, "project:start", { thing: project && projectThing(project), what: "project" })
   const { plan, refusal } = await planRun(store, starter, project as ProjectRow)
-  if (!refusal) await makeDirectories(services.tree, starter.userName, projectId)
+  if (!refusal) await makeDirectories(services.tree, starter.userName, project as ProjectRow)
   const unit = services.settings.memoryUnit
   const respondAsync = /(^|[,;\s])respond-async($|[,;\s])/i.test(context.header("prefer") ?? "")
   const request = {
@@ -43,6 +45,7 @@ async function start(services: Services, context: Context<"startRun">) {
     projectId,
     plan,
     ...(refusal ? { refusal } : {}),
+    limits: await limitsOf(store, starter.userId),
     resources: {
       nodes: given.Nodes ?? 0,
       cpus: given.Cpus ?? 0,

@@ -1,17 +1,12 @@
 import { type Caller, Refusal, sessionMs } from "#access"
-import { complete, noLimits, parseBody, sessionFields, type Whoami } from "#contract"
+import { complete, parseBody, sessionFields, type Whoami } from "#contract"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
+import { answeredLimits, limitsOf } from "./limits.ts"
+import { iso } from "./lists.ts"
 
-/** The lowest of the person's own limits and those of their groups. */
-async function whoami(services: Services, caller: Caller): Promise<Whoami> {
-  const user = await services.store.users.get(caller.userId)
-  const groups = await services.store.groups.ofUser(caller.userId)
-  const limits = { ...noLimits }
-  for (const name of Object.keys(limits) as (keyof typeof limits)[]) {
-    const set = [user?.limits[name], ...groups.map((group) => group.limits[name])].filter((limit) => limit !== null && limit !== undefined)
-    limits[name] = set.length === 0 ? null : Math.min(...set)
-  }
+async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
+  const limits = answeredLimits(await limitsOf(store, caller.userId), settings.memoryUnit)
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 
@@ -41,7 +36,13 @@ async function deleteSession(services: Services, context: Context<"deleteSession
   return { ok: true }
 }
 
+function createFilesToken({ identity }: Services, { caller }: Context<"createFilesToken">) {
+  const { token, expiresAt } = identity.filesToken(caller)
+  return { Token: token, ExpiresAt: iso(expiresAt) }
+}
+
 export const sessionHandlers = {
+  createFilesToken,
   whoami: (services, context) => whoami(services, context.caller),
   createSession,
   deleteSession,

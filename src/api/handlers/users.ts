@@ -2,15 +2,16 @@ import { can, Refusal, userThing } from "#access"
 import { bodyId, complete, Failure, parseBody, type User, userFields } from "#contract"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { withoutUndefined } from "../given.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { listFilter, stamps } from "./account-answers.ts"
-import { withoutUndefined } from "./images.ts"
+import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
 import { demand } from "./rules.ts"
 import { notFound } from "./single.ts"
 
-function userAnswer(row: UserRow): User {
+function userAnswer({ settings }: Services, row: UserRow): User {
   return {
     ...stamps(row),
     UserName: row.userName,
@@ -18,7 +19,7 @@ function userAnswer(row: UserRow): User {
     Comment: row.comment,
     IsAdmin: row.isAdmin,
     IsDisabled: row.isDisabled,
-    Limits: row.limits,
+    Limits: answeredLimits(row.limits, settings.memoryUnit),
   }
 }
 
@@ -34,14 +35,14 @@ async function createUser(services: Services, context: Context<"createUser">) {
       comment: values.Comment,
       isAdmin: values.IsAdmin,
       isDisabled: values.IsDisabled,
-      limits: values.Limits,
+      limits: storedLimits(values.Limits, services.settings.memoryUnit, "Limits"),
     })
     await services.tree.ensureDirectory(`/users/${made.userName}`)
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "user", id: made.id } })
     return made
   })
   context.setHeader("etag", etagOf(row))
-  return userAnswer(row)
+  return userAnswer(services, row)
 }
 
 /** Administrators change everything but the name; a person their own password, with the current one as a second proof. */
@@ -60,7 +61,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     comment: given.Comment,
     isAdmin: given.IsAdmin,
     isDisabled: given.IsDisabled,
-    limits: given.Limits,
+    limits: given.Limits && storedLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
   const isAllowed = can(caller, "user:administer", userThing(user)) === "yes"
   if (!isAllowed) await checkOwnChange(services, context, { user, fields })
@@ -77,7 +78,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   })
   if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
   context.setHeader("etag", etagOf(row))
-  return userAnswer(row)
+  return userAnswer(services, row)
 }
 
 async function checkOwnChange(
@@ -137,14 +138,18 @@ async function readUser(services: Services, context: Context<"readUser">) {
   const fits = row && (UserName === undefined || row.userName === UserName)
   demand(context.caller, "user:read", { thing: fits ? userThing(row) : undefined, what: "account" })
   context.setHeader("etag", etagOf(row as UserRow))
-  return userAnswer(row as UserRow)
+  return userAnswer(services, row as UserRow)
 }
 
 async function listUsers(services: Services, context: Context<"listUsers">) {
   const { query } = context
   const page = pageOf(query)
   const found = await services.store.users.list(listFilter(query, query.UserName === undefined ? {} : { userName: query.UserName }), page)
-  return listAnswer(found, page, found.rows.map(userAnswer))
+  return listAnswer(
+    found,
+    page,
+    found.rows.map((row) => userAnswer(services, row)),
+  )
 }
 
 export const userHandlers = { createUser, updateUser, deleteUser, readUser, listUsers } satisfies Partial<Handlers>

@@ -1,33 +1,54 @@
 import type { ServerResponse } from "node:http"
 import { Failure } from "#contract"
 
-const base = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
+/** A reader that takes nothing of a large answer for so long is let go. */
+const unreadMs = 30_000
 
-/** Sends one JSON answer. Every answer of the API is complete, uncached and tells the request's ID. */
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  value: unknown,
-  more: { requestId: string; headers?: Readonly<Record<string, string>> },
-): void {
+export interface AnswerOptions {
+  requestId: string
+  /** Names and values in turn. */
+  headers?: readonly string[] | undefined
+  /** Default: JSON. */
+  type?: string
+}
+
+/** Sends one answer. Every answer of the API is complete, uncached and tells the request's ID. */
+export function send(response: ServerResponse, status: number, text: string | Buffer, options: AnswerOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
-  const text = typeof value === "string" ? value : JSON.stringify(value)
-  response.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": Buffer.byteLength(text),
-    ...base,
-    "x-request-id": more.requestId,
-    ...more.headers,
-  })
+  const head = [
+    "content-type",
+    options.type ?? "application/json; charset=utf-8",
+    "content-length",
+    String(Buffer.byteLength(text)),
+    "cache-control",
+    "no-store",
+    "x-content-type-options",
+    "nosniff",
+    "x-request-id",
+    options.requestId,
+  ]
+  if (options.headers) head.push(...options.headers)
+  response.writeHead(status, head)
   response.end(text)
+  if (response.writableLength > 0) cutOffUnread(response)
+}
+
+/** An idle socket has nothing to send: its own time limit is another one. */
+function cutOffUnread(response: ServerResponse): void {
+  response.setTimeout(unreadMs, () => response.destroy())
+  response.once("finish", () => response.setTimeout(0))
 }
 
 /** Sends a refusal. Whatever is no `Failure` is a fault of the program: the caller learns no more than that. */
 export function sendFailure(response: ServerResponse, error: unknown, requestId: string): Failure {
-  const failure =
-    error instanceof Failure
-      ? error
-      : new Failure("internal", "Something went wrong on the server; its log tells more under this request's ID", { cause: error })
-  sendJson(response, failure.status, failure.toBody(requestId), { requestId, headers: failure.headers })
+  const failure = asFailure(error)
+  const headers = Object.entries(failure.headers).flat()
+  if (failure.status === 401) headers.push("www-authenticate", 'Bearer realm="Quayside"')
+  send(response, failure.status, JSON.stringify(failure.toBody(requestId)), { requestId, headers })
   return failure
+}
+
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  return new Failure("internal", "Something went wrong on the server; its log tells more under this request's ID", { cause: error })
 }

@@ -7,6 +7,7 @@ export const depthMax = 64
 /** Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in memory. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   checkType(request.headers["content-type"])
+  checkCoding(request.headers["content-encoding"])
   const text = decode(await readAll(request, maxBytes))
   if (depthOf(text) > depthMax) throw new Failure("invalid", `The body may be ${depthMax} levels deep at most`)
   try {
@@ -28,23 +29,37 @@ function checkType(type: string | undefined): void {
   }
 }
 
-function tooLarge(maxBytes: number): Failure {
-  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`, { headers: { connection: "close" } })
+function checkCoding(coding: string | undefined): void {
+  if (coding === undefined || coding.trim().toLowerCase() === "identity") return
+  throw new Failure(
+    "unsupported_media_type",
+    `A body must come as it is, without Content-Encoding; got ${JSON.stringify(coding.slice(0, 60))}`,
+  )
 }
 
+/** A client that is in the middle of sending reads no answer: so much of a body that is too large is still taken, and thrown away. */
+const drainMax = 64 * 1024 * 1024
+
+function tooLarge(maxBytes: number, hopeless: boolean): Failure {
+  const headers = hopeless ? { connection: "close" } : {}
+  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`, { headers })
+}
+
+/** The bytes of a body; at once where none was announced. */
 function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(request.headers["content-length"] ?? 0)
-  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes, announced > drainMax))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     request.on("data", (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxBytes) {
-        request.pause()
+      if (size <= maxBytes) chunks.push(chunk)
+      else if (size > drainMax) request.destroy()
+      else if (chunks.length > 0) {
         chunks.length = 0
-        reject(tooLarge(maxBytes))
-      } else chunks.push(chunk)
+        reject(tooLarge(maxBytes, false))
+      }
     })
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cutOff = () => reject(new Failure("invalid", "The body ended before it was complete"))

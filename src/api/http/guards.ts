@@ -13,15 +13,27 @@ export function isLoopbackName(name: string): boolean {
   return name === "localhost" || name === "[::1]" || (isIP(name) === 4 && name.startsWith("127."))
 }
 
+/** Hosts that were accepted lately, as they came: the same few come again and again. */
+const acceptedMax = 64
+
 /** Refuses a `Host` that is neither configured nor loopback: a page elsewhere could point its own name here (DNS rebinding). */
-export function checkHost(request: IncomingMessage, allowed: ReadonlySet<string>): void {
-  const name = hostName(request.headers.host ?? "")
-  if (!allowed.has(name) && !isLoopbackName(name)) {
-    throw new Failure(
-      "invalid",
-      `This service does not answer as ${JSON.stringify((request.headers.host ?? "").slice(0, 100))}; the base URL's name or a loopback one is wanted`,
-      { field: "Host" },
-    )
+export class HostCheck {
+  readonly #names: ReadonlySet<string>
+  readonly #accepted = new Set<string>()
+
+  /** Names beside the loopback ones, in lower case. */
+  constructor(names: ReadonlySet<string>) {
+    this.#names = names
+  }
+
+  check(host: string): void {
+    if (this.#accepted.has(host)) return
+    const name = hostName(host)
+    if (!this.#names.has(name) && !isLoopbackName(name)) {
+      const came = host === "" ? "none" : JSON.stringify(host.slice(0, 100))
+      throw new Failure("invalid", `Host must be the base URL's name or a loopback one; got ${came}`, { field: "Host" })
+    }
+    if (this.#accepted.size < acceptedMax) this.#accepted.add(host)
   }
 }
 
@@ -31,10 +43,10 @@ const reads = new Set(["GET", "HEAD", "OPTIONS"])
  * Refuses a write when a browser says that it comes from elsewhere. `origin` is the configured base URL's; without one the `Host`'s counts. A write that the
  * browser's session proves must say where it comes from.
  */
-export function checkOrigin(request: IncomingMessage, options: { origin: string | undefined; bySession: boolean }): void {
+export function checkOrigin(request: IncomingMessage, options: { origin: string | undefined; host: string; bySession: boolean }): void {
   if (reads.has(request.method ?? "")) return
-  const { origin, "sec-fetch-site": site, host = "" } = request.headers
-  if (origin !== undefined && !sameOrigin(origin, options.origin, host)) throw elsewhere()
+  const { origin, "sec-fetch-site": site } = request.headers
+  if (origin !== undefined && !sameOrigin(origin, options.origin, options.host)) throw elsewhere()
   if (site !== undefined && site !== "same-origin" && site !== "none") throw elsewhere()
   if (options.bySession && origin === undefined && site === undefined) {
     throw new Failure("forbidden", "A write that a browser's session proves must carry Origin or Sec-Fetch-Site")
@@ -76,6 +88,17 @@ export function callerAddress(request: IncomingMessage, trusted: BlockList): str
     if (!isIn(trusted, hop)) return hop
   }
   return peer
+}
+
+/** Whether a request comes from this machine. What was forwarded from elsewhere does not, whatever its last hop. */
+export function isFromLoopback(request: IncomingMessage, address: string): boolean {
+  const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded
+  const peer = plainAddress(request.socket.remoteAddress ?? "")
+  return isLoopback(peer) && (forwarded === undefined || (address !== peer && isLoopback(address)))
+}
+
+function isLoopback(address: string): boolean {
+  return address === "::1" || (isIP(address) === 4 && address.startsWith("127."))
 }
 
 function isIn(list: BlockList, address: string): boolean {

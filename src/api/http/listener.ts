@@ -1,72 +1,118 @@
-import { createServer, type RequestListener, type Server } from "node:http"
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
 import { sendFailure } from "./answer.ts"
-import { refuseBadHttp } from "./refusal.ts"
+import { Refuser } from "./refusal.ts"
+import { newRequestId } from "./visit.ts"
 
 export interface ListenAddress {
   host: string
   port: number
 }
 
-/** How long requests that are under way may take to finish when the service stops. */
-const finishMs = 10_000
+/** How long requests that are under way may take to finish when the service stops; what waits for something is told a moment before. */
+const finishMs = 8_000
+const tellMs = 7_000
+
+const limits = {
+  /** For a whole request, its body included. */
+  requestTimeout: 120_000,
+  headersTimeout: 20_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 32 * 1024,
+  connectionsCheckingInterval: 5_000,
+  /** A missing `Host` is refused with the failure object, like a wrong one. */
+  requireHostHeader: false,
+}
 
 /** Several HTTP servers with one handler: `localhost` is two addresses. Stops gracefully: what is under way finishes, what comes new is told to come again. */
 export class Listener {
   readonly #servers: Server[] = []
-  #handler: RequestListener = (_request, response) => response.destroy()
-  #closing = false
+  readonly #handler: RequestListener
+  readonly #refuser = new Refuser()
+  readonly #ending = new AbortController()
+  #underWay = 0
+  /** Set once the service stops; resolved when nothing is under way any more. */
+  #idle: PromiseWithResolvers<void> | undefined
 
-  /** Takes the router's handler; the server returned is the first that will listen. */
-  take(handler: RequestListener): Server {
+  constructor(handler: RequestListener) {
     this.#handler = handler
-    return this.#add()
   }
 
+  /** Requests under way. */
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  /** Aborted when what waits must give up, so that it is still answered before the service stops. */
+  get ending(): AbortSignal {
+    return this.#ending.signal
+  }
+
+  /** Resolves when all are open; when one cannot be, none stays open and it rejects. */
   async listen(addresses: readonly ListenAddress[]): Promise<void> {
-    for (const [i, { host, port }] of addresses.entries()) {
-      const server = this.#servers[i] ?? this.#add()
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject)
-        server.listen({ host, port }, () => {
-          server.off("error", reject)
-          resolve()
-        })
+    for (const address of addresses) {
+      const server = this.#make()
+      this.#servers.push(server)
+      await listening(server, address).catch(async (error: unknown) => {
+        for (const each of this.#servers) each.close()
+        throw error
       })
     }
   }
 
+  /** Takes at most 8 s. Until all requests are answered the ports stay open, and further requests get 503. */
   async close(): Promise<void> {
-    this.#closing = true
-    const closed = this.#servers.filter((server) => server.listening).map((server) => new Promise((resolve) => server.close(resolve)))
-    for (const server of this.#servers) server.closeIdleConnections()
-    const late = setTimeout(() => {
-      for (const server of this.#servers) server.closeAllConnections()
-    }, finishMs)
+    if (this.#idle) return
+    this.#idle = Promise.withResolvers<void>()
+    const tell = setTimeout(() => this.#ending.abort(stops()), tellMs)
+    const cut = setTimeout(this.#idle.resolve, finishMs)
+    if (this.#underWay === 0) this.#idle.resolve()
+    await this.#idle.promise
+    clearTimeout(tell)
+    clearTimeout(cut)
+    const open = this.#servers.filter((server) => server.listening)
+    const closed = open.map((server) => new Promise((resolve) => server.close(resolve)))
+    for (const server of open) server.closeAllConnections()
     await Promise.all(closed)
-    clearTimeout(late)
   }
 
-  #add(): Server {
-    const options = {
-      requestTimeout: 300_000,
-      headersTimeout: 20_000,
-      keepAliveTimeout: 65_000,
-      maxHeaderSize: 32 * 1024,
-      connectionsCheckingInterval: 5_000,
-    }
-    const server = createServer(options, (request, response) => {
-      if (this.#closing) {
-        response.setHeader("connection", "close")
-        sendFailure(response, new Failure("unavailable", "The service stops", { headers: { "retry-after": "5" } }), "")
-      } else this.#handler(request, response)
-    })
-    server.on("clientError", refuseBadHttp)
-    // An upgrade or `Expect` that nobody here understands is answered like any request.
+  #make(): Server {
+    const server = createServer(limits, (request, response) => this.#take(request, response))
+    server.on("clientError", (error, socket) => this.#refuser.refuse(error, socket))
+    server.on("connect", (_request: IncomingMessage, socket: Duplex) => this.#refuser.refuseTunnel(socket))
     server.on("checkExpectation", (_request, response) =>
-      sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), ""),
+      sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId()),
     )
-    this.#servers.push(server)
     return server
   }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#idle) {
+      response.setHeader("connection", "close")
+      sendFailure(response, stops(), newRequestId())
+      return
+    }
+    this.#underWay += 1
+    this.#refuser.busy(request, response)
+    response.once("close", () => {
+      this.#underWay -= 1
+      if (this.#underWay === 0) this.#idle?.resolve()
+    })
+    this.#handler(request, response)
+  }
+}
+
+function stops(): Failure {
+  return new Failure("unavailable", "The service stops", { headers: { "retry-after": "5" } })
+}
+
+function listening(server: Server, { host, port }: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen({ host, port }, () => {
+      server.off("error", reject)
+      resolve()
+    })
+  })
 }

@@ -1,13 +1,40 @@
-import { randomBytes } from "node:crypto"
-import { STATUS_CODES } from "node:http"
-import type { Socket } from "node:net"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
+import { newRequestId } from "./visit.ts"
+
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
 
 /** Answers what Node's HTTP parser refuses, with the failure object as everywhere else, and closes the connection. */
-export function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const failure = failureOf(error)
-  const requestId = randomBytes(9).toString("base64url")
+export class Refuser {
+  readonly #last = new WeakMap<Duplex, Exchange>()
+
+  /** Notes what a connection is busy with, so that a refusal is never taken for the answer to it. */
+  busy(request: IncomingMessage, response: ServerResponse): void {
+    this.#last.set(request.socket, { request, response })
+  }
+
+  refuse(error: Error & { code?: string }, socket: Duplex): void {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+    const last = this.#last.get(socket)
+    const isNext = last?.request.complete === true && !last.response.writableFinished
+    if (isNext) last.response.once("close", () => end(socket, failureOf(error)))
+    // The body of the request under way is malformed: this is its answer, unless that has begun.
+    else if (last && !last.request.complete && last.response.headersSent) socket.destroy()
+    else end(socket, failureOf(error))
+  }
+
+  refuseTunnel(socket: Duplex): void {
+    end(socket, new Failure("method_not_allowed", "This is no proxy: CONNECT is not served", { headers: { allow: "GET" } }))
+  }
+}
+
+function end(socket: Duplex, failure: Failure): void {
+  if (!socket.writable) return void socket.destroy()
+  const requestId = newRequestId()
   const body = JSON.stringify(failure.toBody(requestId))
   const head = [
     `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
@@ -16,15 +43,19 @@ export function refuseBadHttp(error: Error & { code?: string }, socket: Socket):
     "cache-control: no-store",
     "x-content-type-options: nosniff",
     `x-request-id: ${requestId}`,
+    ...Object.entries(failure.headers).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ]
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
+  socket.on("error", () => socket.destroy())
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
 }
 
 function failureOf(error: Error & { code?: string }): Failure {
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
       return new Failure("headers_too_large", "The request's head may have 32 KiB at most")
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new Failure("too_large", "The extensions of the body's chunks are too long")
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new Failure("invalid", "The request did not arrive in time", { status: 408 })
     default:

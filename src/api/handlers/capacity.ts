@@ -1,0 +1,54 @@
+import { Failure } from "#contract"
+import { EngineError } from "#engine"
+import type { NodeNow } from "#runs"
+import type { Context, Handlers, Services } from "../context.ts"
+import { fromMiB } from "../units.ts"
+import { limitsOf } from "./limits.ts"
+
+/** What the nodes have, and what the caller's own limits leave them. */
+async function readCapacity(services: Services, context: Context<"readCapacity">) {
+  const nodes = await services.runs.capacityNow().catch((error: unknown) => {
+    if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
+    throw error
+  })
+  return { nodes: await Promise.all(nodes.map((node) => nodeAnswer(services, context, node))), you: await leftTo(services, context.caller) }
+}
+
+async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeNow) {
+  const inUnit = (amount: { total: number; free: number }) => ({
+    total: fromMiB(amount.total, settings.memoryUnit),
+    free: fromMiB(amount.free, settings.memoryUnit),
+  })
+  const holders = node.devices.map(async ({ runId }) => {
+    if (runId === null || caller.isAdmin) return runId
+    return (await store.runs.get(runId))?.userId === caller.userId ? runId : null
+  })
+  const shown = await Promise.all(holders)
+  return {
+    Name: node.name,
+    Cpus: node.cpus,
+    Memory: inUnit(node.memoryMiB),
+    Gpus: node.gpus,
+    Devices: node.devices.map(({ id, model, memoryMiB }, i) => ({
+      ID: id,
+      Model: model,
+      Memory: fromMiB(memoryMiB, settings.memoryUnit),
+      RunID: shown[i] ?? null,
+    })),
+  }
+}
+
+async function leftTo({ store, settings }: Services, { userId }: { userId: number }) {
+  const limits = await limitsOf(store, userId)
+  const own = (await store.runs.live()).filter((run) => run.userId === userId)
+  const left = (limit: number | null, taken: (run: (typeof own)[number]) => number) =>
+    limit === null ? null : Math.max(0, limit - own.reduce((sum, run) => sum + taken(run), 0))
+  const memory = left(limits.MaxMemory, (run) => run.memoryMiB)
+  return {
+    Cpus: left(limits.MaxCpus, (run) => run.cpus),
+    Memory: memory === null ? null : fromMiB(memory, settings.memoryUnit),
+    Gpus: left(limits.MaxGpus, (run) => run.gpus),
+  }
+}
+
+export const capacityHandlers = { readCapacity } satisfies Partial<Handlers>

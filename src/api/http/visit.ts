@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { BlockList } from "node:net"
+import { callerAddress } from "./guards.ts"
+
+/** Who proved nothing. */
+export const anonymous = "anonymous"
+
+/** One request on its way: what is known of it whatever becomes of it. */
+export class Visit {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly path: string
+  /** Without the question mark. */
+  readonly queryText: string
+  readonly requestId: string
+  /** The `Host` header, or the authority where the request line holds a whole address. */
+  readonly host: string
+  /** Who asks, as far as is known by now. */
+  userName = anonymous
+  readonly #trusted: BlockList
+  #address: string | undefined
+
+  constructor(request: IncomingMessage, response: ServerResponse, trusted: BlockList) {
+    this.request = request
+    this.response = response
+    this.#trusted = trusted
+    this.requestId = requestIdOf(request)
+    const url = request.url ?? ""
+    const start = url.startsWith("/") ? 0 : authorityEnd(url)
+    this.host = start === 0 ? (request.headers.host ?? "") : url.slice("http://".length, start)
+    const mark = url.indexOf("?", start)
+    this.path = mark < 0 ? (start === 0 ? url : url.slice(start) || "/") : url.slice(start, mark)
+    this.queryText = mark < 0 ? "" : url.slice(mark + 1)
+  }
+
+  /** The caller's, after trusted proxies. */
+  get address(): string {
+    this.#address ??= callerAddress(this.request, this.#trusted)
+    return this.#address
+  }
+}
+
+/** Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a path. */
+function authorityEnd(url: string): number {
+  const match = /^http:\/\/[^/?#]+/i.exec(url)
+  return match ? match[0].length : 0
+}
+
+const prefix = `${randomBytes(6).toString("base64url")}-`
+let count = 0
+
+/** Never given twice by this process, nor, as far as chance allows, by another. */
+export function newRequestId(): string {
+  count += 1
+  return prefix + count.toString(36)
+}
+
+/** A caller's own request ID, where it is a plain one; else a new one. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"]
+  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : newRequestId()
+}

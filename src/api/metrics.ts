@@ -1,0 +1,87 @@
+import { performance } from "node:perf_hooks"
+import { runStateNames } from "#contract"
+import type { Services } from "./context.ts"
+
+/** Upper bounds in seconds. */
+const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60]
+
+interface Row {
+  operation: string
+  status: number
+  count: number
+}
+
+interface Times {
+  buckets: number[]
+  sum: number
+  count: number
+}
+
+/** Counts requests by operation, never by what people sent. */
+export class Measures {
+  readonly #rows = new Map<string, Row[]>()
+  readonly #times: Times = { buckets: bounds.map(() => 0), sum: 0, count: 0 }
+
+  count(operation: string, status: number, seconds: number): void {
+    const rows = this.#rows.get(operation) ?? this.#add(operation)
+    const row = rows.find((each) => each.status === status)
+    if (row) row.count += 1
+    else rows.push({ operation, status, count: 1 })
+    const bucket = bounds.findIndex((bound) => seconds <= bound)
+    if (bucket >= 0) this.#times.buckets[bucket] = (this.#times.buckets[bucket] ?? 0) + 1
+    this.#times.sum += seconds
+    this.#times.count += 1
+  }
+
+  #add(operation: string): Row[] {
+    const rows: Row[] = []
+    this.#rows.set(operation, rows)
+    return rows
+  }
+
+  /** OpenMetrics text. */
+  text({ runs }: Pick<Services, "runs">, underWay: number): string {
+    const states = runs.live().map((run) => run.state)
+    const { rss, heapUsed } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    const seconds = (microseconds: number) => String(microseconds / 1e6)
+    return [
+      ...family("quayside_http_requests", "counter", "Answered requests by operation and status.", this.#requests()),
+      ...family("quayside_http_request_seconds", "histogram", "From a request's head to the end of its answer.", this.#histogram()),
+      ...family("quayside_http_requests_under_way", "gauge", "Requests that are not answered yet.", [["", String(underWay)]]),
+      ...family(
+        "quayside_runs",
+        "gauge",
+        "Live runs by state.",
+        runStateNames.slice(0, 6).map((name) => [`{state="${name}"}`, String(states.filter((state) => state === name).length)]),
+      ),
+      ...family("process_cpu_seconds", "counter", "Processor time of this process.", [["_total", seconds(user + system)]]),
+      ...family("process_resident_memory_bytes", "gauge", "Memory of this process.", [["", String(rss)]]),
+      ...family("quayside_heap_bytes", "gauge", "Memory in use by JavaScript objects.", [["", String(heapUsed)]]),
+      ...family("quayside_event_loop_utilization", "gauge", "The part of its time that the event loop was at work.", [
+        ["", String(performance.eventLoopUtilization().utilization)],
+      ]),
+      "# EOF",
+      "",
+    ].join("\n")
+  }
+
+  #requests(): [string, string][] {
+    const rows = [...this.#rows.values()].flat()
+    return rows.map(({ operation, status, count }) => [`_total{operation="${operation}",status="${status}"}`, String(count)])
+  }
+
+  #histogram(): [string, string][] {
+    let below = 0
+    const { buckets, sum, count } = this.#times
+    const lines = buckets.map((n, i): [string, string] => {
+      below += n
+      return [`_bucket{le="${bounds[i]}"}`, String(below)]
+    })
+    return [...lines, ['_bucket{le="+Inf"}', String(count)], ["_count", String(count)], ["_sum", String(sum)]]
+  }
+}
+
+function family(name: string, type: string, help: string, samples: [suffix: string, value: string][]): string[] {
+  return [`# TYPE ${name} ${type}`, `# HELP ${name} ${help}`, ...samples.map(([suffix, value]) => `${name}${suffix} ${value}`)]
+}

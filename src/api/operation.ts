@@ -1,0 +1,142 @@
+import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
+import { type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
+import type { Actor } from "#events"
+import type { Context, Handler, Services, Surroundings } from "./context.ts"
+import { handlers } from "./handlers/index.ts"
+import { send } from "./http/answer.ts"
+import { readJson } from "./http/body.ts"
+import { checkOrigin, isFromLoopback } from "./http/guards.ts"
+import { sessionOf } from "./http/session-cookie.ts"
+import { anonymous, type Visit } from "./http/visit.ts"
+
+const bodyMaxDefault = 1024 * 1024
+
+type AnyQuery = Query<Endpoint["query"]>
+
+/** One operation under way. What few handlers ask for is made when they do. */
+class Call implements Context {
+  readonly query: never
+  readonly session: string | undefined
+  readonly surroundings: Surroundings
+  body: unknown
+  status = 200
+  headers: string[] | undefined
+  readonly #visit: Visit
+  readonly #caller: Caller | undefined
+  #signal: AbortSignal | undefined
+
+  constructor(
+    visit: Visit,
+    made: { caller: Caller | undefined; session: string | undefined; query: AnyQuery; surroundings: Surroundings },
+  ) {
+    this.#visit = visit
+    this.#caller = made.caller
+    this.session = made.session
+    this.query = made.query as never
+    this.surroundings = made.surroundings
+  }
+
+  get caller(): Caller {
+    return this.#caller as Caller
+  }
+
+  get isAnonymous(): boolean {
+    return this.#caller === undefined
+  }
+
+  get actor(): Actor {
+    const { address, requestId } = this.#visit
+    return { userName: this.#caller?.userName ?? anonymous, address, requestId }
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([goneSignal(this.#visit), this.surroundings.ending])
+    return this.#signal
+  }
+
+  header(name: string): string | undefined {
+    return this.#visit.request.headers[name] as string | undefined
+  }
+
+  setStatus(status: number): void {
+    this.status = status
+  }
+
+  setHeader(name: string, value: string): void {
+    if (this.headers) this.headers.push(name, value)
+    else this.headers = [name, value]
+  }
+}
+
+/** Runs one operation: who asks, whether they may at all, what they ask, and then its handler. */
+export async function runOperation(services: Services, operation: Operation, visit: Visit, surroundings: Surroundings): Promise<void> {
+  const endpoint: Endpoint = endpoints[operation]
+  const { request } = visit
+  const session = sessionOf(request, services.settings.secureCookies)
+  const caller = await callerOf(services, endpoint, visit, session)
+  const { origin } = services.settings
+  checkOrigin(request, { origin, host: visit.host, bySession: caller?.proof.kind === "session" })
+  visit.userName = caller?.userName ?? anonymous
+  if (caller) checkAttainable(caller, endpoint.permission as Action)
+  const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
+  const call = new Call(visit, { caller, session, query, surroundings })
+  if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bodyMaxDefault)
+  const handler = handlers[operation] as Handler<Operation>
+  const answer = await handler(services, call)
+  const isText = "text" in endpoint.answer
+  send(visit.response, call.status, isText ? (answer as string) : JSON.stringify(answer), {
+    requestId: visit.requestId,
+    headers: call.headers,
+    ...(isText ? { type: (endpoint.answer as { text: string }).text } : {}),
+  })
+}
+
+/** Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the event loop. */
+function callerOf(
+  services: Services,
+  endpoint: Endpoint,
+  visit: Visit,
+  session: string | undefined,
+): Caller | Promise<Caller | undefined> | undefined {
+  if (endpoint.permission === "none") return undefined
+  const authorization = soleAuthorization(visit.request.rawHeaders)
+  if (authorization instanceof Refusal) throw authorization
+  if (endpoint.fromLoopback && authorization === undefined && session === undefined && trustLoopback(services, visit)) return undefined
+  const known = services.identity.identifyCached(authorization, session)
+  return known ? checkScope(known) : identify(services, visit, { authorization, session })
+}
+
+async function identify(
+  services: Services,
+  visit: Visit,
+  proof: { authorization: string | undefined; session: string | undefined },
+): Promise<Caller> {
+  const caller = await services.identity.identify(proof.authorization, proof.session, visit.address)
+  if (caller instanceof Refusal) throw caller
+  return checkScope(caller)
+}
+
+function checkScope(caller: Caller): Caller {
+  if (onlyRun(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
+  return caller
+}
+
+/** Who could never do this, whatever the thing, is told so before anything is read. */
+function checkAttainable(caller: Caller, permission: Action): void {
+  if (can(caller, permission) === "yes") return
+  throw new Failure("forbidden", `${caller.userName} may not do this with what proved who they are (${permission})`)
+}
+
+function trustLoopback(services: Services, visit: Visit): boolean {
+  if (isFromLoopback(visit.request, visit.address)) return true
+  services.logger.warn({ requestId: visit.requestId, address: visit.address }, "a forwarded request is not taken for one from this machine")
+  return false
+}
+
+function goneSignal({ response }: Visit): AbortSignal {
+  const controller = new AbortController()
+  const gone = () => controller.abort(new DOMException("The caller went away", "AbortError"))
+  if (response.destroyed) gone()
+  else response.once("close", gone)
+  return controller.signal
+}

@@ -1,0 +1,87 @@
+import type { JsonSchema } from "./schema.ts"
+import { type Endpoint, endpoints } from "./table.ts"
+
+/** A table of the reference: one row for each field or parameter. */
+export interface Entry {
+  name: string
+  type: string
+  /** `required`, `optional`, or empty where it is only answered. */
+  need: "required" | "optional" | ""
+  doc: string
+}
+
+/** One operation in words, for the reference page and `/docs`. */
+export interface OperationEntry {
+  operation: string
+  method: string
+  path: string
+  summary: string
+  query: Entry[]
+  body: Entry[]
+  answer: string
+  /** Who may, in one sentence. */
+  proof: string
+}
+
+/** The operations of the table in its order, by their tags. */
+export function referenceOperations(): Map<Endpoint["tag"], OperationEntry[]> {
+  const entries = Object.entries(endpoints).map(([operation, endpoint]) => [endpoint.tag, entryOf(operation, endpoint)] as const)
+  const byTag = Map.groupBy(entries, ([tag]) => tag)
+  return new Map([...byTag].map(([tag, list]) => [tag, list.map(([, entry]) => entry)]))
+}
+
+function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
+  const { method, path, summary, query, body } = endpoint
+  return {
+    operation,
+    method,
+    path,
+    summary,
+    query: Object.entries(query).map(([name, { schema, repeats }]) => ({
+      name,
+      type: repeats ? `${typeOf(schema)}, may repeat` : typeOf(schema),
+      need: "optional",
+      doc: docOf(schema),
+    })),
+    body: body ? bodyEntries(body) : [],
+    answer: answerOf(endpoint.answer),
+    proof: proofOf(endpoint),
+  }
+}
+
+function bodyEntries({ fields, mode }: NonNullable<Endpoint["body"]>): Entry[] {
+  const id: Entry[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", doc: "Names the object." }] : []
+  const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
+  const rows = set.map(([name, { bodySchema, schema, write }]): Entry => {
+    const need = write === "required" && mode === "create" ? "required" : "optional"
+    return { name, type: typeOf(bodySchema ?? schema), need, doc: docOf(schema) }
+  })
+  return [...id, ...rows]
+}
+
+function answerOf(answer: Endpoint["answer"]): string {
+  if ("one" in answer) return answer.one
+  if ("list" in answer) return `list of ${answer.list}`
+  if ("oneOrList" in answer) return `${answer.oneOrList} with ID alone, else a list of them`
+  if ("done" in answer) return '{"ok": true}'
+  if ("text" in answer) return answer.text
+  return "this description"
+}
+
+function proofOf({ permission, fromLoopback }: Endpoint): string {
+  if (permission === "none") return "no proof needed"
+  return fromLoopback ? `${permission}; no proof needed from the same machine` : permission
+}
+
+const docOf = (schema: JsonSchema) => String(schema.description ?? "")
+
+/** A schema's type in few words. */
+export function typeOf(schema: JsonSchema): string {
+  if (typeof schema.$ref === "string") return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(", ")}`
+  if (Array.isArray(schema.anyOf)) return (schema.anyOf as JsonSchema[]).map(typeOf).join(" or ")
+  if (schema.type === "array") return `list of ${typeOf((schema.items ?? {}) as JsonSchema)}`
+  if (Array.isArray(schema.type)) return schema.type.join(" or ")
+  const most = typeof schema.maxLength === "number" ? `, at most ${schema.maxLength.toLocaleString("en")} characters` : ""
+  return schema.format === "date-time" ? "timestamp" : `${schema.type ?? "any"}${most}`
+}
