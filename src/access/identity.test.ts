@@ -298,13 +298,28 @@ describe("what ends a proof", () => {
     caller(await identity.identify(basic("ann", token), undefined, home))
     caller(await identity.identify(undefined, secret, home))
     await store.change((tx) => identity.tokens.delete(tx, who, row.id))
-    await store.change((tx) => identity.sessions.end(tx, secret))
     for (const header of [`Bearer ${token}`, basic("ann", token)]) {
       assert.equal(identity.identifyCached(header, undefined), undefined)
       refusal(await identity.identify(header, undefined, home))
     }
+    caller(await identity.identify(undefined, secret, home))
+    await store.change((tx) => identity.sessions.end(tx, secret))
     refusal(await identity.identify(undefined, secret, home))
     await store.change((tx) => identity.sessions.end(tx, secret))
+  })
+
+  it("is a deletion of the person, and their tokens and sessions are gone", async () => {
+    await using world = await identityWorld()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const who = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    const { token, row } = await tokenOf(world, who)
+    const session = await signIn(world, "ann", "sesam")
+    caller(await identity.identify(`Bearer ${token}`, undefined, home))
+    await store.change((tx) => identity.people.delete(tx, ann.id))
+    for (const header of [basic("ann", "sesam"), `Bearer ${token}`]) refusal(await identity.identify(header, undefined, home))
+    assert.equal(await store.tokens.get(row.id), undefined)
+    assert.equal(await store.sessions.byHash(session.row.hash), undefined)
   })
 
   it("lets a change that is undone end nothing", async () => {
@@ -401,9 +416,9 @@ describe("what ends a proof", () => {
 
   it("is time: a token's own, and seven days for a session", async () => {
     await using world = await identityWorld()
-    const { identity, clock } = world
+    const { identity, store, clock } = world
     await world.person("ann", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
+    const { secret, row } = await signIn(world, "ann", "sesam")
     const who = caller(await identity.identify(undefined, secret, home))
     const { token } = await tokenOf(world, who, { expiresAt: clock.now() + 10_000 })
     caller(await identity.identify(`Bearer ${token}`, undefined, home))
@@ -416,6 +431,9 @@ describe("what ends a proof", () => {
     caller(await identity.identify(undefined, secret, home))
     await clock.advance(1)
     refusal(await identity.identify(undefined, secret, home))
+    const next = await signIn(world, "ann", "sesam")
+    assert.equal(await store.sessions.byHash(row.hash), undefined, "what has expired is swept at the next sign-in")
+    assert.ok(await store.sessions.byHash(next.row.hash))
   })
 
   it("tells listeners whose it was", async () => {
@@ -508,6 +526,11 @@ describe("a token", () => {
       store.change((tx) => identity.tokens.delete(tx, boss, row.id)),
       { code: "not_found" },
     )
+    const reader: Caller = { ...ann, scopes: ["read"] }
+    await assert.rejects(
+      store.change((tx) => identity.tokens.delete(tx, reader, row.id)),
+      { code: "forbidden" },
+    )
     await store.change((tx) => identity.tokens.delete(tx, ann, row.id))
     await assert.rejects(
       store.change((tx) => identity.tokens.delete(tx, ann, row.id)),
@@ -528,7 +551,10 @@ describe("a token", () => {
     await use()
     await store.change(async () => {})
     assert.equal(await lastUsed(), start)
-    await clock.advance(30 * second)
+    await clock.advance(2 * second)
+    await store.change(async () => {})
+    assert.equal(await lastUsed(), start)
+    await clock.advance(28 * second)
     await use()
     await identity[Symbol.asyncDispose]()
     assert.equal(await lastUsed(), start + minute)
@@ -645,6 +671,8 @@ describe("people", () => {
       store.change((tx) => identity.people.delete(tx, boss.id)),
       { code: "conflict" },
     )
+    const spare = await world.person("spare", "x", { isAdmin: true, isDisabled: true })
+    await store.change((tx) => identity.people.delete(tx, spare.id))
     await store.change((tx) => identity.people.update(tx, idle.id, { isDisabled: false }))
     await store.change((tx) => identity.people.delete(tx, boss.id))
     await assert.rejects(

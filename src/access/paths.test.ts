@@ -43,18 +43,10 @@ describe("file access", () => {
   it("gives people their home and what is in it, not the homes of others", async () => {
     const { world, look, ann, bob } = await filesWorld()
     await using _ = world
-    const paths = [
-      "/",
-      "/users",
-      "/users/ann",
-      "/users/ann/a",
-      "/users/ann/a/b",
-      "/users/bob",
-      "/users/bob/a",
-      "/users/annex",
-      "/elsewhere",
-    ]
-    assert.deepEqual(await look(ann, ...paths), ["passage", "passage", "write", "write own", "write own", "none", "none", "none", "none"])
+    const paths = ["/", "/users", "/users/ann", "/users/ann/a", "/users/ann/a/b"]
+    assert.deepEqual(await look(ann, ...paths), ["passage", "passage", "write", "write own", "write own"])
+    const beside = ["/users/bob", "/users/bob/a", "/users/annex", "/users/an", "/users/annex/a", "/use", "/elsewhere", "/users/bob/ann"]
+    assert.deepEqual(await look(ann, ...beside), Array(beside.length).fill("none"))
     assert.deepEqual(await look(bob, "/users/ann", "/users/ann/a"), ["none", "none"])
   })
 
@@ -140,6 +132,11 @@ describe("file access", () => {
   it("says where everything below is the same", async () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
+    assert.deepEqual(
+      (await fileAccess(world.store, boss, ["/", "/users"])).map((access) => access.uniform),
+      [undefined, undefined],
+      "homes are not the administrator's own, though there is no dataset at all",
+    )
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/sets/all", true)
     const uniform = async (caller: Caller, ...paths: string[]) =>

@@ -258,6 +258,12 @@ describe("a token's scopes", () => {
     assert.equal(can(actor(ownerId, { scopes: ["run:5"] }), "run:open", { type: "run", id: 5, ownerId: 9 }), "hidden")
   })
 
+  it("hold for one's own things, too", () => {
+    const own: Thing = { type: "image", id: 1, ownerId }
+    assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:read", own), "yes")
+    assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:change", own), "forbidden")
+  })
+
   it("do not tell of hidden things", () => {
     assert.equal(can(actor(2, { scopes: ["read"] }), "image:delete", { type: "image", id: 1, ownerId }), "hidden")
   })

@@ -83,6 +83,18 @@ describe("the throttle", () => {
     assert.equal(delay(), 0)
   })
 
+  it("counts of the hour before what still lies within the last one", async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const throttle = new Throttle(clock)
+    for (let i = 0; i < 24; i += 1) fail(throttle, "ann", `10.0.1.${i}`, 1)
+    const delays = [throttle.attempt("ann", "10.9.9.9").delay]
+    for (let i = 0; i < 4; i += 1) {
+      await clock.advance(30 * minute)
+      delays.push(throttle.attempt("ann", "10.9.9.9").delay)
+    }
+    assert.deepEqual(delays, [1_400, 1_400, 1_400, 200, 0])
+  })
+
   it("counts names that cannot be names as one, so that they fill no memory", () => {
     const throttle = new Throttle(new ManualClock())
     for (let i = 0; i < 10; i += 1) fail(throttle, `Not A Name ${i}`, "10.0.0.1", 1)
