@@ -34,8 +34,10 @@ export class Turns {
     this.#lanes.set(key, lane)
     lane.waiting += 1
     if (cut) lane.starts.add(cut)
+    let begun = false
     const result = lane.tail.then(() => {
       signal?.throwIfAborted()
+      begun = true
       return work()
     })
     lane.tail = result.then(ignore, ignore).then(() => {
@@ -43,7 +45,7 @@ export class Turns {
       lane.waiting -= 1
       if (lane.waiting === 0) this.#lanes.delete(key)
     })
-    return result
+    return signal === undefined ? result : orAborted(result, signal, () => begun)
   }
 }
 
@@ -51,6 +53,18 @@ interface Lane {
   tail: Promise<void>
   waiting: number
   starts: Set<AbortController>
+}
+
+/** The work's own answer once it has begun; before that an abort is not kept waiting for those ahead. */
+function orAborted<T>(result: Promise<T>, signal: AbortSignal, begun: () => boolean): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      if (!begun()) reject(signal.reason)
+    }
+    if (signal.aborted) onAbort()
+    signal.addEventListener("abort", onAbort, { once: true })
+    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort))
+  })
 }
 
 function ignore(): void {}

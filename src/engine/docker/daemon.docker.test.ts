@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { readdir } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
 import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
-import { type Registry, startRegistry } from "../../../test/fixtures/registry.ts"
 import { specOf } from "../conformance.ts"
 import { type DockerRig, makeDockerRig } from "./rig.ts"
 
@@ -13,16 +12,13 @@ const unreachable = { code: "engine_unreachable" }
 describe("the Docker engine whose daemon comes and goes", () => {
   let daemon: PrivateDaemon
   let rig: DockerRig
-  let registry: Registry
   before(async () => {
     daemon = await privateDaemon({ dataMiB: 64 })
     await daemon.start()
-    registry = await startRegistry(60_000_000)
     rig = await makeDockerRig({ socketPath: daemon.socketPath })
   })
   after(async () => {
     await rig[Symbol.asyncDispose]()
-    await registry[Symbol.asyncDispose]()
     await daemon[Symbol.asyncDispose]()
   })
   const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
@@ -93,8 +89,11 @@ describe("the Docker engine whose daemon comes and goes", () => {
   })
 
   test("tells that the disk is full, and starts again when there is room", async () => {
-    await assert.rejects(rig.engine.start(specOf({ image: `${registry.host}/good/large` }), ignore, never), { code: "disk_full" })
     const spec = sleeper()
+    await daemon.fill()
+    await assert.rejects(rig.engine.start(spec, ignore, never), { code: "disk_full" })
+    await daemon.free()
+    assert.deepEqual(await rig.engine.observe(), [])
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })

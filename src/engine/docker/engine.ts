@@ -148,7 +148,10 @@ class DockerEngine implements Engine {
   }
 
   async #nodeName(signal: AbortSignal | undefined): Promise<string> {
-    this.#node ??= this.#info(undefined).then((info) => info.Name)
+    this.#node ??= this.#info(undefined).then((info) => {
+      if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker has no live-restore: runs end when it is restarted")
+      return info.Name
+    })
     try {
       return await this.#node
     } catch (error) {

@@ -1,8 +1,11 @@
 import { type ReasonCode, reasonSentences } from "#contract"
 import { EngineError } from "../engine.ts"
 
+/** A sentence where the code's own one says too little. */
+type Phrase = readonly [RegExp, ReasonCode, string?]
+
 /** What the daemon says, most telling first. It has codes for few of its failures, so that its words must be read. */
-const phrases: readonly [RegExp, ReasonCode][] = [
+const phrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
   [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
   [/bind source path does not exist/i, "mount_missing"],
@@ -14,10 +17,16 @@ const phrases: readonly [RegExp, ReasonCode][] = [
   [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
 ]
 
-const pullPhrases: readonly [RegExp, ReasonCode][] = [
+const pullPhrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
   [/manifest unknown|name unknown|no such image|not found: manifest|no matching manifest/i, "image_not_found"],
+  [/repository does not exist or may require/i, "image_pull_denied", "The registry does not have the image, or refuses to hand it out"],
   [/pull access denied|unauthorized|authentication required|no basic auth|denied|forbidden/i, "image_pull_denied"],
+  [
+    /no such host|server misbehaving|connection refused|network is unreachable|no route to host|timeout|x509|tls:/i,
+    "image_pull_failed",
+    "The image could not be fetched: its registry cannot be reached",
+  ],
 ]
 
 const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
@@ -26,14 +35,14 @@ const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCE
 export function engineError(error: unknown): EngineError {
   if (error instanceof EngineError) return error
   if (isUnreachable(error)) return plain("engine_unreachable", error)
-  return plain(match(phrases, error) ?? "engine_error", error)
+  return fromPhrase(phrases, error) ?? plain("engine_error", error)
 }
 
 /** As `engineError`, for what went wrong while an image was fetched. */
 export function pullError(error: unknown): EngineError {
   if (error instanceof EngineError && error.code !== "engine_error") return error
   if (isUnreachable(error)) return plain("engine_unreachable", error)
-  return plain(match(pullPhrases, error) ?? "image_pull_failed", error)
+  return fromPhrase(pullPhrases, error) ?? plain("image_pull_failed", error)
 }
 
 /** The HTTP status with which the daemon refused, also of an `EngineError` made from it. */
@@ -60,16 +69,17 @@ export function isNetworkGone(error: unknown): boolean {
 function isUnreachable(error: unknown): boolean {
   const { code, statusCode, message = "" } = error as { code?: string; statusCode?: number; message?: string }
   if (statusCode !== undefined) return statusCode === 503
-  return unreachableCodes.has(code ?? "") || /socket hang up|aborted/.test(message)
+  return unreachableCodes.has(code ?? "") || /^(socket hang up|aborted)$/.test(message)
 }
 
-function match(table: readonly [RegExp, ReasonCode][], error: unknown): ReasonCode | undefined {
+function fromPhrase(table: readonly Phrase[], error: unknown): EngineError | undefined {
   const text = detailOf(error)
-  return table.find(([phrase]) => phrase.test(text))?.[1]
+  const found = table.find(([phrase]) => phrase.test(text))
+  return found && plain(found[1], error, found[2])
 }
 
-function plain(code: ReasonCode, error: unknown): EngineError {
-  return new EngineError(code, reasonSentences[code], { detail: detailOf(error), cause: error })
+function plain(code: ReasonCode, error: unknown, sentence: string = reasonSentences[code]): EngineError {
+  return new EngineError(code, sentence, { detail: detailOf(error), cause: error })
 }
 
 function detailOf(error: unknown): string {

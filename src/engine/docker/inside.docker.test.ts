@@ -92,6 +92,39 @@ describe("a program in a run's container", () => {
     assert.equal((await stat(join(rig.filesRoot, code, "in"))).uid, 1000)
   })
 
+  test("finds its mounts below links of the image and names with spaces", async () => {
+    const image = `quayside-test/links:${rig.instance}`
+    const id = await rig.docker("run", "--detach", rig.image, "sh", "-c", "mkdir -p /opt/real && ln -s /opt/real /linked")
+    await rig.docker("wait", id)
+    await rig.docker("commit", id, image)
+    await rig.docker("rm", id)
+    const source = await rig.directory("data")
+    await writeFile(join(rig.filesRoot, source, "file"), "content")
+    const mounts = ["/linked/in", "/with space"].map((target) => ({ source, target, readOnly: true }))
+    assert.equal(await rig.output("cat /opt/real/in/file '/with space/file'", { image, mounts }), "contentcontent")
+    await rig.docker("rmi", image)
+  })
+
+  test("gets its directories by their paths where isolation is off", async () => {
+    await using engine = await rig.open({ isolation: "off" })
+    const source = await rig.directory("data")
+    const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
+    await engine.start(spec, () => {}, new AbortController().signal)
+    const [mount] = JSON.parse(await rig.docker("inspect", "--format", "{{json .Mounts}}", `quayside-${spec.key}`)).filter(
+      (each: { Destination: string }) => each.Destination === "/data",
+    )
+    assert.equal(mount.Source, join(rig.filesRoot, source))
+    await assert.rejects(
+      engine.start(
+        specOf({ ...spec, key: "e".repeat(32), mounts: [{ source: "/none", target: "/data", readOnly: true }] }),
+        () => {},
+        new AbortController().signal,
+      ),
+      { code: "mount_missing" },
+    )
+    await engine.stop(spec.key, { graceMs: 0 })
+  })
+
   test("leaves no mount of ours on the host while it runs", async () => {
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })

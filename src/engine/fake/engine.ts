@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { reasonSentences } from "#contract"
@@ -185,5 +186,5 @@ function observed(container: FakeContainer): ObservedRun {
 }
 
 function digestOf(image: string): string {
-  return `sha256:${Buffer.from(image).toString("hex").padEnd(64, "0").slice(0, 64)}`
+  return `sha256:${createHash("sha256").update(image).digest("hex")}`
 }
