@@ -44,6 +44,7 @@ class DockerEngine implements Engine {
   readonly #log: Logger
   readonly #client: DockerClient
   readonly #observer: Observer
+  readonly #network: RunNetwork
   readonly #starter: Starter
   readonly #pins: Pins
   readonly #turns = new Turns()
@@ -56,8 +57,8 @@ class DockerEngine implements Engine {
     this.#client = new DockerClient(options.socketPath)
     this.#observer = new Observer(this.#client, options.instance)
     this.#pins = pins
-    const network = new RunNetwork(this.#client, options.instance)
-    this.#starter = new Starter({ client: this.#client, pins, network, options })
+    this.#network = new RunNetwork(this.#client, options.instance)
+    this.#starter = new Starter({ client: this.#client, pins, network: this.#network, options })
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
@@ -167,5 +168,8 @@ class DockerEngine implements Engine {
     return this.#gpus
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  /** Runs go on; only a network that none of them is on is taken away. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#network.removeUnused()
+  }
 }

@@ -37,6 +37,13 @@ export class RunNetwork {
     this.#ready = undefined
   }
 
+  /** Takes the network away unless a run is on it: address ranges are few. Does nothing where that fails. */
+  async removeUnused(): Promise<void> {
+    if (this.#ready === undefined) return
+    this.#ready = undefined
+    await this.#client.call((docker) => docker.getNetwork(this.name).remove(), { ms: 5_000 }).catch(() => {})
+  }
+
   async #ensure(): Promise<void> {
     if (await this.#isThere()) return
     const [label = "", value = ""] = instanceLabel(this.#instance).split("=")

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { ReasonCode } from "#contract"
+import { engineError, pullError } from "./errors.ts"
+
+/** What daemons from 20.10 on were seen to say. */
+const refusals: [ReasonCode, number | undefined, string][] = [
+  ["disk_full", 500, "mkdir /var/lib/docker/overlay2/4f: no space left on device"],
+  ["insufficient_gpu", 500, 'could not select device driver "nvidia" with capabilities: [[gpu]]'],
+  ["mount_missing", 400, 'invalid mount config for type "bind": bind source path does not exist: /x'],
+  [
+    "command_not_found",
+    400,
+    'failed to create shim task: OCI runtime create failed: exec: "nope": executable file not found in $PATH: unknown',
+  ],
+  ["command_not_found", 400, 'exec: "/app": stat /app: no such file or directory: unknown'],
+  ["command_not_found", 400, "No command specified"],
+  ["image_not_found", 404, "No such image: sha256:12"],
+  ["engine_unreachable", 503, "service unavailable"],
+  ["engine_error", 500, "something that nobody has seen"],
+]
+
+const pullRefusals: [ReasonCode, string][] = [
+  ["disk_full", "write /var/lib/docker/tmp/GetImageBlob1: no space left on device"],
+  ["image_not_found", "manifest for 127.0.0.1:5000/a:latest not found: manifest unknown: manifest unknown"],
+  ["image_not_found", "no matching manifest for linux/arm64/v8 in the manifest list entries"],
+  [
+    "image_pull_denied",
+    "pull access denied for a, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
+  ],
+  ["image_pull_denied", 'Head "https://x/v2/a/manifests/latest": unauthorized: authentication required'],
+  ["image_pull_failed", 'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host'],
+  ["image_pull_failed", "toomanyrequests: You have reached your pull rate limit"],
+]
+
+for (const [code, statusCode, said] of refusals) {
+  test(`the daemon's "${said.slice(0, 60)}" is ${code}`, () => {
+    const error = engineError(Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${said} `), { statusCode }))
+    assert.equal(error.code, code)
+    assert.ok(error.detail?.includes(said) && !error.message.includes(said))
+  })
+}
+
+for (const [code, said] of pullRefusals) {
+  test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(pullError(new Error(said)).code, code))
+}
+
+test("a socket that is missing, refused, forbidden or cut off is engine_unreachable", () => {
+  for (const code of ["ENOENT", "ECONNREFUSED", "EACCES", "ECONNRESET"]) {
+    assert.equal(engineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
+    assert.equal(pullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
+  }
+})

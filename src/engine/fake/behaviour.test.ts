@@ -1,0 +1,180 @@
+import assert from "node:assert/strict"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { WebSocket } from "ws"
+import { ManualClock } from "#kit"
+import { specOf } from "../conformance.ts"
+import type { Engine, RunSpec, StartStep } from "../engine.ts"
+import { behaviourOf } from "./behaviour.ts"
+import { FakeEngine } from "./engine.ts"
+import { FakeWorld } from "./world.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+
+test("an image's name tells its behaviour and its argument; any other name serves", () => {
+  assert.deepEqual([behaviourOf("fake/exits").argument, behaviourOf("fake/exits:7").argument], [1, 7])
+  for (const image of ["quayside/jupyterlab:latest", "fake/unheard-of", "x/fake/exits/y", "fake/toString"])
+    assert.equal(behaviourOf(image).name, "http")
+})
+
+for (const [image, code] of Object.entries({
+  "fake/missing": "image_not_found",
+  "fake/denied": "image_pull_denied",
+  "fake/broken": "image_pull_failed",
+  "fake/no-command": "command_not_found",
+  "fake/disk-full": "disk_full",
+  "fake/engine-error": "engine_error",
+})) {
+  test(`a start of ${image} fails with ${code}`, async () => {
+    await using world = await FakeWorld.open()
+    const engine = new FakeEngine({ world, instance: "one" })
+    await assert.rejects(engine.start(specOf({ image }), ignore, never), { code })
+    assert.deepEqual(await engine.observe(), [])
+  })
+}
+
+for (const state of ["pulling", "creating", "starting"] as const) {
+  const image = { pulling: "fake/stuck-pull", creating: "fake/stuck-create", starting: "fake/stuck-start" }[state]
+  test(`a start of ${image} hangs in ${state} until it is aborted`, async () => {
+    await using world = await FakeWorld.open()
+    const engine = new FakeEngine({ world, instance: "one" })
+    const controller = new AbortController()
+    const steps: StartStep[] = []
+    const start = engine.start(specOf({ image }), (step) => steps.push(step), controller.signal)
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort(new Error("enough"))
+    await assert.rejects(start, /enough/)
+    assert.equal(steps.at(-1)?.state, state)
+    assert.deepEqual(await engine.observe(), [])
+  })
+}
+
+test("a slow pull takes its time by the world's clock and is not repeated", async () => {
+  const clock = new ManualClock()
+  await using world = await FakeWorld.open({ clock })
+  const engine = new FakeEngine({ world, instance: "one" })
+  const sums: number[] = []
+  const start = engine.start(specOf({ image: "fake/slow-pull:1000" }), (step) => sums.push(step.progress?.current ?? 0), never)
+  for (let n = 0; n < 10; n += 1) {
+    await new Promise((resolve) => setImmediate(resolve))
+    await clock.advance(100)
+  }
+  await start
+  assert.equal(Math.max(...sums), 10_000_000)
+  await engine.start(specOf({ image: "fake/slow-pull:1000" }), ignore, never)
+})
+
+test("a world that cannot be reached refuses everything, loses nothing and tells the watcher when it is back", async () => {
+  await using world = await FakeWorld.open()
+  const engine = new FakeEngine({ world, instance: "one" })
+  const spec = await started(engine, "fake/http")
+  world.reachable = false
+  for (const call of [
+    engine.ping(),
+    engine.observe(),
+    engine.stop(spec.key),
+    engine.start(specOf({ image: "fake/http" }), ignore, never),
+  ]) {
+    await assert.rejects(call, { code: "engine_unreachable" })
+  }
+  const controller = new AbortController()
+  let told = 0
+  const watching = engine.watch(() => (told += 1), controller.signal)
+  assert.equal(told, 0)
+  world.reachable = true
+  assert.equal(told, 1)
+  assert.equal((await engine.observe())[0]?.state, "running")
+  controller.abort()
+  await watching
+})
+
+test("programs serve again, and ended ones stay ended, when a later process opens the state directory", async () => {
+  const stateDir = await mkdtemp(join(tmpdir(), "quayside-fake-"))
+  try {
+    const first = await FakeWorld.open({ stateDir })
+    const engine = new FakeEngine({ world: first, instance: "one" })
+    const [serving, ended] = [await started(engine, "fake/http"), await started(engine, "fake/http")]
+    await first.exit(ended.key, 5)
+    const before = await engine.observe()
+    await first[Symbol.asyncDispose]()
+
+    await using second = await FakeWorld.open({ stateDir })
+    const again = new FakeEngine({ world: second, instance: "one" })
+    assert.deepEqual(await again.observe(), before)
+    assert.equal((await page(again, serving, "/")).status, 200)
+  } finally {
+    await rm(stateDir, { recursive: true })
+  }
+})
+
+test("a program echoes, exits, logs and speaks WebSocket on request, with and without a prefix", async () => {
+  await using world = await FakeWorld.open()
+  const engine = new FakeEngine({ world, instance: "one" })
+  const spec = await started(engine, "fake/http")
+  const echo = (await (await page(engine, spec, "/run/7/echo?a=1", { method: "POST", body: "hello" })).json()) as {
+    url: string
+    body: string
+  }
+  assert.deepEqual([echo.url, echo.body], ["/run/7/echo?a=1", "hello"])
+  await page(engine, spec, "/log/hello%20there")
+  assert.ok((await Array.fromAsync(engine.logs(spec.key))).some((line) => line.text === "hello there"))
+  assert.equal(await firstMessage(engine, spec, "/any", "ping"), "ping")
+  assert.equal(await firstMessage(engine, spec, "/run/7/websockify"), "RFB 003.008\n")
+  await page(engine, spec, "/exit/4")
+  assert.deepEqual(
+    (await engine.observe()).map((run) => [run.state, run.exitCode]),
+    [["exited", 4]],
+  )
+})
+
+test("an unhealthy program answers 500", async () => {
+  await using world = await FakeWorld.open()
+  const engine = new FakeEngine({ world, instance: "one" })
+  assert.equal((await page(engine, await started(engine, "fake/unhealthy"), "/")).status, 500)
+})
+
+test("a stop of fake/stuck-stop hangs until it is aborted", async () => {
+  await using world = await FakeWorld.open()
+  const engine = new FakeEngine({ world, instance: "one" })
+  const spec = await started(engine, "fake/stuck-stop")
+  await assert.rejects(engine.stop(spec.key, { signal: AbortSignal.timeout(10) }), { name: "TimeoutError" })
+  assert.equal((await engine.observe())[0]?.state, "running")
+})
+
+test("mock GPUs are handed out by their ids", async () => {
+  await using world = await FakeWorld.open()
+  const engine = new FakeEngine({ world, instance: "one", mockGpus: 2 })
+  assert.deepEqual(
+    (await engine.capacity())[0]?.gpus.map((gpu) => gpu.id),
+    ["mock-0", "mock-1"],
+  )
+  const answer = await engine.start(specOf({ image: "fake/http", gpus: ["mock-1"] }), ignore, never)
+  assert.deepEqual(answer.gpuDevices, ["mock-1"])
+})
+
+async function started(engine: Engine, image: string): Promise<RunSpec> {
+  const spec = specOf({ image })
+  await engine.start(spec, ignore, never)
+  return spec
+}
+
+async function page(engine: Engine, spec: RunSpec, path: string, init?: RequestInit): Promise<Response> {
+  const address = await engine.address(spec.key, spec.port)
+  return fetch(`http://${address?.host}:${address?.port}${path}`, init)
+}
+
+async function firstMessage(engine: Engine, spec: RunSpec, path: string, say?: string): Promise<string> {
+  const address = await engine.address(spec.key, spec.port)
+  const socket = new WebSocket(`ws://${address?.host}:${address?.port}${path}`)
+  const message = new Promise<string>((resolve, reject) => {
+    socket.on("message", (data) => resolve(String(data)))
+    socket.on("error", reject)
+  })
+  if (say !== undefined) socket.on("open", () => socket.send(say))
+  const said = await message
+  socket.terminate()
+  return said
+}
