@@ -7,13 +7,13 @@ function stampsOf(row: { id: number; createdAt: number; updatedAt: number; delet
   return { ID: row.id, CreatedAt: iso(row.createdAt), UpdatedAt: iso(row.updatedAt), DeletedAt: iso(row.deletedAt) }
 }
 
+/** Written out rather than put together: lists are made of these. */
 export function imageAnswer(row: ImageRow): Image {
-  return { ...imageWithoutDoc(row), Doc: row.doc }
-}
-
-function imageWithoutDoc(row: ImageRow): Omit<Image, "Doc"> {
   return {
-    ...stampsOf(row),
+    ID: row.id,
+    CreatedAt: iso(row.createdAt),
+    UpdatedAt: iso(row.updatedAt),
+    DeletedAt: iso(row.deletedAt),
     Name: row.name,
     Image: row.image,
     Comment: row.comment,
@@ -23,31 +23,36 @@ function imageWithoutDoc(row: ImageRow): Omit<Image, "Doc"> {
     UserName: row.userName,
     IsPublished: row.isPublished,
     IsTrusted: row.isTrusted,
+    Doc: row.doc,
   }
 }
 
 export function dataAnswer(row: DataRow): Data {
-  return { ...dataWithoutDoc(row), Doc: row.doc }
-}
-
-function dataWithoutDoc(row: DataRow): Omit<Data, "Doc"> {
   return {
-    ...stampsOf(row),
+    ID: row.id,
+    CreatedAt: iso(row.createdAt),
+    UpdatedAt: iso(row.updatedAt),
+    DeletedAt: iso(row.deletedAt),
     Type: row.type,
     Name: row.name,
     Comment: row.comment,
     UserName: row.userName,
     AccessInfo: row.accessInfo,
     IsPublished: row.isPublished,
+    Doc: row.doc,
   }
 }
 
+function withoutDoc<T extends { Doc: string }>({ Doc: _doc, ...rest }: T): Omit<T, "Doc"> {
+  return rest
+}
+
 function imagePart(row: ImageRow | undefined, id: number, caller: Caller): ImagePart {
-  return row && can(caller, "image:refer", imageThing(row)) === "yes" ? imageWithoutDoc(row) : { ID: id }
+  return row && can(caller, "image:refer", imageThing(row)) === "yes" ? withoutDoc(imageAnswer(row)) : { ID: id }
 }
 
 function dataPart(row: DataRow | undefined, id: number, caller: Caller): DataPart {
-  return row && can(caller, "data:refer", dataThing(row)) === "yes" ? dataWithoutDoc(row) : { ID: id }
+  return row && can(caller, "data:refer", dataThing(row)) === "yes" ? withoutDoc(dataAnswer(row)) : { ID: id }
 }
 
 /** Projects as this caller sees them, with their parts: three queries, however many there are. */

@@ -15,11 +15,12 @@ export interface AnswerOptions {
 /** Sends one answer. Every answer of the API is complete, uncached and tells the request's ID. */
 export function send(response: ServerResponse, status: number, text: string | Buffer, options: AnswerOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
+  const length = Buffer.byteLength(text)
   const head = [
     "content-type",
     options.type ?? "application/json; charset=utf-8",
     "content-length",
-    String(Buffer.byteLength(text)),
+    String(length),
     "cache-control",
     "no-store",
     "x-content-type-options",
@@ -29,7 +30,8 @@ export function send(response: ServerResponse, status: number, text: string | Bu
   ]
   if (options.headers) head.push(...options.headers)
   response.writeHead(status, head)
-  response.end(text)
+  // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
+  response.end(text, length === text.length ? "latin1" : "utf8")
   if (response.writableLength > 0) cutOffUnread(response)
 }
 

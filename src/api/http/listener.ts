@@ -39,6 +39,12 @@ export class Listener {
     this.#handler = handler
   }
 
+  /** One for all responses: each closes once. */
+  readonly #answered = (): void => {
+    this.#underWay -= 1
+    if (this.#underWay === 0) this.#idle?.resolve()
+  }
+
   /** Requests under way. */
   get underWay(): number {
     return this.#underWay
@@ -95,10 +101,7 @@ export class Listener {
     }
     this.#underWay += 1
     this.#refuser.busy(request, response)
-    response.once("close", () => {
-      this.#underWay -= 1
-      if (this.#underWay === 0) this.#idle?.resolve()
-    })
+    response.on("close", this.#answered)
     this.#handler(request, response)
   }
 }

@@ -3,27 +3,25 @@ import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
 import { newRequestId } from "./visit.ts"
 
-interface Exchange {
-  request: IncomingMessage
-  response: ServerResponse
-}
+/** Where a connection keeps what it is busy with. */
+const busyWith = Symbol("busyWith")
+type Busy = Duplex & { [busyWith]?: ServerResponse }
 
 /** Answers what Node's HTTP parser refuses, with the failure object as everywhere else, and closes the connection. */
 export class Refuser {
-  readonly #last = new WeakMap<Duplex, Exchange>()
-
   /** Notes what a connection is busy with, so that a refusal is never taken for the answer to it. */
   busy(request: IncomingMessage, response: ServerResponse): void {
-    this.#last.set(request.socket, { request, response })
+    const socket: Busy = request.socket
+    socket[busyWith] = response
   }
 
   refuse(error: Error & { code?: string }, socket: Duplex): void {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    const last = this.#last.get(socket)
-    const isNext = last?.request.complete === true && !last.response.writableFinished
-    if (isNext) last.response.once("close", () => end(socket, failureOf(error)))
+    const last = (socket as Busy)[busyWith]
+    const isNext = last?.req.complete === true && !last.writableFinished
+    if (isNext) last.once("close", () => end(socket, failureOf(error)))
     // The body of the request under way is malformed: this is its answer, unless that has begun.
-    else if (last && !last.request.complete && last.response.headersSent) socket.destroy()
+    else if (last && !last.req.complete && last.headersSent) socket.destroy()
     else end(socket, failureOf(error))
   }
 
