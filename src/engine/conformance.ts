@@ -260,12 +260,15 @@ function logTests(lent: () => Subject): void {
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)
     const controller = new AbortController()
-    const aborted = collect(engine.logs(spec.key, { follow: true, signal: controller.signal }))
-    const stopped = collect(engine.logs(spec.key, { follow: true }))
+    const [aborted, stopped] = [controller.signal, never].map((signal) =>
+      engine.logs(spec.key, { follow: true, signal })[Symbol.asyncIterator](),
+    )
+    assert.equal((await aborted?.next())?.done, false)
+    assert.equal((await stopped?.next())?.done, false)
     controller.abort()
-    await aborted
+    await exhaust(aborted)
     await engine.stop(spec.key)
-    assert.ok((await stopped).length > 0)
+    await exhaust(stopped)
   })
 
   test("yields nothing for an unknown key", async () => {
@@ -316,6 +319,11 @@ async function fetchFrom(engine: Engine, spec: RunSpec): Promise<Response> {
     const response = await fetch(`http://${address.host}:${address.port}/`).catch(() => undefined)
     if (response) return response
   }
+}
+
+/** Resolves when the iterator comes to its end. */
+async function exhaust(lines: AsyncIterator<LogLine> | undefined): Promise<void> {
+  while (lines && !(await lines.next()).done);
 }
 
 async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
