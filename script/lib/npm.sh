@@ -11,7 +11,7 @@ need_npm_packages() {
   need_node
   if node "$root/script/lib/packages-current.mjs" && [ -x "$node" ]; then return 0; fi
   say "Installing npm packages (npm ci, log: .cache/npm.log)"
-  (cd "$root" && npm ci --no-progress </dev/null >"$cache/npm.log" 2>&1) || {
+  (cd "$root" && npm ci --no-progress --fetch-timeout=60000 --fetch-retries=4 </dev/null >"$cache/npm.log" 2>&1) || {
     tail -n 20 "$cache/npm.log" >&2
     die "npm ci failed; the whole log is .cache/npm.log."
   }
