@@ -18,7 +18,7 @@ async function dieEverywhere(world: TestWorld, life: (runs: Runs) => Promise<unk
     const mortal = new Mortal(step)
     const opening = world.runs({
       store: mortal.store(world.store),
-      engine: await mortal.engine(world.fake),
+      engine: await world.engine(mortal.fake(world.fake)),
       settings: { observeEvery: 60_000 },
     })
     const doing = opening.then(life)
@@ -59,7 +59,7 @@ test("Dying at any step of a stop that came amid a pull leaves nothing either", 
 test("A program that ended while nobody watched is not started a second time", async () => {
   await using world = await TestWorld.open()
   const mortal = new Mortal()
-  const first = await world.runs({ store: mortal.store(world.store), engine: await mortal.engine(world.fake) })
+  const first = await world.runs({ store: mortal.store(world.store), engine: await world.engine(mortal.fake(world.fake)) })
   const { id, key } = await first.start(world.request("fake/no-port"))
   await eventually("it is starting", async () => (await world.row(id)).state === "starting")
   await eventually("it is up", () => world.fake.containers.get(key)?.state === "running")
@@ -73,7 +73,7 @@ test("A program that ended while nobody watched is not started a second time", a
 test("A ready run whose program ended, or whose container vanished, while nobody watched is told as it is", async () => {
   await using world = await TestWorld.open()
   const mortal = new Mortal()
-  const first = await world.runs({ store: mortal.store(world.store), engine: await mortal.engine(world.fake) })
+  const first = await world.runs({ store: mortal.store(world.store), engine: await world.engine(mortal.fake(world.fake)) })
   const [one, two] = [await first.start(world.request("fake/http")), await first.start(world.request("fake/http", { person: 1 }))]
   await Promise.all([first.settled(one.id), first.settled(two.id)])
   mortal.kill()

@@ -154,10 +154,10 @@ async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal 
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
     if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
-    const fields = { wanted: "stop" as const, reason: reason(by) }
-    if (now.state !== "queued") return (await moveIn(ctx, tx, { id, path: ["stopping"], fields })) ?? now
+    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: reason(by) } })
+    if (now.state !== "queued") return stopping ?? now
     // The engine was never asked for it: there is nothing to wait for.
-    return moveIn(ctx, tx, { id, path: ["stopping", "ended"], fields: { ...fields, endTime: ctx.clock.now() } })
+    return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
   })
   if (!run || !isLive(run.state)) return run
   supervisor.nudge(id)

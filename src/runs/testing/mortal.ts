@@ -1,5 +1,4 @@
-import type { Engine, FakeWorld } from "#engine"
-import { createEngine } from "#engine"
+import type { FakeWorld } from "#engine"
 import type { Change, Store } from "#store"
 
 const never = new Promise<never>(() => {})
@@ -65,7 +64,7 @@ export class Mortal {
     })
   }
 
-  engine(real: FakeWorld): Promise<Engine> {
+  fake(real: FakeWorld): FakeWorld {
     const clock = {
       now: () => real.clock.now(),
       sleep: (ms: number, signal?: AbortSignal) => this.#does(() => real.clock.sleep(ms, signal)),
@@ -77,7 +76,7 @@ export class Mortal {
         return result instanceof Promise ? this.#does(() => result) : result
       }
     }
-    return createEngine({ kind: "fake", world: lend(real, act, { clock }), instance: "test" })
+    return lend(real, act, { clock })
   }
 }
 

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { isLive, mayMove, type Reason } from "#contract"
+import type { Runs } from "./index.ts"
+import { Mortal } from "./testing/mortal.ts"
+import { eventually, TestWorld } from "./testing/world.ts"
+
+/** mulberry32: the same numbers for the same seed. */
+function dice(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const images = [
+  "fake/http",
+  "fake/slow:20",
+  "fake/slow-pull:30",
+  "fake/exits:2",
+  "fake/exits-later:30",
+  "fake/oom",
+  "fake/missing",
+  "fake/stubborn",
+]
+
+/** A day in which everything happens at once: people, programs that end, an engine that comes and goes, and deaths of Quayside. */
+class Day {
+  readonly world: TestWorld
+  readonly #random: () => number
+  readonly reasons = new Map<number, Reason>()
+  #mortal = new Mortal()
+  #runs: Runs | undefined
+
+  constructor(world: TestWorld, seed: number) {
+    this.world = world
+    this.#random = dice(seed)
+  }
+
+  /** Kills the present process and opens the next. */
+  async open(): Promise<Runs> {
+    this.#mortal.kill()
+    this.#mortal = new Mortal()
+    const settings = { observeEvery: 20, graceMs: 20 }
+    this.#runs = await this.world.runs({
+      store: this.#mortal.store(this.world.store),
+      engine: await this.world.engine(this.#mortal.fake(this.world.fake)),
+      settings,
+    })
+    return this.#runs
+  }
+
+  async step(): Promise<void> {
+    const runs = this.#runs ?? (await this.open())
+    const dice = this.#random()
+    const person = Math.floor(this.#random() * this.world.users.length)
+    const image = images[Math.floor(this.#random() * images.length)] ?? ""
+    const key = this.world.held()[Math.floor(this.#random() * this.world.held().length)] ?? ""
+    if (dice < 0.4) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
+    else if (dice < 0.6) await this.#stopOne(runs)
+    else if (dice < 0.68) await this.world.fake.exit(key, 5)
+    else if (dice < 0.74) await this.world.fake.remove(key)
+    else if (dice < 0.84) this.#breakEngineFor(this.#random() * 60)
+    else if (dice < 0.9) await this.open()
+    else await new Promise((resolve) => setTimeout(resolve, this.#random() * 40))
+    await new Promise((resolve) => setTimeout(resolve, this.#random() * 8))
+    await this.#firstReasonsStand()
+  }
+
+  #breakEngineFor(ms: number): void {
+    this.world.fake.reachable = false
+    setTimeout(() => {
+      this.world.fake.reachable = true
+    }, ms)
+  }
+
+  async #stopOne(runs: Runs): Promise<void> {
+    const live = await this.world.store.runs.live()
+    const run = live[Math.floor(this.#random() * live.length)]
+    if (run) void runs.stop(run.id, { by: "stopped_by_user" }).catch(() => {})
+  }
+
+  /** What was once told as the cause stays the cause. */
+  async #firstReasonsStand(): Promise<void> {
+    for (const { id } of this.world.moves) {
+      const { reason } = await this.world.row(id)
+      const first = this.reasons.get(id)
+      if (first) assert.deepEqual(reason, first, `the reason of run ${id}`)
+      else if (reason) this.reasons.set(id, reason)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#runs?.close()
+  }
+}
+
+/** Whether every live run is up or waits for good cause, and the engine holds nothing else. */
+async function atRest(world: TestWorld, runs: Runs): Promise<boolean> {
+  const live = await world.store.runs.live()
+  const up = live.filter(({ state }) => state === "ready")
+  const queued = live.filter(({ state }) => state === "queued")
+  const running = up.every(({ id, key }) => world.fake.containers.get(key)?.state === "running" && runs.target(id)?.address)
+  return up.length + queued.length === live.length && running && world.held().length === up.length && (up.length > 0 || queued.length === 0)
+}
+
+for (const seed of [1, 2, 3, 4, 5, 6]) {
+  test(`Whatever happened, wanted and observed agree soon after it stops happening (seed ${seed})`, async () => {
+    await using world = await TestWorld.open({ people: 12, cpus: 6, mockGpus: 3 })
+    const day = new Day(world, seed)
+    for (let n = 0; n < 150; n += 1) await day.step()
+    const runs = await day.open()
+    await eventually("everything is at rest", () => atRest(world, runs))
+    for (const { id, from, to } of world.moves) if (from) assert.ok(mayMove(from, to), `run ${id} went from ${from} to ${to}`)
+    const live = await world.store.runs.live()
+    const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
+    assert.equal(new Set(devices).size, devices.length)
+    assert.ok(live.every(({ state }) => isLive(state)))
+    assert.ok(day.reasons.size > 10)
+    await day.close()
+  })
+}
