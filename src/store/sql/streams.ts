@@ -40,14 +40,19 @@ export const streams = {
       .where(among(sql.ref("key"), args.plus)),
 
   /** Block by block, highest first. */
-  blocks: ({ db, among }: Build, args: { plus: readonly string[]; minus: readonly string[] }) =>
-    db
-      .selectFrom("counters")
-      .select(["block", sql<number>`cast(sum(case when ${among(sql.ref("key"), args.minus)} then -n else n end) as bigint)`.as("n")])
-      .where((eb) => eb.or([among(sql.ref("key"), args.plus), among(sql.ref("key"), args.minus)]))
-      .where("block", ">=", sql.lit(0))
+  blocks: ({ db, among }: Build, args: { plus: readonly string[]; minus: readonly string[] }) => {
+    const counts = (keys: readonly string[], n: RawBuilder<number>) =>
+      db
+        .selectFrom("counters")
+        .select(["block", n.as("n")])
+        .where(among(sql.ref("key"), keys))
+        .where("block", ">=", sql.lit(0))
+    return db
+      .selectFrom(counts(args.plus, sql<number>`n`).unionAll(counts(args.minus, sql<number>`-n`)).as("counts"))
+      .select(["block", sql<number>`cast(sum(n) as bigint)`.as("n")])
       .groupBy("block")
-      .orderBy("block", "desc"),
+      .orderBy("block", "desc")
+  },
 
   seek: ({ db }: Build, args: SeekArgs, shape: SeekShape) => {
     const direction = shape.descending ? sql`desc` : sql`asc`

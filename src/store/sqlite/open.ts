@@ -9,8 +9,11 @@ import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
-/** Pages of 8 KiB hold a row with its text; they are read into memory as needed, at most so many KiB per connection. */
-const pragmas = "pragma page_size = 8192; pragma cache_size = -16384; pragma temp_store = memory;"
+/** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. At most so many KiB are kept per connection. */
+const pragmas = "pragma page_size = 4096; pragma cache_size = -16384; pragma temp_store = memory;"
+/** The log is folded into the database after so many pages (16 MiB), and is not left longer than four times that. */
+const logPragmas =
+  "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
 /** SQLite's own waiting blocks the process, so it is short; the driver waits in its own way. */
 const busyTimeout = 10
 
@@ -71,7 +74,7 @@ function takeLock(file: string): Disposable {
 function prepareWriter(writer: DatabaseSync): void {
   // A transaction before anything else shows that the file can be written, whatever its mode says.
   writer.exec("begin immediate; rollback")
-  writer.exec("pragma journal_mode = wal; pragma synchronous = full;")
+  writer.exec(logPragmas)
 }
 
 function migrate(writer: DatabaseSync, version: number, options: SqliteOptions): void {

@@ -12,7 +12,7 @@ const near = 400
 /** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
 const few = 2_000
 /** Shapes are few: so many groups are asked for, those that are missing by an ID that no group has. */
-const groupCounts = [1, 4, 16, 64]
+const groupCounts = [1, 2, 4, 8, 12, 16, 32, 64]
 
 const counted = query("counted")
 const blocks = query("blocks")
@@ -64,30 +64,44 @@ interface Seek extends PlannedPage {
 /** Rows by descending ID. */
 async function seek(session: Session, { plan, shape, args, window, total }: Seek): Promise<Value[][]> {
   const { offset, limit } = window
-  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, range: { low: number; high: number; offset: number }) =>
-    session.all(query("seek", { ...shape, ...seeking }), { ...args, ...range, limit, reach: range.offset + limit })
-  const everywhere = { low: 0, high: Number.MAX_SAFE_INTEGER }
-  if (offset <= near) return get({ descending: true }, { ...everywhere, offset })
-  const after = total - offset - limit
-  if (after <= near) return (await get({ descending: false }, { ...everywhere, offset: after })).reverse()
-  const counts = (await session.all(blocks, { plus: plan.plus, minus: plan.minus })) as [number, number][]
-  return get({ descending: true }, rangeOf(counts, window))
+  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) =>
+    session.all(query("seek", { ...shape, ...seeking }), { ...args, low, high, offset, limit, reach: offset + limit })
+  const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
+  const range = Math.min(whole.before, whole.after) <= near ? whole : rangeOf(await countsOf(session, plan), window)
+  if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
+  return (await get({ descending: false }, { ...range, offset: range.after })).reverse()
 }
 
-/** The IDs among which the page lies, and how many rows stand before it there. */
-function rangeOf(counts: readonly [block: number, n: number][], { offset, limit }: { offset: number; limit: number }) {
-  let before = 0
-  let i = 0
-  for (; i < counts.length - 1; i += 1) {
-    const n = counts[i]?.[1] ?? 0
-    if (before + n > offset) break
-    before += n
+/** IDs among which a page lies, and how many rows of the list stand there before and after it. */
+interface Range {
+  low: number
+  high: number
+  before: number
+  after: number
+}
+
+type Count = readonly [block: number, n: number]
+
+async function countsOf(session: Session, { plus, minus }: Plan): Promise<Count[]> {
+  const counts = (await session.all(blocks, { plus, minus })) as [number, number][]
+  return counts.filter(([, n]) => n > 0)
+}
+
+function rangeOf(counts: readonly Count[], { offset, limit }: { offset: number; limit: number }): Range {
+  let skipped = 0
+  let first = 0
+  for (; first < counts.length - 1; first += 1) {
+    const n = counts[first]?.[1] ?? 0
+    if (skipped + n > offset) break
+    skipped += n
   }
-  const high = ((counts[i]?.[0] ?? 0) + 1) * block - 1
-  let reached = before
-  while (i < counts.length - 1 && reached + (counts[i]?.[1] ?? 0) < offset + limit) {
-    reached += counts[i]?.[1] ?? 0
-    i += 1
+  let reached = skipped
+  let last = first - 1
+  while (last < counts.length - 1 && reached < offset + limit) {
+    last += 1
+    reached += counts[last]?.[1] ?? 0
   }
-  return { low: (counts[i]?.[0] ?? 0) * block, high, offset: offset - before }
+  const [highest = 0] = counts[first] ?? []
+  const [lowest = 0] = counts[last] ?? []
+  return { low: lowest * block, high: (highest + 1) * block - 1, before: offset - skipped, after: reached - offset - limit }
 }

@@ -238,6 +238,63 @@ export const lists: Record<string, Case> = {
     await comparePages({ rows, userIds, groupIds, list, field: { name: "projectName", published: "isPublic" }, grouped: true }, 6)
   },
 
+  "Pages far from both ends of a long list are found by its blocks": async ({ open }) => {
+    await using store = await open()
+    const random = seededRandom(7)
+    const { userIds, groupIds } = await fill(store, random, 0)
+    const image = await store.change((tx) => tx.images.insert(imageRow(userIds[0] ?? 0)))
+    const ids: number[] = []
+    const addOne = ({ userId, groupId, name, published }: Draw) =>
+      store.change((tx) => tx.projects.insert(projectRow(userId, image.id, { projectName: name, isPublic: published, groupId })))
+    const add = async (count: number, draw: () => Draw) => {
+      for (const row of await Promise.all(Array.from({ length: count }, () => addOne(draw())))) ids.push(row.id)
+    }
+    const mixed = (): Draw => ({
+      userId: random.pick(userIds),
+      groupId: random.pick([0, ...groupIds]),
+      name: random.pick(names),
+      comment: "",
+      published: random.once(2),
+    })
+    // A block and more that is full of one class, so that others have a hole there.
+    const lonely = (): Draw => ({ ...mixed(), userId: userIds[4] ?? 0, groupId: 0, published: false })
+    await add(3_000, mixed)
+    await add(6_000, lonely)
+    await add(5_000, mixed)
+    await store.change(async (tx) => {
+      for (const id of ids) if (random.once(10)) await tx.projects.setDeleted(id, true)
+    })
+    const live = (await store.projects.getMany(ids)).filter((row) => row.deletedAt === null).reverse()
+    const viewers = [
+      { userId: 0, groupIds: [], everything: true },
+      ...[0, 1, 2, 3].map((n) => ({ userId: userIds[n] ?? 0, groupIds: groupIds.slice(0, n), everything: false })),
+      { userId: userIds[4] ?? 0, groupIds, everything: false },
+    ]
+    for (const viewer of viewers) {
+      for (const isPublic of [undefined, true, false]) {
+        const rows = live.filter((row) => {
+          const isSeen = viewer.everything || row.userId === viewer.userId || row.isPublic || viewer.groupIds.includes(row.groupId)
+          return isSeen && (isPublic === undefined || row.isPublic === isPublic)
+        })
+        const filter = isPublic === undefined ? {} : { where: { isPublic } }
+        for (const pageSize of [7, 200]) {
+          for (let round = 0; round < 25; round += 1) {
+            const page = 1 + random.below(Math.ceil(rows.length / pageSize))
+            const wanted = rows.slice((page - 1) * pageSize, page * pageSize).map((row) => row.id)
+            const found = await store.projects.list(filter, viewer, { page, pageSize })
+            const told = JSON.stringify({ viewer, isPublic, page, pageSize })
+            assert.equal(found.total, rows.length, told)
+            assert.deepEqual(
+              found.rows.map((row) => row.id),
+              wanted,
+              told,
+            )
+          }
+        }
+      }
+    }
+  },
+
   "A field that cannot be compared with is the caller's mistake": async ({ open }) => {
     await using store = await open()
     const viewer = { userId: 1, groupIds: [], everything: true }
