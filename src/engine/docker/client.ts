@@ -1,3 +1,4 @@
+import { registerHooks } from "node:module"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
 import { EngineError } from "../engine.ts"
@@ -29,8 +30,7 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
 /**
  * The Engine API of one daemon.
  *
- * dockerode brings SSH and gRPC along, which cost a tenth of a second and several megabytes to load, so that it is imported by the
- * first call and not by whoever makes an engine.
+ * dockerode is imported by the first call and not by whoever makes an engine.
  */
 export class DockerClient {
   readonly #socketPath: string
@@ -60,8 +60,25 @@ export class DockerClient {
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
 async function load(socketPath: string): Promise<Dockerode> {
-  const { default: Docker } = await import("dockerode")
+  const { default: Docker } = await withoutUnused(() => import("dockerode"))
   return new Docker({ socketPath, protocol: "http", ...({ host: undefined, port: undefined, timeout: undefined } as object) })
+}
+
+/** What dockerode loads for daemons behind SSH and for BuildKit, and this program never calls: 10 MB and a tenth of a second. */
+const unused = new Set(["ssh2", "@grpc/grpc-js", "@grpc/proto-loader"])
+const nothing = "file:///absent.cjs"
+
+async function withoutUnused<T>(work: () => Promise<T>): Promise<T> {
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) =>
+      unused.has(specifier) ? { url: nothing, format: "commonjs", shortCircuit: true } : next(specifier, context),
+    load: (url, context, next) => (url === nothing ? { source: "", format: "commonjs", shortCircuit: true } : next(url, context)),
+  })
+  try {
+    return await work()
+  } finally {
+    hooks.deregister()
+  }
 }
 
 export function unreachable(cause?: unknown): EngineError {
