@@ -1,0 +1,96 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import type { RunRow } from "#store"
+import type { Runs } from "./index.ts"
+import { DockerWorld } from "./testing/docker.ts"
+import { eventually, TestWorld } from "./testing/world.ts"
+
+const settings = {
+  graceMs: 2_000,
+  observeEvery: 1_000,
+  timeouts: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
+}
+
+describe("Runs on Docker", () => {
+  let docker: DockerWorld
+  let world: TestWorld
+  let runs: Runs
+  before(async () => {
+    docker = await DockerWorld.open()
+    world = await TestWorld.open({ settings })
+    runs = await world.runs({ engine: await docker.engine() })
+  })
+  after(async () => {
+    await runs.close()
+    await docker[Symbol.asyncDispose]()
+    await world[Symbol.asyncDispose]()
+  })
+
+  const http = (command: string[] | null = null) =>
+    world.request("quayside/http-sample", { memoryMiB: 256, plan: docker.plan({ command }) })
+
+  async function ready(request: ReturnType<typeof http>): Promise<RunRow> {
+    const run = await runs.settled((await runs.start(request)).id)
+    assert.equal(run.state, "ready", JSON.stringify(run.reason))
+    return run
+  }
+
+  function fetchFrom(run: RunRow, path: string, headers: Record<string, string> = {}): Promise<Response> {
+    const address = runs.target(run.id)?.address
+    return fetch(`http://${address?.host}:${address?.port}${path}`, { headers, redirect: "manual" })
+  }
+
+  test("a program is ready when it answers, and is gone when it was stopped", async () => {
+    const run = await ready(http())
+    assert.equal((await fetchFrom(run, "/")).status, 200)
+    assert.match(run.imageDigest, /^sha256:/)
+    await runs.stop(run.id, { by: "stopped_by_user" })
+    assert.equal(await docker.containerOf(run.key), "")
+  })
+
+  test("JupyterLab knows its base path and refuses whoever has no token, which stands in no argument", async () => {
+    const plan = docker.plan({ type: "jupyterlab" })
+    const run = await ready(world.request("quayside/jupyterlab", { memoryMiB: 1_024, plan }))
+    const target = runs.target(run.id)
+    assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`)).status, 403)
+    assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`, target?.upstreamHeaders)).status, 200)
+    assert.equal((await fetchFrom(run, `/run/${run.id}/${target?.landing}`, target?.upstreamHeaders)).status, 200)
+    const container = await docker.containerOf(run.key)
+    const started = await docker.docker("inspect", "--format", "{{json .Path}} {{json .Args}}", container)
+    assert.ok(!started.includes(plan.secret ?? "?"))
+    await runs.stop(run.id, { by: "stopped_by_user" })
+  })
+
+  test("a program that ends early is told with exit code and output", async () => {
+    const run = await runs.settled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
+    assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode, run.reason?.logTail], ["failed", "exited", 7, "cannot work"])
+  })
+
+  test("a program that takes more memory than it has is told as that", async () => {
+    const run = await runs.settled((await runs.start(http(["sh", "-c", "tail /dev/zero"]))).id)
+    assert.deepEqual([run.state, run.reason?.code], ["failed", "oom_killed"])
+  })
+
+  test("a container removed behind Quayside's back is lost, and one killed has exited", async () => {
+    const lost = await ready(http())
+    await docker.docker("rm", "--force", await docker.containerOf(lost.key))
+    await eventually("it is over", async () => (await world.row(lost.id)).state === "ended")
+    // The end and the removal are two events: what is seen in between is a program that was killed.
+    assert.match((await world.row(lost.id)).reason?.code ?? "", /^(lost|exited)$/)
+    const killed = await ready(http())
+    await docker.docker("kill", await docker.containerOf(killed.key))
+    await eventually("it is over", async () => (await world.row(killed.id)).state === "ended")
+    const { reason } = await world.row(killed.id)
+    assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 137])
+  })
+
+  test("the next process reaches what an earlier one started", async () => {
+    const run = await ready(http())
+    const address = runs.target(run.id)?.address
+    await runs.close()
+    runs = await world.runs({ engine: await docker.engine() })
+    await eventually("its address is known", () => runs.target(run.id)?.address !== undefined)
+    assert.deepEqual(runs.target(run.id)?.address, address)
+    await runs.stop(run.id, { by: "stopped_by_user" })
+  })
+})
