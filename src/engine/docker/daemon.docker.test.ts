@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
 import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
 import { specOf } from "../conformance.ts"
-import { type DockerRig, makeDockerRig } from "./rig.ts"
+import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}
@@ -97,4 +97,14 @@ describe("the Docker engine whose daemon comes and goes", () => {
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
+})
+
+test("a daemon that does not see the pins is found out before anybody works in an empty directory", async () => {
+  await using daemon = await privateDaemon({ dataMiB: 64, ownMounts: true })
+  await daemon.start()
+  await using rig = await makeDockerRig({ socketPath: daemon.socketPath })
+  const source = await rig.directory("data")
+  const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: false }] })
+  await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error", message: /mounted something else at \/data/ })
+  assert.deepEqual(await rig.engine.observe(), [])
 })

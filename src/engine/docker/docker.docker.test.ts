@@ -1,6 +1,6 @@
 import { startRegistry } from "../../../test/fixtures/registry.ts"
 import { conformance } from "../conformance.ts"
-import { makeDockerRig } from "./rig.ts"
+import { makeDockerRig } from "./testing/rig.ts"
 
 conformance("docker", async () => {
   const registry = await startRegistry()

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { specOf } from "../conformance.ts"
 import { EngineError } from "../engine.ts"
-import { type DockerRig, makeDockerRig } from "./rig.ts"
+import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 describe("a program in a run's container", () => {
   let rig: DockerRig

@@ -7,7 +7,7 @@ import { specOf } from "../conformance.ts"
 import { EngineError } from "../engine.ts"
 import { containerName, labelsOf } from "./labels.ts"
 import { Pins } from "./pins.ts"
-import { type DockerRig, makeDockerRig } from "./rig.ts"
+import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

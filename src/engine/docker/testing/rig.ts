@@ -4,11 +4,12 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { ensureBusyboxImage } from "../../../test/fixtures/busybox.ts"
-import type { Engine, LogLine, RunSpec } from "../engine.ts"
-import { createDockerEngine } from "./engine.ts"
-import { instanceLabel } from "./labels.ts"
-import type { DockerOptions } from "./options.ts"
+import { ensureBusyboxImage } from "../../../../test/fixtures/busybox.ts"
+import { specOf } from "../../conformance.ts"
+import type { Engine, LogLine, RunSpec } from "../../engine.ts"
+import { createDockerEngine } from "../engine.ts"
+import { instanceLabel } from "../labels.ts"
+import type { DockerOptions } from "../options.ts"
 
 const run = promisify(execFile)
 
@@ -54,7 +55,7 @@ export async function makeDockerRig(options: Partial<DockerOptions> = {}): Promi
       await run("chown", ["1000:1000", join(filesRoot, path)])
       return `/${path}`
     },
-    output: (script, spec) => outputOf(engine, { ...specDefaults(image), ...spec, command: ["sh", "-c", script] }),
+    output: (script, spec) => outputOf(engine, specOf({ image, ...spec, command: ["sh", "-c", script] })),
     async [Symbol.asyncDispose]() {
       for (const each of await engine.observe()) await engine.stop(each.key, { graceMs: 0 })
       const networks = await docker("network", "ls", "--quiet", "--filter", `label=${instanceLabel(instance)}`)
@@ -69,23 +70,4 @@ async function outputOf(engine: Engine, spec: RunSpec): Promise<string> {
   const lines: LogLine[] = await Array.fromAsync(engine.logs(spec.key, { follow: true }))
   await engine.stop(spec.key, { graceMs: 0 })
   return lines.map((line) => line.text).join("\n")
-}
-
-function specDefaults(image: string): RunSpec {
-  return {
-    key: randomBytes(16).toString("hex"),
-    run: 7,
-    project: 5,
-    user: "ann",
-    image,
-    command: [],
-    env: {},
-    port: 8080,
-    cpus: 1,
-    memoryMiB: 64,
-    gpus: [],
-    nodes: 1,
-    mounts: [],
-    writableRoot: false,
-  }
 }
