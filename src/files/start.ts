@@ -2,7 +2,6 @@ import type { Logger } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Limits } from "./call.ts"
 import type { Folder } from "./descriptor.ts"
-import { Service } from "./service.ts"
 import { defaultLimits, type Settings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
 import { Supervisor } from "./supervisor.ts"
@@ -61,6 +60,8 @@ function settingsOf(options: FilesOptions): Settings {
 async function startInProcess(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
+  // The worker loads it in its own process; nobody else needs its XML and media types.
+  const { Service } = await import("./service.ts")
   const service = new Service({ root, authority, settings: settingsOf(options), report })
   for (const socket of sockets) await service.listen({ _handle: socket.handle })
   return {

@@ -42,10 +42,13 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   const filesRoot = join(dataDir, "files")
   const urls = addressesOf(settings)
-  const files = stack.use(
-    await startFiles(filesOptions({ settings, filesRoot, store, identity, logger, hostNames: urls.hostNames, baseOrigin: urls.origin })),
+  // The worker needs a while to load: nothing else waits for it until the end.
+  const starting = startFiles(
+    filesOptions({ settings, filesRoot, store, identity, logger, hostNames: urls.hostNames, baseOrigin: urls.origin }),
   )
-  identity.onForget(() => files.invalidate())
+  const files = starting.catch(() => undefined)
+  stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
+  identity.onForget(async () => (await files)?.invalidate())
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
   await tree.ensureDirectory("/users/admin")
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
@@ -71,7 +74,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       clock,
     }),
   )
-  const readiness = readinessOf({ store, engine, files })
+  const readiness = readinessOf({ store, engine, files: starting })
   const api = stack.use(
     createApi({
       store,
@@ -95,6 +98,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     }),
   )
   await listen({ settings, api, gateway })
+  await starting
   const parts = stack.move()
   return {
     baseUrl: urls.baseUrl,
@@ -222,17 +226,22 @@ function gatewayHost({ store, identity, runs }: { store: Store; identity: Identi
   }
 }
 
-function readinessOf({ store, engine, files }: { store: Store; engine: Engine; files: Files }) {
+function readinessOf({ store, engine, files }: { store: Store; engine: Engine; files: Promise<Files> }) {
   const told = (check: Promise<unknown>) =>
     check.then(() => ({ ok: true, msg: "" })).catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
   return async () => {
     const [storeCheck, engineCheck, filesCheck] = await Promise.all([
       told(store.check()),
       told(engine.ping(AbortSignal.timeout(5_000))),
-      files.health(),
+      healthOf(files),
     ])
     return { store: storeCheck, engine: engineCheck, files: filesCheck }
   }
+}
+
+async function healthOf(files: Promise<Files>): Promise<{ ok: boolean; msg: string }> {
+  const started = await Promise.race([files, Promise.resolve(undefined)])
+  return started ? started.health() : { ok: false, msg: "The file server is starting" }
 }
 
 async function listen({ settings, api, gateway }: { settings: Settings; api: ApiServer; gateway: Gateway }): Promise<void> {
