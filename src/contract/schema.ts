@@ -49,7 +49,7 @@ export function describe(value: unknown): string {
 }
 
 export interface TextOptions extends Common<string> {
-  /** Longest length in UTF-16 units. Default 1,024. */
+  /** Longest length in characters (code points). Default 1,024. */
   max?: number
   /** Further rule: returns the sentence of what is wanted when the text does not fit, else undefined. */
   format?: (text: string) => string | undefined
@@ -65,7 +65,7 @@ export function text(options: TextOptions): Field<string> {
   const check = (value: string, field: string): string => {
     if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
     if (value.includes("\0")) throw invalid(field, "text without NUL")
-    if (value.length > max) throw invalid(field, `at most ${max.toLocaleString("en")} characters; got ${value.length.toLocaleString("en")}`)
+    if (value.length > max) checkLength(value, field, max)
     if (filled && value.trim() === "") throw invalid(field, "a text that is not empty", value)
     const wanted = format?.(value)
     if (wanted !== undefined) throw invalid(field, wanted, value)
@@ -87,6 +87,12 @@ export function text(options: TextOptions): Field<string> {
           return value
         },
   }
+}
+
+/** Characters beyond the first plane are two units long and one character. */
+function checkLength(value: string, field: string, max: number): void {
+  const { length } = value.length > 2 * max ? value : [...value]
+  if (length > max) throw invalid(field, `at most ${max.toLocaleString("en")} characters; got ${length.toLocaleString("en")}`)
 }
 
 export interface IntegerOptions extends Common<number> {

@@ -47,11 +47,11 @@ const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishPar
 const none = {} as const satisfies Params
 const oneId = { ID: idParam } as const
 
-function resource<const Q extends Params>(options: {
+function resource<const Q extends Params, const S extends string>(options: {
   tag: Endpoint["tag"]
   path: string
   plural: string
-  schema: string
+  schema: S
   thing: string
   fields: Fields
   filters: Q

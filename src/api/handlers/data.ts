@@ -27,7 +27,7 @@ export const data: Kind<DataRow, Data> = {
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkPlace(caller, next.accessInfo)
     await checkSharing(tx, next)
-    if (next.accessInfo !== row.accessInfo) await services.tree.ensureDirectory(next.accessInfo)
+    if (next.accessInfo !== row.accessInfo) await ensure(services, next.accessInfo)
     const { name, comment, doc, accessInfo, isPublished, type, userId } = next
     return { name, comment, doc, accessInfo, isPublished, type, userId }
   },
@@ -74,6 +74,13 @@ async function checkSharing(
   }
 }
 
+async function ensure({ tree }: Services, path: string): Promise<void> {
+  await tree.ensureDirectory(path).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.code === "storage_full") throw error
+    throw new Failure(error.code, error.message, { field: "AccessInfo", cause: error })
+  })
+}
+
 /** A new directory of the owner's, with a suffix where the name is taken. */
 async function newPlace(services: Services, userName: string, name: string): Promise<string> {
   const base = `/users/${userName}/datasets/${slug(name, "data")}`
@@ -96,7 +103,7 @@ async function create(services: Services, context: Context): Promise<Data> {
     .change(async (tx) => {
       const fields = { ...columnsOf(values), accessInfo, userId: owner.id } as Parameters<typeof tx.data.insert>[0]
       await checkSharing(tx, fields)
-      if (wanted !== "") await services.tree.ensureDirectory(accessInfo)
+      if (wanted !== "") await ensure(services, accessInfo)
       const made = await tx.data.insert(fields)
       await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "data", id: made.id } })
       return made

@@ -4,6 +4,7 @@ import { Failure, parseBody, type RunningProject, reasonStatus, runningProjectFi
 import { AlreadyRunning } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
 import { toMiB } from "../units.ts"
 import { makeDirectories } from "./code.ts"
 import { limitsOf } from "./limits.ts"
@@ -35,6 +36,7 @@ async function start(services: Services, context: Context<"startRun">) {
   const starter = await starterOf(services, context, given.UserName)
   const project = await store.projects.get(projectId)
   demand(context.caller, "project:start", { thing: project && projectThing(project), what: "project" })
+  if (starter !== context.caller) checkStarter(starter, project as ProjectRow)
   const { plan, refusal } = await planRun(store, starter, project as ProjectRow)
   if (!refusal) await makeDirectories(services.tree, starter.userName, project as ProjectRow)
   const unit = services.settings.memoryUnit
@@ -58,6 +60,7 @@ async function start(services: Services, context: Context<"startRun">) {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
   const answered = respondAsync ? run : await services.runs.settled(run.id, { signal: context.signal })
+  context.setHeader("etag", etagOf(answered))
   return startAnswer(services, context.caller, answered)
 }
 
@@ -101,6 +104,12 @@ async function starterOf(services: Services, context: Context<"startRun">, userN
   return starter
 }
 
+/** Nobody is given a run of what they could not start themselves. */
+function checkStarter(starter: Caller, project: ProjectRow): void {
+  if (can(starter, "project:start", projectThing(project)) === "yes") return
+  throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
+}
+
 function idempotencyOf(context: Context<"startRun">): { key: string; bodyHash: string } | undefined {
   const key = context.header("idempotency-key")
   if (key === undefined) return undefined
@@ -122,6 +131,7 @@ async function stop(services: Services, context: Context<"stopRun">) {
   }
   demand(caller, "run:stop", { thing: run && (await thingOf(services, run)), what: "running project" })
   const stopped = run as RunRow
+  checkMatch(context.header("if-match"), stopped)
   await runs.stop(stopped.id, {
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
@@ -139,14 +149,16 @@ async function read(services: Services, context: Context<"readRun">) {
   if (typeof query.ID === "number" && Object.keys(query).length === 1) {
     const run = await store.runs.get(query.ID)
     demand(context.caller, "run:read", { thing: run && (await thingOf(services, run)), what: "running project" })
+    context.setHeader("etag", etagOf(run as RunRow))
     return (await runAnswers(services, context.caller, [run as RunRow]))[0]
   }
-  const { answer } = await findOne<RunRow, RunningProject>(query, {
+  const { row, answer } = await findOne<RunRow, RunningProject>(query, {
     what: "running project",
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, viewerOf(context.caller), page),
     answer: (rows) => runAnswers(services, context.caller, rows),
   })
+  context.setHeader("etag", etagOf(row))
   return answer
 }
 

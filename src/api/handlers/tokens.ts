@@ -1,6 +1,7 @@
 import { complete, parseBody, type Token, tokenFields } from "#contract"
 import type { TokenRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
 
@@ -23,6 +24,7 @@ async function createToken(services: Services, context: Context<"createToken">) 
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "token", id: made.row.id } })
     return made
   })
+  context.setHeader("etag", etagOf({ id: row.id, version: 1 }))
   return { ...tokenAnswer(row), Token: token }
 }
 
@@ -35,6 +37,7 @@ async function listTokens(services: Services, context: Context<"listTokens">) {
 async function deleteToken(services: Services, context: Context<"deleteToken">) {
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
+    checkMatch(context.header("if-match"), { id, version: 1 })
     await services.identity.tokens.delete(tx, context.caller, id)
     await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "token", id } })
   })

@@ -64,7 +64,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     limits: given.Limits && storedLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
   const isAllowed = can(caller, "user:administer", userThing(user)) === "yes"
-  if (!isAllowed) await checkOwnChange(services, context, { user, fields })
+  if (!isAllowed) await checkOwnChange(services, context, { user, fields, password: given.Password })
   const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
   const keepSession = caller.proof.kind === "session" && caller.userId === id ? caller.proof.id.replace(/^session:/, "") : undefined
   const row = await services.store.change(async (tx) => {
@@ -84,14 +84,15 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
 async function checkOwnChange(
   { identity }: Services,
   context: Context<"updateUser">,
-  asked: { user: UserRow; fields: object },
+  asked: { user: UserRow; fields: object; password: string | undefined },
 ): Promise<void> {
-  const { user, fields } = asked
+  const { user, fields, password } = asked
   for (const [name, value] of Object.entries(fields)) {
     if (JSON.stringify(value) !== JSON.stringify(user[name as keyof UserRow])) {
       throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: wireName(name) })
     }
   }
+  if (!password) return
   const current = (context.body as { CurrentPassword?: unknown }).CurrentPassword
   if (typeof current !== "string") throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
   const proof = await identity.checkPassword(user.userName, current, context.actor.address)

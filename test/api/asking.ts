@@ -1,0 +1,85 @@
+import { once } from "node:events"
+import { type IncomingHttpHeaders, request } from "node:http"
+import { connect } from "node:net"
+
+/** Whatever JSON holds: every member may be looked at, and is compared with. */
+export interface Loose {
+  readonly [name: string]: Loose
+}
+
+/** An answer as it came, before any client made sense of it. */
+export interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** The text as JSON; undefined members where it is none. */
+  body: Loose
+}
+
+export interface Asked {
+  /** The `Authorization` header. */
+  as?: string | undefined
+  /** Sent as JSON, unless it is text or bytes. */
+  body?: unknown
+  headers?: Record<string, string | string[]>
+}
+
+/** One request over a connection of its own, exactly as told: nothing is added but `Host`, the length and the type of a JSON body. */
+export async function ask(baseUrl: string, method: string, path: string, asked: Asked = {}): Promise<Answer> {
+  const { hostname, port } = new URL(baseUrl)
+  const payload = payloadOf(asked.body)
+  const headers: Record<string, string | string[]> = {
+    ...(asked.as === undefined ? {} : { authorization: asked.as }),
+    ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": String(payload.length) }),
+    ...asked.headers,
+  }
+  const outgoing = request({ hostname: hostname === "localhost" ? "127.0.0.1" : hostname, port, method, path, headers, agent: false })
+  outgoing.end(payload)
+  const [incoming] = await once(outgoing, "response")
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  return { status: incoming.statusCode, headers: incoming.headers, text, body: parsed(text) }
+}
+
+function payloadOf(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+}
+
+function parsed(text: string): Loose {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** The IDs of a list's answer, in its order. */
+export function ids(answer: { body: Loose } | { data: { ID: number }[] }): number[] {
+  const list = "body" in answer ? (answer.body.data as unknown as { ID: number }[]) : answer.data
+  return list.map(({ ID }) => ID)
+}
+
+/** What the server sends back to these bytes until it closes, or falls silent for `quietMs` (1,000). */
+export async function raw(baseUrl: string, bytes: string | Buffer, options: { quietMs?: number; half?: boolean } = {}): Promise<string> {
+  const { port } = new URL(baseUrl)
+  const socket = connect({ host: "127.0.0.1", port: Number(port) })
+  const chunks: Uint8Array[] = []
+  socket.setTimeout(options.quietMs ?? 1_000, () => socket.destroy())
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk))
+  socket.on("error", () => {})
+  socket.write(bytes)
+  if (options.half) socket.end()
+  await once(socket, "close")
+  return Buffer.concat(chunks).toString("latin1")
+}
+
+/** A failure has this form, whoever refuses. */
+export function isFailure(answer: Answer): boolean {
+  const { body, status } = answer
+  const { ok, msg, code, requestId } = body as Record<string, unknown>
+  const texts = [msg, code, requestId].every((text) => typeof text === "string" && text !== "")
+  return status !== 200 && ok === false && texts
+}
