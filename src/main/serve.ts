@@ -4,6 +4,7 @@ import { createLogger } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
+import { trimAfterStart } from "./trim.ts"
 import { version } from "./version.ts"
 
 /** `quayside serve`: starts the server, prints one line with the addresses once it accepts requests, and runs until it is told to end. */
@@ -13,6 +14,7 @@ export async function serve(words: readonly string[]): Promise<number> {
     if (!settings) return 0
     await using quayside = await start(settings)
     process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
+    trimAfterStart()
     await toldToEnd()
     return 0
   } catch (error) {
