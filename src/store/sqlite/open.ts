@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
-import { migrations, newestVersion, statementsOf } from "../migrations/index.ts"
+import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { loadCatalog } from "../sql/compiled.ts"
 import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
@@ -92,7 +92,7 @@ function migrate(writer: DatabaseSync, version: number, options: SqliteOptions):
       writer.exec("commit")
     } catch (error) {
       if (writer.isTransaction) writer.exec("rollback")
-      throw error
+      throw migrationError(error, options.file, migration)
     }
     options.logger.info({ version: migration.version, name: migration.name }, "Database migrated")
   }
@@ -108,4 +108,15 @@ function versionOf(db: DatabaseSync, file: string): number {
   if (version <= newestVersion) return version
   const text = `The database ${file} is of version ${version}, made by a newer Quayside; this one knows versions up to ${newestVersion}`
   throw new StoreError("newer", text)
+}
+
+function migrationError(error: unknown, file: string, migration: Migration): unknown {
+  const opening = openingError(error, file)
+  if (opening instanceof StoreError) return opening
+  const reason = error instanceof Error ? error.message : String(error)
+  return new StoreError(
+    "migration",
+    `The database ${file} could not be brought to version ${migration.version} and is as it was (${reason})`,
+    error,
+  )
 }

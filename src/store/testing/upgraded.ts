@@ -1,0 +1,50 @@
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import type { Dialect } from "../migrations/index.ts"
+import type { Store } from "../store.ts"
+import { addImage } from "./samples.ts"
+
+/** Versions of which a database was kept. */
+export const keptVersions = [1]
+
+/** The statements that make a database as that version left it. */
+export function fixture(dialect: Dialect, version: number): Promise<string> {
+  return readFile(new URL(`../../../test/fixtures/store/${dialect}-${version}.sql`, import.meta.url), "utf8")
+}
+
+const page = { page: 1, pageSize: 10 }
+
+/** Whether what every fixture holds is all there. */
+export async function assertUpgraded(store: Store): Promise<void> {
+  const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => store.users.byName(name)))
+  assert.ok(ann && bob && eve)
+  assert.deepEqual([ann.isAdmin, ann.comment, eve.deletedAt !== null], [true, "Größe 🎈", true])
+  const everything = { userId: 0, groupIds: [], everything: true }
+  const asBob = { userId: bob.id, groupIds: [1], everything: false }
+  const stranger = { userId: 99, groupIds: [], everything: false }
+  for (const [viewer, images, data, projects] of [
+    [everything, ["hidden", "open"], 2, ["public", "shared"]],
+    [asBob, ["hidden", "open"], 2, ["public", "shared"]],
+    [stranger, ["open"], 1, ["public"]],
+  ] as const) {
+    const seen = await store.images.list({}, viewer, page)
+    assert.deepEqual([seen.rows.map((row) => row.name), seen.total], [images, images.length])
+    assert.equal((await store.data.list({}, viewer, page)).total, data)
+    assert.deepEqual(
+      (await store.projects.list({}, viewer, page)).rows.map((row) => row.projectName),
+      projects,
+    )
+  }
+  assert.equal((await store.images.list({ deleted: true }, everything, page)).rows[0]?.name, "gone")
+  assert.deepEqual(await store.groups.members(1), ["ann", "bob"])
+  assert.deepEqual(await store.projects.links([1]), [{ projectId: 1, dataId: 1, mountPath: "/data/table" }])
+  assert.equal((await store.runs.live()).length, 1)
+  assert.equal((await store.runs.list({ states: ["ended", "failed"] }, asBob, page)).total, 2)
+  assert.equal((await store.runs.byKey("0".repeat(32)))?.reason?.exitCode, 0)
+  assert.deepEqual((await store.tokens.byHash("a".repeat(64)))?.scopes, ["read"])
+  assert.equal((await store.sessions.byHash("b".repeat(64)))?.userId, ann.id)
+  assert.equal((await store.events.after(0, 10)).length, 1)
+  assert.equal((await store.audits.list({}, page)).rows[0]?.requestId, "r1")
+  assert.ok((await addImage(store, ann.id, { isPublished: true })).id > 3)
+  assert.equal((await store.images.list({}, stranger, page)).total, 2)
+}
