@@ -287,10 +287,10 @@ test("a listing is as deep as its limit, and beyond is told to be too deep", asy
 
 test("a listing of many entries holds each once", async () => {
   world.makeDirectory("users/ann/many")
-  for (let i = 0; i < 3_000; i += 1) writeFileSync(world.at("many", String(i)), "")
+  for (let i = 0; i < 1_500; i += 1) writeFileSync(world.at("many", String(i)), "")
   const listed = await propfind("/users/ann/many/")
   assert.equal(listed.headers["transfer-encoding"], "chunked")
-  assert.equal(new Set(hrefs(listed.text)).size, 3_001)
+  assert.equal(new Set(hrefs(listed.text)).size, 1_501)
   assert.ok(listed.text.endsWith("</D:multistatus>\n"))
   assert.equal((await world.ask("DELETE", "/users/ann/many/")).status, 204)
 })

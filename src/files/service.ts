@@ -71,13 +71,15 @@ export class Service implements AsyncDisposable {
   }
 }
 
+/** A connection is closed as soon as its last answer is out. */
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+    const idle = setInterval(() => server.closeIdleConnections(), 25)
+    const late = setTimeout(() => server.closeAllConnections(), graceMs)
     server.close(() => {
-      clearTimeout(timer)
+      clearInterval(idle)
+      clearTimeout(late)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }

@@ -65,13 +65,14 @@ export class WorkerProcess {
     const id = this.#pings
     const pong = new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), ms)
+      timer.unref()
       this.#pongs.set(id, () => {
         clearTimeout(timer)
         resolve(true)
       })
     })
     this.tell({ type: "ping", id })
-    return pong.finally(() => this.#pongs.delete(id))
+    return Promise.race([pong, this.ended.then(() => false)]).finally(() => this.#pongs.delete(id))
   }
 
   kill(): void {

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { asRoot, basic, eventually, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+
+let world: FilesWorld
+const failures: object[] = []
+const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
+before(async () => {
+  world = await FilesWorld.start({ process: "worker", logger, listen: { host: "localhost", port: 0 } })
+})
+after(() => world[Symbol.asyncDispose]())
+
+/** The worker's process, as the kernel tells it. */
+function workerPid(): number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number)
+  const found = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("files/worker."))
+  assert.ok(found)
+  return found
+}
+
+function workFolders(): string[] {
+  return readdirSync(join(world.root, ".quayside/work"))
+}
+
+async function kill(pid: number): Promise<void> {
+  process.kill(pid, "SIGKILL")
+  await eventually("the next worker is ready", async () => workerPidOrNone() !== pid && (await world.files.health()).ok)
+}
+
+function workerPidOrNone(): number | undefined {
+  try {
+    return workerPid()
+  } catch {
+    return undefined
+  }
+}
+
+test("the worker has the owner's uid, no groups and no capabilities", { skip: !asRoot && "only root has them to give up" }, () => {
+  const status = readFileSync(`/proc/${workerPid()}/status`, "utf8")
+  const { uid, gid } = owner
+  assert.match(status, new RegExp(`^Uid:\t${uid}\t${uid}\t${uid}\t${uid}$`, "m"))
+  assert.match(status, new RegExp(`^Gid:\t${gid}\t${gid}\t${gid}\t${gid}$`, "m"))
+  assert.match(status, /^Groups:\t ?$/m)
+  for (const set of ["Inh", "Prm", "Eff", "Amb"]) assert.match(status, new RegExp(`^Cap${set}:\t0+$`, "m"))
+  // Others of the same uid can neither trace it nor read its memory.
+  assert.equal(statSync(`/proc/${workerPid()}/mem`).uid, 0)
+})
+
+test("the worker knows nothing of the main process's environment", () => {
+  const names = readFileSync(`/proc/${workerPid()}/environ`, "latin1")
+    .split("\0")
+    .map((entry) => entry.split("=")[0])
+  assert.deepEqual(
+    names.filter(
+      (name) =>
+        !["LANG", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", "NODE_COMPILE_CACHE", "UV_USE_IO_URING", ""].includes(name ?? ""),
+    ),
+    [],
+  )
+})
+
+test("the worker works below a directory that it could not enter", {
+  skip: !asRoot && "a directory that its own user cannot enter keeps this process out, too",
+}, async () => {
+  await using hidden = await FilesWorld.start({ process: "worker" })
+  execFileSync("chmod", ["0700", hidden.folder])
+  assert.equal((await hidden.ask("PUT", "/users/ann/f", { body: "x" })).status, 201)
+  assert.equal((await hidden.ask("GET", "/users/ann/f")).text, "x")
+  assert.equal(statSync(hidden.at("f")).uid, owner.uid)
+})
+
+test("localhost is both loopback addresses", async () => {
+  assert.deepEqual(
+    world.files.addresses.map(({ host }) => host),
+    ["127.0.0.1", "::1"],
+  )
+  for (const host of ["127.0.0.1", "[::1]"]) {
+    const answer = await fetch(`http://${host}:${world.port}/`, { method: "OPTIONS", headers: { authorization: basic("ann") } })
+    assert.equal(answer.status, 200)
+  }
+})
+
+test("a worker that dies loses no acknowledged upload, no connection attempt and no address", async () => {
+  for (let round = 0; round < 3; round += 1) {
+    const pid = workerPid()
+    assert.equal((await world.ask("PUT", `/users/ann/r${round}`, { body: "kept" })).status, 201)
+    process.kill(pid, "SIGKILL")
+    // Sent while nobody accepts.
+    assert.equal((await world.ask("GET", `/users/ann/r${round}`)).text, "kept")
+    assert.notEqual(workerPid(), pid)
+  }
+  assert.ok(failures.length >= 3)
+})
+
+test("a worker that is killed in the middle of an upload leaves the old file, and nothing else for long", async () => {
+  await world.ask("PUT", "/users/ann/f", { body: "old" })
+  const upload = await world.raw()
+  upload.write(`PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
+  upload.write(Buffer.alloc(300_000))
+  const begun = () => workFolders().some((id) => readdirSync(join(world.root, ".quayside/work", id)).length > 0)
+  await eventually("the upload began", begun)
+  await kill(workerPid())
+  await upload.end()
+  assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
+  await eventually("what was left is swept", () => workFolders().length === 1 && !begun())
+})
+
+test("what a program closed to its owner is deleted all the same, by the worker without privileges", async () => {
+  mkdirSync(world.at("closed/inner/more"), { recursive: true })
+  execFileSync("sh", ["-c", `cd ${world.at()} && touch closed/inner/f && chown -R ${owner.uid}:${owner.gid} closed && chmod -R 000 closed`])
+  assert.equal((await world.ask("GET", "/users/ann/closed/inner/f")).status, 403)
+  assert.equal((await world.ask("DELETE", "/users/ann/closed")).status, 204)
+  await eventually("its space is free", () => workFolders().every((id) => readdirSync(join(world.root, ".quayside/work", id)).length === 0))
+})
+
+test("an authority that fails is told as such, and kept from the caller", async () => {
+  const { identify } = world.authority
+  world.authority.identify = async () => Promise.reject(new Error("the database's password is hunter2"))
+  world.files.invalidate()
+  const answer = await world.ask("GET", "/users/ann/f")
+  world.authority.identify = identify
+  assert.equal(answer.status, 503)
+  assert.doesNotMatch(answer.text, /hunter2/)
+})
+
+test("an invalidation reaches the worker", async () => {
+  const ann = world.authority.people.get("ann")
+  assert.equal((await world.ask("PUT", "/users/ann/i", { body: "x" })).status, 201)
+  ann?.rights.delete("/users/ann")
+  world.files.invalidate()
+  await eventually("the right is gone", async () => (await world.ask("GET", "/users/ann/i")).status === 404)
+  ann?.rights.set("/users/ann", "write")
+  world.files.invalidate()
+})
+
+test("an address that is taken is told at once, by name", async () => {
+  const taken = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => taken.once("listening", resolve))
+  const { port } = taken.address() as { port: number }
+  for (const where of ["worker", "in-process"] as const) {
+    await assert.rejects(
+      FilesWorld.start({ process: where, listen: { host: "localhost", port } }),
+      (error: NodeJS.ErrnoException) => error.code === "EADDRINUSE" && error.message.includes(String(port)),
+    )
+  }
+  taken.close()
+})
+
+test("a worker that cannot work says why, and is not started again and again", { skip: !asRoot && "only root is refused" }, async () => {
+  await assert.rejects(FilesWorld.start({ process: "worker", owner: { uid: 0, gid: 0 } }), /does not work as root/)
+})
+
+test("requests under way end before the server does", async () => {
+  const stopped = await FilesWorld.start({ process: "worker" })
+  const upload = await stopped.raw()
+  upload.write(
+    `PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  await upload.until("100 Continue")
+  const end = stopped.files[Symbol.asyncDispose]()
+  upload.write("0123456789")
+  assert.match(await upload.until("201"), /201 Created/)
+  await end
+  assert.equal(readFileSync(stopped.at("f"), "utf8"), "0123456789")
+  assert.deepEqual(readdirSync(join(stopped.root, ".quayside/work")), [])
+  execFileSync("rm", ["-rf", stopped.folder])
+})
