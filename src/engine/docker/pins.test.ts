@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { test } from "node:test"
 import { Worker } from "node:worker_threads"
 import { EngineError, type Mount } from "../engine.ts"
@@ -102,7 +102,7 @@ test("release leaves nothing, may be called twice, and never reaches what was pi
   await rig.pins.release(key)
   assert.deepEqual(await rig.pins.keys(), [])
   assert.deepEqual(await readdir(rig.at("data")), ["name"])
-  assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.staging))
+  assert.ok(!(await readFile("/proc/self/mountinfo", "utf8")).includes(basename(dirname(rig.staging)).slice(-6)))
 })
 
 test("release takes up half of a pin that an earlier process left", async () => {
@@ -164,7 +164,7 @@ interface Rig extends AsyncDisposable {
 }
 
 async function makeRig(): Promise<Rig> {
-  const folder = await mkdtemp(join(tmpdir(), "quayside-pins-"))
+  const folder = await mkdtemp(join(tmpdir(), "quayside pins\\-"))
   const filesRoot = join(folder, "files")
   const staging = join(folder, "staging")
   await mkdir(filesRoot)
@@ -207,7 +207,7 @@ function mount(source: string, target = "/data", readOnly = true): Mount {
 
 async function mountFlags(path: string): Promise<string> {
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n")
-  return lines.find((line) => line.split(" ")[4] === path)?.split(" ")[5] ?? ""
+  return lines.find((line) => line.split(" ")[4]?.endsWith(path.slice(-34)))?.split(" ")[5] ?? ""
 }
 
 /** Does something to the file system over and over, as fast as a thread can. */

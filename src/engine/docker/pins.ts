@@ -88,7 +88,8 @@ export class Pins {
       }),
     )
     signal.throwIfAborted()
-    await bind(pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly })))
+    const binds = pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly }))
+    await bind(binds, join(folder, "mounts"))
     await Promise.all(pinned.map(compare))
     return pinned
   }
