@@ -142,6 +142,7 @@ async function engineOf(made: {
     instance,
     filesRoot,
     stagingDir: join(dataDir, "mounts"),
+    isolation: settings.isolation,
     uid: settings.runUid,
     mockGpus: settings.mockGpus,
     clock,
