@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Failure } from "#contract"
 import type { Services, Surroundings } from "./context.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
+import { drain } from "./http/body.ts"
 import { addressList, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
@@ -42,7 +43,7 @@ export function createApi(services: Services): ApiServer {
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
       else await runPage(services, target.page, visit)
     } catch (error) {
-      refuse(services, visit, { error, target })
+      await refuse(services, visit, { error, target })
     }
     measures.count(nameOf(target), response.statusCode, (performance.now() - started) / 1_000)
   }
@@ -67,9 +68,9 @@ function checkTarget(url: string): void {
 }
 
 /** Sends the refusal; what is the program's own fault is logged, what is about rights is told to the audit. */
-function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): void {
+async function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): Promise<void> {
   const { error, target } = what
-  const { path, requestId, address, response } = visit
+  const { path, requestId, address, request, response } = visit
   // A caller who went away is told nothing.
   if (response.destroyed && (error as Error).name === "AbortError") return
   const failure = asFailure(error)
@@ -77,6 +78,7 @@ function refuse({ logger, events }: Services, visit: Visit, what: { error: unkno
   else if ([401, 403, 429].includes(failure.status))
     events.refused({ userName: visit.userName, address, requestId }, nameOf(target), failure.code)
   try {
+    if (!request.complete && !(await drain(request)) && !response.headersSent) response.setHeader("connection", "close")
     sendFailure(response, failure, requestId)
   } catch (err) {
     logger.error({ err, requestId, path }, "a refusal could not be sent")

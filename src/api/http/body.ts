@@ -37,35 +37,53 @@ function checkCoding(coding: string | undefined): void {
   )
 }
 
-/** A client that is in the middle of sending reads no answer: so much of a body that is too large is still taken, and thrown away. */
-const drainMax = 64 * 1024 * 1024
-
-function tooLarge(maxBytes: number, hopeless: boolean): Failure {
-  const headers = hopeless ? { connection: "close" } : {}
-  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`, { headers })
+function tooLarge(maxBytes: number): Failure {
+  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`)
 }
 
-/** The bytes of a body; at once where none was announced. */
+/** The bytes of a body. What is too long is refused before it is read. */
 function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const announced = Number(request.headers["content-length"] ?? 0)
-  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes, announced > drainMax))
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    request.on("data", (chunk: Buffer) => {
+    const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else if (size > drainMax) request.destroy()
-      else if (chunks.length > 0) {
-        chunks.length = 0
-        reject(tooLarge(maxBytes, false))
-      }
-    })
+      if (size <= maxBytes) return void chunks.push(chunk)
+      request.off("data", take).pause()
+      reject(tooLarge(maxBytes))
+    }
+    request.on("data", take)
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cutOff = () => reject(new Failure("invalid", "The body ended before it was complete"))
     request.on("error", cutOff)
     request.on("close", cutOff)
   })
+}
+
+/** So much of a body that nobody wants is still taken, and for so long. */
+const unwantedMax = 64 * 1024 * 1024
+const unwantedMs = 10_000
+
+/**
+ * Throws the rest of a body away, within limits: a client that is in the middle of sending would not see the answer when the connection ended
+ * before. Answers whether all of it came.
+ */
+export async function drain(request: IncomingMessage): Promise<boolean> {
+  if (request.complete || request.destroyed) return true
+  if (Number(request.headers["content-length"] ?? 0) > unwantedMax) return false
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let size = 0
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size > unwantedMax) resolve()
+  })
+  for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
+  const late = setTimeout(resolve, unwantedMs)
+  request.resume()
+  await promise
+  clearTimeout(late)
+  return request.complete
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { type Endpoint, endpoints } from "#contract"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, isFailure, raw } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const image = { Name: "a", Image: "b" }
+
+test("every endpoint answers at its path and at /admin and its path alike", async () => {
+  const ann = await world.person("ann")
+  for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
+    if (method !== "GET" || path === "/metrics") continue
+    for (const as of [admin, ann.authorization]) {
+      const [plain, prefixed] = await Promise.all([call("GET", path, { as }), call("GET", `/admin${path}`, { as })])
+      assert.deepEqual([path, prefixed.status], [path, plain.status])
+      assert.deepEqual({ ...prefixed.body, requestId: "" }, { ...plain.body, requestId: "" })
+    }
+  }
+  const made = (await call("POST", "/admin/image", { body: image })).body
+  assert.deepEqual((await call("DELETE", `/admin/image?ID=${made.ID}`)).body, { ok: true })
+  assert.equal((await call("POST", "/admin/user", { as: ann.authorization, body: { UserName: "x" } })).status, 403)
+})
+
+test("an unknown path is 404 and a wrong method 405 with Allow, both without proof", async () => {
+  for (const path of [
+    "/nothing",
+    "/image/",
+    "/Image",
+    "/admin",
+    "/admin/admin/image",
+    "//image",
+    "/image%20",
+    "/im%61ge",
+    "/..",
+    "/ui/../image",
+    "/constructor",
+    "/__proto__",
+  ]) {
+    const answer = await call("GET", path, { as: undefined as never })
+    assert.deepEqual([path, answer.status, answer.body.code], [path, 404, "not_found"])
+    assert.ok(isFailure(answer))
+  }
+  for (const [method, path, allow] of [
+    ["PATCH", "/image", "POST, PUT, DELETE, GET, HEAD"],
+    ["POST", "/images", "GET, HEAD"],
+    ["PUT", "/running_project", "POST, DELETE, GET, HEAD"],
+    ["OPTIONS", "/healthz", "GET, HEAD"],
+    ["GET", "/session", "POST, DELETE"],
+    ["DELETE", "/ui/", "GET, HEAD"],
+  ] as const) {
+    const answer = await ask(baseUrl, method, path)
+    assert.deepEqual([answer.status, answer.body.code, answer.headers.allow], [405, "method_not_allowed", allow])
+    assert.ok(isFailure(answer))
+  }
+})
+
+test("HEAD answers as GET does, without the body", async () => {
+  const [get, head] = await Promise.all([call("GET", "/images"), call("HEAD", "/images")])
+  assert.deepEqual([head.status, head.text, head.headers["content-length"]], [200, "", get.headers["content-length"]])
+  assert.equal((await call("HEAD", "/image?ID=999")).status, 404)
+})
+
+test("a body is JSON in UTF-8 with its Content-Type, else 415", async () => {
+  const types = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=latin1",
+    "application/jsonp",
+    "",
+    "application/json-patch+json",
+  ]
+  for (const type of types) {
+    const answer = await call("POST", "/image", { body: image, headers: { "content-type": type } })
+    assert.deepEqual([type, answer.status, answer.body.code], [type, 415, "unsupported_media_type"])
+  }
+  for (const type of ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"])
+    assert.equal((await call("POST", "/image", { body: image, headers: { "content-type": type } })).status, 200, type)
+  assert.equal((await call("POST", "/image", { body: image, headers: { "content-encoding": "gzip" } })).status, 415)
+  const latin1 = Buffer.from('{"Name":"\xe9","Image":"b"}', "latin1")
+  assert.equal((await call("POST", "/image", { body: latin1, headers: { "content-type": "application/json" } })).status, 400)
+})
+
+test("malformed JSON is 400", async () => {
+  for (const body of ["", "{", "[]", "null", "5", '"x"', "{'a':1}", '{"a":1,}', '{"Name":"a"}{}', "\ufeff{}x", "NaN", '{"Name":"a\nb"}']) {
+    const answer = await call("POST", "/image", { body })
+    assert.deepEqual([body, answer.status, answer.body.code], [body, 400, "invalid"])
+  }
+})
+
+test("a body is at most 1 MiB, 4 MiB for a project, else 413", async () => {
+  const filled = (bytes: number) => `{"Name":"a","Image":"b","Junk":"${"x".repeat(bytes - 34)}"}`
+  assert.equal(Buffer.byteLength(filled(2 ** 20)), 2 ** 20)
+  assert.equal((await call("POST", "/image", { body: filled(2 ** 20) })).status, 200)
+  const over = await call("POST", "/image", { body: filled(2 ** 20 + 1) })
+  assert.deepEqual([over.status, over.body.code], [413, "too_large"])
+  assert.equal((await call("POST", "/project", { body: filled(4 * 2 ** 20) })).body.field, "Image")
+  assert.equal((await call("POST", "/project", { body: filled(4 * 2 ** 20 + 1) })).status, 413)
+  const ten = await call("POST", "/image", { body: filled(10 * 2 ** 20) })
+  assert.ok(ten.status === 413 && isFailure(ten))
+})
+
+test("a body is at most 64 levels deep", async () => {
+  const nested = (levels: number) => `{"Name":"a","Image":"b","x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`
+  assert.equal((await call("POST", "/image", { body: nested(64) })).status, 200)
+  for (const levels of [65, 10_000, 400_000])
+    assert.match(String((await call("POST", "/image", { body: nested(levels) })).body.msg), /64 levels/)
+  assert.equal((await call("POST", "/image", { body: '{"Name":"a","Image":"b","x":"[[[[\\"[[[["}' })).status, 200)
+})
+
+test("an address of more than 8,192 characters is 414, a head of more than 32 KiB is 431", async () => {
+  const long = await call("GET", `/images?q=${"x".repeat(20_000)}`)
+  assert.deepEqual([long.status, long.body.code], [414, "too_large"])
+  assert.equal((await call("GET", `/images?q=${"x".repeat(8_000)}`)).status, 200)
+  const heads = await raw(baseUrl, `GET /images HTTP/1.1\r\nHost: localhost\r\nX-A: ${"y".repeat(40_000)}\r\n\r\n`)
+  assert.match(heads, /^HTTP\/1\.1 431 /)
+  assert.match(heads, /"code":"headers_too_large"/)
+})
+
+test("an expectation that nobody knows is 417", async () => {
+  const answer = await call("GET", "/images", { headers: { expect: "a-miracle" } })
+  assert.deepEqual([answer.status, answer.body.code], [417, "invalid"])
+  assert.ok(isFailure(answer))
+})
+
+test("what the HTTP layer itself refuses has the failure object and a request's ID", async () => {
+  const broken = [
+    "GARBAGE\r\n\r\n",
+    "GET /images HTTP/9.9\r\nHost: localhost\r\n\r\n",
+    "GET /images HTTP/1.1\r\nHost: localhost\r\nBad Header: x\r\n\r\n",
+    "GET /images HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n",
+    "POST /image HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "POST /image HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n\r\n",
+    "GET /images HTTP/1.1\r\n\r\n",
+    "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n",
+  ]
+  for (const bytes of broken) {
+    const answer = await raw(baseUrl, bytes)
+    assert.match(answer, /^HTTP\/1\.1 4\d\d /, bytes)
+    const body = JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n")))
+    assert.deepEqual([body.ok, typeof body.msg, typeof body.code, typeof body.requestId], [false, "string", "string", "string"])
+  }
+})
+
+test("Host must be a configured name or a loopback one", async () => {
+  const { port } = new URL(baseUrl)
+  for (const host of ["localhost", `localhost:${port}`, "127.0.0.1", "127.9.9.9:80", "[::1]:8080", "LOCALHOST"])
+    assert.equal((await call("GET", "/images", { headers: { host } })).status, 200, host)
+  for (const host of [
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "10.0.0.1",
+    "localhost:80:80",
+    "a@localhost",
+    "0x7f000001",
+  ]) {
+    const answer = await call("GET", "/healthz", { headers: { host } })
+    assert.deepEqual([host, answer.status, answer.body.field], [host, 400, "Host"])
+  }
+})
+
+test("a write is refused when a browser says that it comes from elsewhere", async () => {
+  const post = (headers: Record<string, string>, method = "POST") =>
+    call(method, method === "POST" ? "/image" : "/image?ID=999", {
+      headers,
+      ...(method === "DELETE" ? {} : { body: { ...image, ID: 999 } }),
+    })
+  const { host } = new URL(baseUrl)
+  const elsewhere = [
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { origin: appsUrl, host },
+    { origin: filesUrl, host },
+    { origin: `http://${host}.evil.example`, host },
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+    { origin: `http://${host}`, host, "sec-fetch-site": "cross-site" },
+  ]
+  for (const headers of elsewhere)
+    for (const method of ["POST", "PUT", "DELETE"])
+      assert.equal((await post(headers as never, method)).body.code, "forbidden", JSON.stringify(headers))
+  for (const headers of [{ origin: `http://${host}`, host }, { "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none" }, {}])
+    assert.equal((await post(headers as never)).status, 200, JSON.stringify(headers))
+  assert.equal((await call("GET", "/images", { headers: { origin: "https://evil.example" } })).status, 200)
+})
+
+test("a write proved by a session must say where it comes from", async () => {
+  const signIn = await call("POST", "/session", { as: undefined as never, body: { UserName: "admin", Password: adminPassword } })
+  const cookie = String(signIn.headers["set-cookie"]).split(";")[0] as string
+  const write = (headers: Record<string, string>) => ask(baseUrl, "POST", "/image", { body: image, headers: { cookie, ...headers } })
+  assert.equal((await write({})).status, 403)
+  assert.equal((await write({ "sec-fetch-site": "same-origin" })).status, 200)
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie } })).body.UserName, "admin")
+  assert.equal(
+    (await ask(baseUrl, "GET", "/whoami", { headers: { cookie: `${cookie}; ${cookie}` } })).status,
+    401,
+    "a cookie that stands twice was planted",
+  )
+})
+
+test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a message about the user name", async () => {
+  await world.person("gone")
+  const { ID } = await world.admin.readUser({ query: { UserName: "gone" } })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const proofs = [
+    undefined,
+    basic("nobody", "wrong password"),
+    basic("admin", "wrong password"),
+    basic("gone", "gone-password"),
+    "Bearer qs_wrong",
+    "Bearer",
+    "Basic ???",
+    "Digest x",
+  ]
+  const messages = new Set<string>()
+  for (const as of proofs) {
+    const answer = await ask(baseUrl, "GET", "/images", { as })
+    assert.deepEqual([as, answer.status, answer.body.code], [as, 401, "unauthorized"])
+    assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
+    assert.match(String(answer.body.msg), /user name/)
+    if (as?.startsWith("Basic ") && as !== "Basic ???") messages.add(String(answer.body.msg))
+  }
+  assert.equal(messages.size, 1)
+})
+
+test("without proof: what tells of the installation, the web UI's files and signing in", async () => {
+  for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs", "/ui/sign-in", "/ui/style.css", "/ui/icon.svg"])
+    assert.equal((await ask(baseUrl, "GET", path)).status, 200, path)
+  const open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/session", "/metrics"]
+  for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
+    if (!open.includes(path)) assert.equal((await ask(baseUrl, method, path)).status, 401, `${method} ${path}`)
+  }
+  assert.equal((await ask(baseUrl, "GET", "/")).headers.location, "/ui/")
+})
+
+test("a body on GET and on DELETE is passed over, and the connection goes on", async () => {
+  const bytes = ["GET", "DELETE"]
+    .map((method) => `${method} /image?ID=999 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Length: 7\r\n\r\n{"a":1}`)
+    .join("")
+  const answer = await raw(baseUrl, `${bytes}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 404", "HTTP/1.1 404", "HTTP/1.1 200"])
+})
+
+test("pipelined requests are answered in their order, and a malformed one after them in its turn", async () => {
+  const one = (id: number) => `GET /image?ID=${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nX-Request-ID: r${id}\r\n\r\n`
+  const answer = await raw(baseUrl, `${[900, 901, 902, 903].map(one).join("")}GARBAGE\r\n\r\n`)
+  assert.deepEqual(answer.match(/x-request-id: r\d+/g), [
+    "x-request-id: r900",
+    "x-request-id: r901",
+    "x-request-id: r902",
+    "x-request-id: r903",
+  ])
+  assert.match(answer.slice(answer.lastIndexOf("HTTP/1.1")), /^HTTP\/1\.1 400/)
+})
+
+test("a whole address in the request line counts with its own host", async () => {
+  const ask = (target: string) => raw(baseUrl, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  assert.match(await ask("http://localhost/healthz"), /^HTTP\/1\.1 200/)
+  assert.match(await ask("http://evil.example/healthz"), /^HTTP\/1\.1 400/)
+  assert.match(await ask("*"), /^HTTP\/1\.1 404/)
+})
+
+test("every answer of the API is JSON that says so, and is never sniffed", async () => {
+  for (const path of ["/images", "/image?ID=99999", "/whoami", "/openapi.json", "/healthz"]) {
+    const { headers } = await call("GET", path)
+    assert.equal(headers["content-type"], "application/json; charset=utf-8")
+    assert.equal(headers["x-content-type-options"], "nosniff")
+  }
+})

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
+
+const world = await openWorld({ "mock-gpus": "2" })
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const ann = await world.person("ann")
+const bob = await world.person("bob")
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
+const newProject = (fields: object = {}) =>
+  ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID, IsPublic: true, ...fields } })
+const start = (body: object, asked: Asked = {}) => call("POST", "/running_project", { body, ...asked })
+const stop = (query: string, as = ann.authorization) => call("DELETE", `/running_project?${query}`, { as })
+const history = async (project: number) => ids(await call("GET", `/running_projects?State=ended&ProjectID=${project}`))
+
+test("a start is answered when the run is ready, with the URL that answers", async () => {
+  const project = await newProject()
+  const { status, body: run } = await start({ Project: { ID: project.ID }, URL: "", Nodes: 0 })
+  assert.deepEqual([status, run.State, run.ProjectID, run.UserName, run.ControlURL], [200, "ready", project.ID, "ann", ""])
+  const { Running: _, ...whole } = project
+  assert.deepEqual({ ...run.Project, Running: undefined }, { ...whole, Running: undefined })
+  const opened = await ask(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: ann.authorization })
+  assert.equal(opened.status, 200)
+  assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, true)
+  assert.equal((await call("GET", `/project?ID=${project.ID}`, { as: bob.authorization })).body.Running, false)
+  assert.deepEqual((await stop(`ID=${run.ID}`)).body, { ok: true })
+  assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, false)
+})
+
+test("a run has every field of the document and of what Quayside adds", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const fields =
+    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt NodeNames GpuDevices ImageDigest"
+  assert.deepEqual(
+    fields.split(" ").filter((name) => !(name in run)),
+    [],
+  )
+  assert.deepEqual([run.Nodes, run.Cpus, run.Memory, run.Gpus], [1, 1, 2048, 0], "0 or absent means the default")
+  await stop(`ProjectID=${project.ID}`)
+})
+
+test("Project and ProjectID are both accepted, and must agree", async () => {
+  const [one, other] = [await newProject(), await newProject()]
+  const both = await start({ Project: { ID: one.ID }, ProjectID: other.ID })
+  assert.deepEqual([both.status, both.body.field], [400, "ProjectID"])
+  assert.equal((await start({})).body.field, "Project")
+  for (const body of [{ Project: one }, { ProjectID: one.ID }, { Project: { ID: one.ID }, ProjectID: one.ID }]) {
+    assert.equal((await start(body)).status, 200)
+    await stop(`ProjectID=${one.ID}`)
+  }
+})
+
+test("a hidden or missing project is 404 for its start, and makes no run", async () => {
+  const mine = await newProject({ IsPublic: false })
+  for (const ID of [mine.ID, 99_999]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 404)
+  assert.deepEqual(await history(mine.ID), [])
+})
+
+test("stopping what has ended or never ran is fine", async () => {
+  const project = await newProject()
+  assert.deepEqual((await stop(`ProjectID=${project.ID}`)).body, { ok: true })
+  const { body: run } = await start({ ProjectID: project.ID })
+  for (let i = 0; i < 2; i += 1) assert.deepEqual((await stop(`ID=${run.ID}`)).body, { ok: true })
+  assert.deepEqual((await stop(`ProjectID=${project.ID}`)).body, { ok: true })
+  assert.equal((await stop("ID=99999")).status, 404)
+  for (const query of ["", "ID=1&ProjectID=1"]) assert.equal((await stop(query)).status, 400)
+})
+
+test("a second start is 409 already_running with the run's ID, State and URL", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const again = await start({ ProjectID: project.ID })
+  assert.deepEqual(
+    [again.status, again.body.code, again.body.ID, again.body.State, again.body.URL],
+    [409, "already_running", run.ID, "ready", run.URL],
+  )
+  assert.ok(isFailure(again))
+  const bobs = await start({ ProjectID: project.ID }, { as: bob.authorization })
+  assert.equal(bobs.status, 200, "one live run for each person and project")
+  await Promise.all([stop(`ID=${run.ID}`), stop(`ID=${bobs.body.ID}`, bob.authorization)])
+})
+
+test("a start that fails is a failure with ID, State and Reason, and the run is in the history", async () => {
+  for (const [image, code] of [
+    ["fake/missing", "image_not_found"],
+    ["fake/exits:7", "exited"],
+    ["fake/no-command", "command_not_found"],
+  ] as const) {
+    const made = await ann.client.createImage({ body: { Name: code, Image: image } })
+    const project = await newProject({ ImageID: made.ID })
+    const answer = await start({ ProjectID: project.ID })
+    assert.deepEqual([answer.status, answer.body.code, answer.body.State, answer.body.Reason?.code], [409, code, "failed", code])
+    assert.ok(isFailure(answer))
+    assert.deepEqual(await history(project.ID), [Number(answer.body.ID)])
+    const run = (await call("GET", `/running_project?ID=${answer.body.ID}`)).body
+    assert.deepEqual([run.State, run.Reason?.msg, run.URL], ["failed", answer.body.Reason?.msg, ""])
+  }
+})
+
+test("an engine that refuses is 503", async () => {
+  const made = await ann.client.createImage({ body: { Name: "e", Image: "fake/engine-error" } })
+  const answer = await start({ ProjectID: (await newProject({ ImageID: made.ID })).ID })
+  assert.deepEqual([answer.status, answer.body.code], [503, "engine_error"])
+})
+
+test("a project whose part was deleted or is hidden from the starter stays readable and fails to start, naming the part", async () => {
+  const image = await ann.client.createImage({ body: { Name: "gone image", Image: "fake/http" } })
+  const data = await ann.client.createData({ body: { Name: "hidden data" } })
+  const deleted = await newProject({ ImageID: image.ID })
+  await ann.client.deleteImage({ query: { ID: image.ID } })
+  const first = await start({ ProjectID: deleted.ID })
+  assert.deepEqual([first.status, first.body.code, first.body.State], [409, "image_unavailable", "failed"])
+  assert.match(String(first.body.msg), /gone image/)
+  assert.equal((await call("GET", `/project?ID=${deleted.ID}`)).status, 200)
+  const hiding = await newProject({ TrainData: [{ ID: data.ID }] })
+  const second = await start({ ProjectID: hiding.ID }, { as: bob.authorization })
+  assert.deepEqual([second.status, second.body.code], [409, "data_unavailable"])
+  assert.match(String(second.body.msg), new RegExp(`dataset ${data.ID}`))
+  assert.ok(!String(second.body.msg).includes("hidden data"), "its name is not told to who may not see it")
+})
+
+test("over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting", async () => {
+  await world.person("carl", { Limits: { MaxCpus: 4 } })
+  const carl = basic("carl", "carl-password")
+  const project = await newProject()
+  const over = await start({ ProjectID: project.ID, Cpus: 5 }, { as: carl })
+  assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
+  await world.admin.createGroup({ body: { GroupName: "small", Members: ["carl"], Limits: { MaxCpus: 2, MaxRuns: 1 } } })
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 3 }, { as: carl })).body.code, "quota_exceeded")
+  assert.deepEqual((await call("GET", "/whoami", { as: carl })).body.Limits?.MaxCpus, 2)
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: carl })).status, 200)
+  assert.equal((await start({ ProjectID: (await newProject()).ID }, { as: carl })).body.code, "quota_exceeded")
+  const { you } = (await call("GET", "/capacity", { as: carl })).body
+  assert.deepEqual(you, { Cpus: 0, Memory: null, Gpus: null })
+  await stop(`ProjectID=${project.ID}`, carl)
+})
+
+test("more than any node has fails, and what others hold is queued and said so", async () => {
+  const project = await newProject()
+  const large = await start({ ProjectID: project.ID, Gpus: 3 })
+  assert.deepEqual([large.body.code, large.body.State], ["insufficient_gpu", "failed"])
+  assert.equal((await start({ ProjectID: project.ID, Nodes: 2 })).body.code, "nodes_unsupported")
+  assert.equal((await start({ ProjectID: project.ID, Gpus: 2 })).status, 200)
+  const waiting = await start({ ProjectID: project.ID, Gpus: 1 }, { as: bob.authorization, headers: { prefer: "respond-async" } })
+  assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition, waiting.body.StartTime], [200, "queued", 1, null])
+  const { nodes } = (await call("GET", "/capacity")).body as unknown as {
+    nodes: { Devices: { RunID: number | null }[]; Gpus: { free: number } }[]
+  }
+  assert.equal(nodes[0]?.Gpus.free, 0)
+  assert.ok(nodes[0]?.Devices.every(({ RunID }) => RunID !== null))
+  const hidden = (await call("GET", "/capacity", { as: bob.authorization })).text
+  assert.ok(!/"RunID":\d/.test(hidden), "who holds a device is for administrators and the holder")
+  await stop(`ProjectID=${project.ID}`, bob.authorization)
+  await stop(`ProjectID=${project.ID}`)
+})
+
+test("respond-async answers at once with the run as it stands", async () => {
+  const slow = await ann.client.createImage({ body: { Name: "slow", Image: "fake/slow:300" } })
+  const project = await newProject({ ImageID: slow.ID })
+  const answer = await start({ ProjectID: project.ID }, { headers: { prefer: "wait=5, respond-async" } })
+  assert.equal(answer.status, 200)
+  assert.notEqual(answer.body.State, "ready")
+  assert.deepEqual(ids(await call("GET", `/running_projects?ProjectID=${project.ID}`)), [Number(answer.body.ID)])
+  await stop(`ID=${answer.body.ID}`)
+})
+
+test("an Idempotency-Key makes a repeat return the same run, and another body with it is 409", async () => {
+  const project = await newProject()
+  const headers = { "idempotency-key": "once-only" }
+  const [first, repeat] = [await start({ ProjectID: project.ID }, { headers }), await start({ ProjectID: project.ID }, { headers })]
+  assert.deepEqual([repeat.status, repeat.body.ID], [200, first.body.ID])
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { headers })).body.code, "conflict")
+  assert.equal((await start({ ProjectID: project.ID }, { headers: { "idempotency-key": "two words" } })).body.field, "Idempotency-Key")
+  await stop(`ID=${first.body.ID}`)
+  const failing = await ann.client.createImage({ body: { Name: "f", Image: "fake/missing" } })
+  const bad = await newProject({ ImageID: failing.ID })
+  const key = { "idempotency-key": "fails" }
+  const [one, again] = [await start({ ProjectID: bad.ID }, { headers: key }), await start({ ProjectID: bad.ID }, { headers: key })]
+  assert.deepEqual([again.status, again.body.code, again.body.ID], [one.status, "image_not_found", one.body.ID])
+})
+
+test("lists of runs hold what is live, one state, or with State=ended the history", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const list = async (query: string, as = ann.authorization) =>
+    ids(await call("GET", `/running_projects?ProjectID=${project.ID}${query}`, { as }))
+  assert.deepEqual(await list(""), [run.ID])
+  assert.deepEqual(await list("&State=ready"), [run.ID])
+  assert.deepEqual(await list("&State=queued"), [])
+  assert.deepEqual(await list("&State=ended"), [])
+  assert.deepEqual(await list("&UserName=ann"), [run.ID])
+  assert.deepEqual(await list("&UserName=bob"), [])
+  await stop(`ID=${run.ID}`)
+  assert.deepEqual(await list(""), [])
+  assert.deepEqual(await list("&State=ended"), [run.ID])
+  const read = (await call("GET", `/running_project?ProjectID=${project.ID}&UserName=ann`)).body
+  assert.deepEqual([read.ID, read.State, read.Reason?.code], [run.ID, "ended", "stopped_by_user"])
+})
+
+test("the owner of a project sees that others run it, and no more", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID, Cpus: 2 }, { as: bob.authorization })
+  const seen = (await call("GET", `/running_project?ID=${run.ID}`)).body
+  const filled = Object.entries(seen).filter(
+    ([, value]) => ![null, "", 0].includes(value as never) && !(Array.isArray(value) && value.length === 0),
+  )
+  assert.deepEqual(filled.map(([name]) => name).sort(), ["ID", "Project", "ProjectID", "StartTime", "State", "UserName"])
+  assert.equal((await stop(`ID=${run.ID}`)).status, 403)
+  const carla = await world.person("carla")
+  assert.equal((await call("GET", `/running_project?ID=${run.ID}`, { as: carla.authorization })).status, 404)
+  assert.equal(
+    (await call("GET", `/running_project?ID=${run.ID}`, { as: admin })).body.URL,
+    "",
+    "administrators see the state and open nothing",
+  )
+  assert.deepEqual((await stop(`ID=${run.ID}`, admin)).body, { ok: true })
+  assert.equal((await call("GET", `/running_project?ID=${run.ID}`, { as: bob.authorization })).body.Reason?.code, "stopped_by_admin")
+})
+
+test("deleting or withdrawing a project stops no run; the starter still stops it by ID and by ProjectID", async () => {
+  const [deleted, withdrawn] = [await newProject(), await newProject()]
+  for (const { ID } of [deleted, withdrawn]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 200)
+  await ann.client.deleteProject({ query: { ID: deleted.ID } })
+  await ann.client.updateProject({ body: { ID: withdrawn.ID, IsPublic: false } })
+  const live = (await call("GET", "/running_projects", { as: bob.authorization })).body.data as unknown as Loose[]
+  assert.deepEqual(
+    live.map(({ State }) => State),
+    ["ready", "ready"],
+  )
+  assert.equal((await start({ ProjectID: withdrawn.ID }, { as: bob.authorization })).status, 404)
+  assert.deepEqual((await stop(`ProjectID=${withdrawn.ID}`, bob.authorization)).body, { ok: true })
+  assert.deepEqual((await stop(`ID=${live.find((run) => Number(run.ProjectID) === deleted.ID)?.ID}`, bob.authorization)).body, { ok: true })
+  assert.deepEqual(ids(await call("GET", "/running_projects", { as: bob.authorization })), [])
+})
+
+test("disabling a person stops their runs with access_withdrawn", async () => {
+  const dora = await world.person("dora")
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID }, { as: dora.authorization })
+  const { ID } = await world.admin.readUser({ query: { UserName: "dora" } })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const seen = await world.admin.readRun({ query: { ID: Number(run.ID) } })
+  assert.deepEqual([seen.State, seen.Reason?.code], ["ended", "access_withdrawn"])
+})
+
+test("an administrator starts for somebody else, with that person's rights", async () => {
+  const project = await newProject()
+  const run = await start({ ProjectID: project.ID, UserName: "bob" }, { as: admin })
+  assert.deepEqual([run.status, run.body.UserName], [200, "bob"])
+  assert.equal((await start({ ProjectID: project.ID, UserName: "bob" })).status, 403)
+  const hidden = await newProject({ IsPublic: false })
+  assert.equal((await start({ ProjectID: hidden.ID, UserName: "bob" }, { as: admin })).body.field, "UserName")
+  await stop(`ID=${run.body.ID}`, admin)
+})
+
+test("the code of others begins as what the owner released: at publication, and again by release", async () => {
+  const project = await newProject({ IsPublic: false })
+  const code = `/users/ann/projects/${project.ID}/code`
+  assert.equal((await start({ ProjectID: project.ID })).status, 200)
+  const put = (text: string) => ask(filesUrl, "PUT", `${code}/main.py`, { as: ann.authorization, body: text })
+  const codeOf = async (name: string) =>
+    (await ask(filesUrl, "GET", `/users/${name}/projects/${project.ID}/code/main.py`, { as: admin })).text
+  await put("first")
+  await ann.client.updateProject({ body: { ID: project.ID, IsPublic: true } })
+  await put("second")
+  await start({ ProjectID: project.ID }, { as: bob.authorization })
+  assert.equal(await codeOf("bob"), "first")
+  assert.equal((await call("POST", `/project/release?ID=${project.ID}`, { as: bob.authorization })).status, 403)
+  assert.equal((await call("POST", `/project/release?ID=${project.ID}`)).body.ID, project.ID)
+  await start({ ProjectID: project.ID }, { as: admin })
+  assert.equal(await codeOf("admin"), "second")
+  assert.equal(await codeOf("bob"), "first", "what somebody has stays theirs")
+  const copy = await bob.client.copyProject({ query: { ID: project.ID } })
+  assert.equal((await ask(filesUrl, "GET", `/users/bob/projects/${copy.ID}/code/main.py`, { as: bob.authorization })).text, "second")
+  for (const as of [ann.authorization, bob.authorization, admin]) await stop(`ProjectID=${project.ID}`, as)
+})
+
+test("after a restart the lists are what the engine really holds", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  await world.restart()
+  const seen = (await call("GET", `/running_project?ID=${run.ID}`)).body
+  assert.equal(seen.ID, run.ID)
+  assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, String(seen.State) === "ready")
+  await stop(`ID=${run.ID}`)
+})

@@ -1,0 +1,362 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, ids, isFailure } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const ann = await world.person("ann")
+const bob = await world.person("bob")
+await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+await world.admin.createGroup({ body: { GroupName: "others", Members: ["bob"] } })
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const image = (fields: object = {}) => ann.client.createImage({ body: { Name: "i", Image: "lab/i", ...fields } })
+
+test("an image has every field of the document", async () => {
+  const made = await image()
+  const fields = "ID CreatedAt UpdatedAt DeletedAt Name Image Comment Command Env Port UserName IsPublished Doc".split(" ")
+  assert.deepEqual(
+    fields.filter((name) => !(name in made)),
+    [],
+  )
+})
+
+test("a dataset has every field of the document, and no Password", async () => {
+  const made = await ann.client.createData({ body: { Name: "d", Password: "secret" } })
+  const fields = "ID CreatedAt UpdatedAt DeletedAt Type Name Comment Doc UserName AccessInfo IsPublished".split(" ")
+  assert.deepEqual(
+    fields.filter((name) => !(name in made)),
+    [],
+  )
+  assert.ok(!("Password" in made) && !JSON.stringify(made).includes("secret"))
+})
+
+test("a project has every field of the document", async () => {
+  const made = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: (await image()).ID } })
+  const fields =
+    "ID CreatedAt UpdatedAt DeletedAt ProjectName UserName GroupName Type Comment Doc IsPublic Image ImageID TrainData UserPath CodePath ModelPath Running"
+  assert.deepEqual(
+    fields.split(" ").filter((name) => !(name in made)),
+    [],
+  )
+})
+
+test("creation answers 200 with the whole object, and a new ID whatever the body says", async () => {
+  const first = await call("POST", "/image", { body: { ID: 77_777, Name: "a", Image: "b" } })
+  assert.equal(first.status, 200)
+  assert.notEqual(first.body.ID, 77_777)
+  const second = await call("POST", "/image", { body: { ID: first.body.ID, Name: "a", Image: "b" } })
+  assert.equal(Number(second.body.ID), Number(first.body.ID) + 1)
+  assert.equal((await call("POST", "/image", { body: { ID: "what", CreatedAt: 5, Name: "a", Image: "b" } })).status, 200)
+})
+
+test("POST and PUT ignore times and computed fields", async () => {
+  const { body } = await call("POST", "/image", {
+    body: { Name: "a", Image: "b", CreatedAt: "1999-01-01T00:00:00.000Z", DeletedAt: "1999-01-01T00:00:00.000Z" },
+  })
+  assert.notEqual(String(body.CreatedAt).slice(0, 4), "1999")
+  assert.equal(body.DeletedAt, null)
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: body.ID, Running: true } })
+  assert.equal(project.Running, false)
+  const changed = await ann.client.updateProject({ body: { ID: project.ID, Running: true, UpdatedAt: null, DeletedAt: 1 } })
+  assert.deepEqual([changed.Running, changed.DeletedAt], [false, null])
+})
+
+test("PUT names its object by ID and keeps absent fields", async () => {
+  const made = await image({ Comment: "c", Doc: "# d", Env: "A=1" })
+  const changed = await ann.client.updateImage({ body: { ID: made.ID, Name: "new" } })
+  assert.deepEqual({ ...changed, UpdatedAt: made.UpdatedAt }, { ...made, Name: "new" })
+  assert.equal((await call("PUT", "/image", { body: { Name: "x" } })).body.field, "ID")
+  assert.equal((await call("PUT", "/image", { body: { ID: String(made.ID), Name: "x" } })).body.field, "ID")
+  assert.equal((await call("PUT", "/image", { body: { ID: 99_999, Name: "x" } })).status, 404)
+  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 404)
+})
+
+test("Comment and Doc are kept as they came, of every resource", async () => {
+  const texts = { Comment: "short ☃", Doc: "# Title\n\n| a | b |\n|---|---|\n\u{1F600}" }
+  const made = await image(texts)
+  const data = await ann.client.createData({ body: { Name: "d", ...texts } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: made.ID, ...texts } })
+  for (const { Comment, Doc } of [made, data, project]) assert.deepEqual({ Comment, Doc }, texts)
+})
+
+test("what is needed is said: Name and Image, Name, ProjectName, Type and image", async () => {
+  const full = {
+    image: { Name: "a", Image: "b" },
+    data: { Name: "a" },
+    project: { ProjectName: "a", Type: "http", ImageID: (await image()).ID },
+  }
+  for (const [path, body] of Object.entries(full)) {
+    for (const name of Object.keys(body)) {
+      const { [name as keyof typeof body]: _left, ...rest } = body
+      const answer = await call("POST", `/${path}`, { body: rest })
+      assert.deepEqual([answer.status, answer.body.field], [400, name === "ImageID" ? "Image" : name], path)
+    }
+    assert.equal((await call("POST", `/${path}`, { body })).status, 200)
+  }
+  assert.equal((await ann.client.createData({ body: { Name: "a" } })).Type, "dir")
+})
+
+test("names need not be unique", async () => {
+  assert.notEqual((await image({ Name: "same" })).ID, (await image({ Name: "same" })).ID)
+})
+
+test("UserName defaults to the caller, and naming somebody else is for administrators", async () => {
+  assert.equal((await image()).UserName, "ann")
+  const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", UserName: "bob" } })
+  assert.deepEqual([answer.status, answer.body.field], [403, "UserName"])
+  const made = await world.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
+  assert.equal(made.UserName, "bob")
+  const handed = await world.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
+  assert.equal(handed.UserName, "ann")
+  const mine = await image()
+  assert.equal((await call("PUT", "/image", { body: { ID: mine.ID, UserName: "bob" } })).status, 403)
+  assert.equal((await call("POST", "/image", { as: admin, body: { Name: "a", Image: "b", UserName: "nobody" } })).status, 400)
+})
+
+test("GroupName must be a group of the caller's, without telling which exist", async () => {
+  const body = { ProjectName: "p", Type: "http", ImageID: (await image()).ID }
+  assert.equal((await ann.client.createProject({ body: { ...body, GroupName: "lab" } })).GroupName, "lab")
+  const [foreign, missing] = await Promise.all([
+    call("POST", "/project", { body: { ...body, GroupName: "others" } }),
+    call("POST", "/project", { body: { ...body, GroupName: "missin" } }),
+  ])
+  assert.deepEqual([foreign.status, foreign.body.field, missing.status], [400, "GroupName", 400])
+  assert.equal(String(foreign.body.msg).replace("others", ""), String(missing.body.msg).replace("missin", ""))
+  assert.equal((await world.admin.createProject({ body: { ...body, GroupName: "others" } })).GroupName, "others")
+  assert.equal((await call("POST", "/project", { as: admin, body: { ...body, GroupName: "missing" } })).status, 400)
+})
+
+test("a wrong JSON type is refused with its field and nothing is converted", async () => {
+  const { ID } = await image()
+  const bodies = {
+    image: {
+      Name: "a",
+      Image: "b",
+      Comment: "",
+      Command: "",
+      Env: "",
+      Port: "",
+      UserName: "ann",
+      IsPublished: false,
+      IsTrusted: false,
+      Doc: "",
+    },
+    data: { Name: "a", Type: "dir", Comment: "", Doc: "", UserName: "ann", AccessInfo: "", IsPublished: false },
+    project: {
+      ProjectName: "p",
+      Type: "http",
+      ImageID: ID,
+      Image: { ID },
+      TrainData: [],
+      UserName: "ann",
+      GroupName: "",
+      Comment: "",
+      Doc: "",
+      IsPublic: false,
+      IsTrusted: false,
+      UserPath: "",
+      CodePath: "",
+      ModelPath: "",
+    },
+    running_project: { ProjectID: 1, Project: { ID: 1 }, UserName: "ann", Nodes: 1, Cpus: 1, Memory: 1, Gpus: 1, GpuMemory: 1 },
+    user: { UserName: "x1", Password: "long enough", Email: "", Comment: "", IsAdmin: false, IsDisabled: false, Limits: {} },
+    group: { GroupName: "x2", Comment: "", Members: [], Limits: {}, TotalLimits: {} },
+    token: { Name: "a", ExpiresAt: null, Scopes: ["read"] },
+    session: { UserName: "ann", Password: "x" },
+  }
+  const values = [null, 5, -1, 1.5, "5", "text", true, [], [5], {}, { ID: "5" }, [[]], [null]]
+  const typeOf = (value: unknown) => (value === null ? "null" : Array.isArray(value) ? "list" : typeof value)
+  for (const [path, body] of Object.entries(bodies)) {
+    for (const [name, right] of Object.entries(body)) {
+      for (const value of values) {
+        if (typeOf(value) === typeOf(right)) continue
+        const answer = await call("POST", `/${path}`, { as: admin, body: { ...body, [name]: value } })
+        assert.deepEqual([path, name, value, answer.status, answer.body.field], [path, name, value, 400, name])
+      }
+    }
+  }
+})
+
+test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
+  for (const [name, most] of [
+    ["Name", 200],
+    ["Comment", 2_000],
+    ["Doc", 256 * 1024],
+  ] as const) {
+    assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(most) } })).status, 200)
+    const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(most + 1) } })
+    assert.deepEqual([answer.status, answer.body.field], [400, name])
+  }
+  assert.equal((await image({ Name: "\u{1F600}".repeat(200) })).Name.length, 400, "characters are counted, not halves of them")
+})
+
+test("texts hold no NUL and no lone surrogate", async () => {
+  for (const bad of ["\\u0000", "\\ud800", "\\udfff", "a\\udc00\\ud800"]) {
+    for (const name of ["Name", "Comment", "Doc", "Command", "Env"]) {
+      const answer = await call("POST", "/image", { body: `{"Image":"b","Name":"a","${name}":"x${bad}y"}` })
+      assert.deepEqual([bad, name, answer.status, answer.body.field], [bad, name, 400, name])
+    }
+  }
+})
+
+test("unknown body fields are ignored, __proto__ included", async () => {
+  const answer = await call("POST", "/image", {
+    body: '{"Name":"a","Image":"b","__proto__":{"IsTrusted":true,"Comment":"polluted"},"constructor":1,"toString":2,"What":[]}',
+  })
+  assert.deepEqual([answer.status, answer.body.Comment, answer.body.IsTrusted], [200, "", false])
+  assert.equal(Object.keys(Object.prototype).length, 0)
+})
+
+test("of duplicate keys the last counts", async () => {
+  assert.equal((await call("POST", "/image", { body: '{"Name":"first","Image":"b","Name":"last"}' })).body.Name, "last")
+})
+
+test("single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE is held against", async () => {
+  const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
+  const { etag } = made.headers as { etag: string }
+  const read = await call("GET", `/image?ID=${made.body.ID}`)
+  assert.equal(read.headers.etag, etag)
+  const changed = await call("PUT", "/image", { body: { ID: made.body.ID, Name: "c" }, headers: { "if-match": etag } })
+  assert.equal(changed.status, 200)
+  assert.notEqual(changed.headers.etag, etag)
+  for (const [method, path, body] of [
+    ["PUT", "/image", { ID: made.body.ID }],
+    ["DELETE", `/image?ID=${made.body.ID}`, undefined],
+  ] as const) {
+    const stale = await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": etag } })
+    assert.deepEqual([stale.status, stale.body.code, stale.headers.etag], [412, "stale", changed.headers.etag])
+    assert.equal((await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": "nonsense" } })).status, 400)
+  }
+  assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x", ${changed.headers.etag}` } })).status, 200)
+})
+
+test("every answer is no-store, and If-None-Match is passed over", async () => {
+  const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
+  const again = await call("GET", `/image?ID=${made.body.ID}`, { headers: { "if-none-match": String(made.headers.etag) } })
+  assert.deepEqual([again.status, again.headers["cache-control"]], [200, "no-store"])
+  for (const path of ["/images", "/nothing", "/healthz", "/openapi.json"])
+    assert.equal((await call("GET", path)).headers["cache-control"], "no-store", path)
+})
+
+test("deletion is soft: reads and lists no longer show it, owner and administrator restore it", async () => {
+  const made = await image({ IsPublished: true })
+  const path = `/image?ID=${made.ID}`
+  assert.deepEqual((await call("DELETE", path)).body, { ok: true })
+  assert.equal((await call("GET", path)).status, 404)
+  assert.equal((await call("DELETE", path)).status, 404)
+  assert.equal((await call("PUT", "/image", { body: { ID: made.ID, Name: "x" } })).status, 404)
+  assert.ok(!ids(await call("GET", "/images")).includes(made.ID))
+  const bin = await call("GET", "/images?Deleted=1")
+  assert.deepEqual(ids(bin), [made.ID, ...ids(bin).slice(1)])
+  assert.deepEqual(ids(await call("GET", "/images?Deleted=1", { as: bob.authorization })), [])
+  assert.ok(ids(await call("GET", "/images?Deleted=1", { as: admin })).includes(made.ID))
+  const restore = (as: string) => call("POST", `/image/restore?ID=${made.ID}`, { as })
+  assert.equal((await restore(bob.authorization)).status, 404)
+  const restored = await restore(ann.authorization)
+  assert.deepEqual([restored.status, restored.body.DeletedAt, restored.body.IsPublished], [200, null, true])
+  assert.equal((await restore(bob.authorization)).status, 403, "bob sees it again, and may not")
+  await call("DELETE", path)
+  assert.equal((await restore(admin)).status, 200)
+  assert.equal((await call("DELETE", "/image")).body.field, "ID")
+})
+
+test("datasets and projects are deleted and restored the same way", async () => {
+  const data = await ann.client.createData({ body: { Name: "bin" } })
+  const project = await ann.client.createProject({ body: { ProjectName: "bin", Type: "http", ImageID: (await image()).ID } })
+  for (const [kind, plural, made] of [
+    ["data", "data", data],
+    ["project", "projects", project],
+  ] as const) {
+    assert.deepEqual((await call("DELETE", `/${kind}?ID=${made.ID}`)).body, { ok: true })
+    assert.equal((await call("GET", `/${kind}?ID=${made.ID}`)).status, 404)
+    assert.deepEqual(ids(await call("GET", `/${plural}?Deleted=1`)), [made.ID])
+    assert.equal((await call("POST", `/${kind}/restore?ID=${made.ID}`)).body.DeletedAt, null)
+  }
+})
+
+test("what somebody sees but may not change is 403", async () => {
+  const made = await image({ IsPublished: true })
+  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 403)
+  assert.equal((await call("DELETE", `/image?ID=${made.ID}`, { as: bob.authorization })).status, 403)
+  assert.equal((await call("PUT", "/image", { as: admin, body: { ID: made.ID, Name: "x" } })).status, 200)
+  const trusted = await call("PUT", "/image", { body: { ID: made.ID, IsTrusted: true } })
+  assert.deepEqual([trusted.status, trusted.body.field], [403, "IsTrusted"])
+})
+
+test("a refused change leaves nothing behind", async () => {
+  const before = (await ann.client.listImages({ query: { pageSize: 1 } })).pageCount
+  await call("POST", "/image", { body: { Name: "a", Image: "NOT AN IMAGE" } })
+  await call("POST", "/image", { body: { Name: "a", Image: "b", UserName: "bob" } })
+  assert.equal((await ann.client.listImages({ query: { pageSize: 1 } })).pageCount, before)
+  const data = await ann.client.createData({ body: { Name: "stays" } })
+  const answer = await call("PUT", "/data", { body: { ID: data.ID, Name: "changed", AccessInfo: "/users/bob/x" } })
+  assert.deepEqual([answer.status, answer.body.field], [400, "AccessInfo"])
+  assert.deepEqual(await ann.client.listData({ query: { ID: data.ID } }), data)
+})
+
+test("a directory is made from the dataset's name, with a suffix when taken, and reached at the files address", async () => {
+  const [first, second] = [
+    await ann.client.createData({ body: { Name: "Müll & Co" } }),
+    await ann.client.createData({ body: { Name: "Müll & Co" } }),
+  ]
+  assert.match(String((first as unknown as { AccessInfo: string }).AccessInfo), /^\/users\/ann\/datasets\/mull-co$/)
+  assert.match(String((second as unknown as { AccessInfo: string }).AccessInfo), /^\/users\/ann\/datasets\/mull-co-2$/)
+  const put = await ask(filesUrl, "PUT", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization, body: "hello" })
+  assert.equal(put.status, 201)
+  assert.equal((await ask(filesUrl, "GET", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization })).text, "hello")
+})
+
+test("AccessInfo: people strictly below their home and not in its projects, administrators anywhere but / and /users", async () => {
+  const post = (AccessInfo: string, as = ann.authorization) => call("POST", "/data", { as, body: { Name: "d", AccessInfo } })
+  for (const bad of [
+    "/users/ann",
+    "/users/ann/",
+    "/users/ann/projects",
+    "/users/ann/projects/1/code",
+    "/users/bob/x",
+    "/users/annette/x",
+    "/data",
+    "/",
+    "/users",
+    "relative",
+    "/users/ann/../bob/x",
+    "/users/ann/./x",
+    "/users/ann//x",
+    "/users/ann/a\nb",
+    `/users/ann/${"n".repeat(256)}`,
+  ]) {
+    const answer = await post(bad)
+    assert.deepEqual([bad, answer.status, answer.body.field], [bad, 400, "AccessInfo"])
+  }
+  for (const bad of ["/", "/users", "/users/", "/a/../b"]) assert.equal((await post(bad, admin)).body.field, "AccessInfo")
+  assert.equal((await post("/users/ann/work/deep/")).body.AccessInfo, "/users/ann/work/deep")
+  assert.equal((await post("/shared/corpus", admin)).status, 200)
+})
+
+test("datasets share or contain each other's directories only while the same people have the same rights", async () => {
+  const post = (body: object, as = ann.authorization) => call("POST", "/data", { as, body: { Name: "d", ...body } })
+  const outer = (await post({ AccessInfo: "/users/ann/tree" })).body
+  const inner = (await post({ AccessInfo: "/users/ann/tree/leaf" })).body
+  assert.equal((await post({ AccessInfo: "/users/ann/tree", IsPublished: true })).status, 409)
+  assert.equal((await post({ AccessInfo: "/users/ann/tree/leaf/deeper", UserName: "bob" }, admin)).status, 409)
+  const publish = await call("PUT", "/data", { body: { ID: inner.ID, IsPublished: true } })
+  assert.deepEqual([publish.status, publish.body.code, publish.body.field], [409, "conflict", "AccessInfo"])
+  await call("DELETE", `/data?ID=${inner.ID}`)
+  assert.equal((await call("PUT", "/data", { body: { ID: outer.ID, IsPublished: true } })).status, 200)
+  assert.equal((await call("POST", `/data/restore?ID=${inner.ID}`)).status, 409)
+  assert.equal((await call("PUT", "/data", { body: { ID: (await post({})).body.ID, AccessInfo: "/users/ann/tree/x" } })).status, 409)
+})
+
+test("a failure carries ok, msg, code, where it helps field, and the request's ID", async () => {
+  const answer = await call("POST", "/image", { body: { Name: "a", Image: "B" }, headers: { "x-request-id": "my-own.id_1" } })
+  assert.deepEqual(Object.keys(answer.body), ["ok", "msg", "code", "field", "requestId"])
+  assert.deepEqual([answer.body.ok, answer.body.code, answer.body.field, answer.body.requestId], [false, "invalid", "Image", "my-own.id_1"])
+  assert.equal(answer.headers["x-request-id"], "my-own.id_1")
+  const other = await call("GET", "/nothing", { headers: { "x-request-id": "no spaces please" } })
+  assert.ok(isFailure(other))
+  assert.notEqual(other.body.requestId, "no spaces please")
+})
