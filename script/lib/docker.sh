@@ -4,27 +4,33 @@ dockerd_log=$cache/dockerd.log
 dockerd_pid=$cache/dockerd.pid
 
 engine_answers() { have docker && timeout 10 docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
+engine_refuses_us() { have docker && grep -qi 'permission denied' <<<"$(timeout 10 docker version 2>&1)"; }
 
 # After this an engine answers, or the script has ended with a sentence.
 need_engine() {
   engine_answers && return 0
   [ -z "${DOCKER_HOST:-}" ] || die "No engine answers at DOCKER_HOST=$DOCKER_HOST. Start it, or unset DOCKER_HOST to use the one of this machine."
+  may_use_engine
   have dockerd || [ -x /usr/sbin/dockerd ] || install_packages "${packages_docker[@]}"
   have docker || install_packages docker-cli
   have iptables || [ -x /usr/sbin/iptables ] || install_packages iptables
-  start_engine
+  engine_answers || start_engine
   say "Docker $(docker version --format '{{.Server.Version}}') is running."
+}
+
+may_use_engine() {
+  ! engine_refuses_us || die "Docker runs, but $(id -un) may not use it. Run this as root, or add the user to the group docker and sign in again."
 }
 
 start_engine() {
   if [ -d /run/systemd/system ] && have systemctl; then
     say "Starting Docker (systemctl start docker)"
     as_root systemctl start docker
-    wait_for 60 engine_answers || die "Docker does not answer; systemctl status docker tells why."
+    wait_for 60 eval 'engine_answers || engine_refuses_us' || die "Docker does not answer; systemctl status docker tells why."
   else
     start_dockerd
   fi
-  engine_answers || die "Docker runs, but this user may not use it. Run the script as root, or add the user to the group docker."
+  may_use_engine
 }
 
 # Without systemd: dockerd in the background. Its first choice of storage and firewall does not work on every
@@ -37,7 +43,8 @@ start_dockerd() {
       [ "$driver" != fuse-overlayfs ] || have fuse-overlayfs || continue
       say "Starting dockerd (storage: $driver, firewall: $tables, log: .cache/dockerd.log)"
       launch_dockerd "$driver"
-      if wait_for 40 dockerd_settled && engine_answers; then return 0; fi
+      wait_for 40 dockerd_settled || true
+      if engine_answers || engine_refuses_us; then return 0; fi
       stop_dockerd
       tail -n 30 "$dockerd_log" | grep -qiE 'iptables|nftables' && break
     done
@@ -55,7 +62,7 @@ launch_dockerd() {
   dockerd_job=$!
 }
 
-dockerd_settled() { engine_answers || ! kill -0 "$dockerd_job" 2>/dev/null; }
+dockerd_settled() { engine_answers || engine_refuses_us || ! kill -0 "$dockerd_job" 2>/dev/null; }
 
 # Ends the daemon that these scripts started, and no other: dockerd itself writes and removes the pid file.
 stop_dockerd() {

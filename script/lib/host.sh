@@ -41,7 +41,10 @@ Dir::Etc::netrc "/host/auth.conf";
 Dir::Etc::netrcparts "/dev/null";
 Acquire::https::CAInfo "/host/ca.crt";
 END
-  as_root sh -c 'cat /etc/apt/auth.conf /etc/apt/auth.conf.d/*.conf 2>/dev/null || true' >"$1/auth.conf"
+  : >"$1/auth.conf"
+  if [ -n "$(ls /etc/apt/auth.conf /etc/apt/auth.conf.d/*.conf 2>/dev/null)" ]; then
+    as_root sh -c 'cat /etc/apt/auth.conf /etc/apt/auth.conf.d/*.conf 2>/dev/null || true' >"$1/auth.conf"
+  fi
   echo 'export APT_CONFIG=/host/apt.conf' >>"$1/env"
 }
 

@@ -22,7 +22,8 @@ need_quayside() {
   quayside_runs && wait_for 20 quayside_answers && return 0
   say "Starting Quayside (log: ${quayside_log#"$root/"})"
   launch_quayside
-  wait_for 20 quayside_settled && quayside_runs || {
+  wait_for 20 quayside_settled || true
+  quayside_answers || {
     tail -n 20 "$quayside_log" >&2
     rm -f "$quayside_pid"
     die "Quayside did not start."
@@ -33,10 +34,11 @@ need_quayside() {
 launch_quayside() {
   QUAYSIDE_DATA_DIR=$data QUAYSIDE_ADMIN_PASSWORD=$(cat "$password_file") \
     setsid "$node" "$root/bin/quayside.js" serve </dev/null >"$quayside_log" 2>&1 &
-  echo $! >"$quayside_pid"
+  quayside_job=$!
+  echo $quayside_job >"$quayside_pid"
 }
 
-quayside_settled() { ! quayside_runs || quayside_answers; }
+quayside_settled() { ! kill -0 "$quayside_job" 2>/dev/null || quayside_answers; }
 quayside_answers() { "$node" -e 'fetch(process.argv[1]).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$(base_url)/healthz"; }
 
 stop_quayside() {

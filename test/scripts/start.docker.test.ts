@@ -1,0 +1,95 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+
+const script = (name: string) => fileURLToPath(new URL(`../../script/${name}`, import.meta.url))
+
+interface Place extends AsyncDisposable {
+  readonly base: string
+  readonly directory: string
+  run(name: string, ...words: string[]): Promise<{ code: number; output: string }>
+  /** A request as the sample's administrator. */
+  ask(method: string, path: string): Promise<unknown>
+}
+
+/** Ports and a data directory for one installation by script/start; what it runs is ended with it. */
+async function place(): Promise<Place> {
+  const directory = await mkdtemp(join(tmpdir(), "quayside-start-"))
+  const [port, apps, files] = await freePorts(3)
+  const names = { QUAYSIDE_PORT: port, QUAYSIDE_APPS_PORT: apps, QUAYSIDE_FILES_PORT: files, QUAYSIDE_DATA_DIR: join(directory, "data") }
+  const env = { ...process.env, ...Object.fromEntries(Object.entries(names).map(([name, value]) => [name, String(value)])) }
+  const base = `http://localhost:${port}`
+  const run: Place["run"] = (name, ...words) =>
+    new Promise((resolve) => {
+      execFile(script(name), words, { env }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
+      )
+    })
+  const ask: Place["ask"] = async (method, path) => {
+    const password = (await readFile(join(directory, "data/admin-password"), "utf8")).trim()
+    const response = await fetch(base + path, { method, headers: { authorization: `Basic ${btoa(`admin:${password}`)}` } })
+    assert.equal(response.status, 200, await response.clone().text())
+    return response.json()
+  }
+  const end = async () => {
+    const { data } = (await ask("GET", "/running_projects").catch(() => ({ data: [] }))) as { data: { ID: number }[] }
+    for (const { ID } of data) await ask("DELETE", `/running_project?ID=${ID}`)
+    await run("stop")
+    await rm(directory, { recursive: true })
+  }
+  return { base, directory, run, ask, [Symbol.asyncDispose]: end }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => {
+      const server = createServer()
+      return new Promise<typeof server>((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)))
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+test("script/start ends with a URL that answers, changes nothing when it runs again, and script/stop leaves the run alone", async () => {
+  await using there = await place()
+  const first = await there.run("start")
+  assert.equal(first.code, 0, first.output)
+  const url = /^penguins\s+(\S+)$/m.exec(first.output)?.[1] ?? ""
+  assert.match(url, /^http:\/\/localhost:\d+\/run\/\d+\/$/)
+  const before = await there.ask("GET", "/projects?UserName=admin")
+  const runs = await there.ask("GET", "/running_projects")
+
+  const second = await there.run("start")
+  assert.equal(second.code, 0, second.output)
+  assert.doesNotMatch(second.output, /Making|Uploading|Starting|Installing|Building/)
+  assert.deepEqual(await there.ask("GET", "/projects?UserName=admin"), before)
+  assert.deepEqual(runIds(await there.ask("GET", "/running_projects")), runIds(runs))
+
+  assert.equal((await there.run("stop")).code, 0)
+  await assert.rejects(fetch(`${there.base}/healthz`))
+  assert.match((await there.run("stop")).output, /not running/)
+  const third = await there.run("start")
+  assert.equal(third.code, 0, third.output)
+  assert.doesNotMatch(third.output, /Making|Uploading|Starting the project/)
+  assert.ok(third.output.includes(url), "the run went on")
+})
+
+test("script/start keeps the password to itself", async () => {
+  await using there = await place()
+  const { code, output } = await there.run("start")
+  assert.equal(code, 0, output)
+  const password = (await readFile(join(there.directory, "data/admin-password"), "utf8")).trim()
+  assert.ok(password.length >= 16)
+  assert.equal((await stat(join(there.directory, "data/admin-password"))).mode & 0o777, 0o600)
+  const log = await readFile(join(there.directory, "data/quayside.log"), "utf8")
+  assert.ok(!log.includes(password))
+})
+
+const runIds = (list: unknown) => (list as { data: { ID: number }[] }).data.map(({ ID }) => ID)
