@@ -22,10 +22,6 @@ export class Activity {
     return this.#last.get(id)
   }
 
-  forget(id: number): void {
-    this.#last.delete(id)
-  }
-
   /** Writes the marks every now and then until Quayside closes, and once more then. */
   async run(): Promise<void> {
     const { clock, closed, settings, logger } = this.#ctx
@@ -36,6 +32,7 @@ export class Activity {
   }
 
   async #write(): Promise<void> {
+    for (const id of this.#last.keys()) if (!this.#ctx.board.row(id)) this.#last.delete(id)
     if (this.#unwritten.size === 0) return
     const marks = [...this.#unwritten]
     this.#unwritten.clear()

@@ -72,7 +72,9 @@ export function overLimit(demand: Demand, own: readonly RunRow[], limits: RunLim
     [limits.MaxGpus, sum((run) => run.gpus), "GPUs"],
   ]
   const broken = checks.find(([limit, wanted]) => typeof limit === "number" && wanted > limit)
-  return broken && { code: "quota_exceeded", msg: `Your limit is ${broken[0]} ${broken[2]}; with this run it would be ${broken[1]}` }
+  return (
+    broken && { code: "quota_exceeded", msg: `The person's limit is ${broken[0]} ${broken[2]}; with this run it would be ${broken[1]}` }
+  )
 }
 
 export interface Hall {

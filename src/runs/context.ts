@@ -29,6 +29,8 @@ export interface Context {
   readonly board: Board
   /** Aborted by `close`. */
   readonly closed: AbortSignal
+  /** How many programs are being asked whether they are ready. */
+  readonly probing: { count: number }
   /** Asks for a look at the engine soon. */
   observeSoon(): void
 }

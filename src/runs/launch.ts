@@ -74,6 +74,8 @@ export class Launch implements Disposable {
     const started = await this.#patiently(this.#ctx.engine.start(specOf(this.#run), (step) => this.#report(step), this.#cut.signal))
     this.#started = true
     this.#enter("starting")
+    // The program's own time begins now, however long the engine took to start it.
+    this.#watchdog.enter(this.#ctx.settings.timeouts.starting)
     this.#writer.want("starting", factsOf(started, this.#ctx))
     const found = (result: ProbeResult) => {
       this.#found = result
@@ -146,17 +148,17 @@ class StageWriter {
     this.#writing.catch(() => {})
   }
 
-  /** Resolves when all is written; rejects when it could not be. */
+  /** Resolves when all is written, tried once more where it failed; rejects when it could not be. */
   async flush(): Promise<void> {
-    await this.#writing
+    await this.#writing?.catch(() => {})
+    if (this.#wanted) await this.#write()
   }
 
   async #write(): Promise<void> {
     try {
-      while (this.#wanted) {
-        const { stage, facts } = this.#wanted
-        this.#wanted = undefined
-        await move(this.#ctx, this.#id, { path: path.slice(0, path.indexOf(stage) + 1), fields: facts, again: true })
+      for (let wanted = this.#wanted; wanted; wanted = this.#wanted) {
+        await move(this.#ctx, this.#id, { path: path.slice(0, path.indexOf(wanted.stage) + 1), fields: wanted.facts, again: true })
+        if (this.#wanted === wanted) this.#wanted = undefined
       }
     } finally {
       this.#writing = undefined

@@ -14,6 +14,7 @@ export function queuePosition(rows: readonly RunRow[], id: number): number | nul
 export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.board.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
+  if (schedule({ nodes, live: ctx.board.rows(), takenDevices }).size === 0) return
   await ctx.store.change(async (tx) => {
     const placements = schedule({ nodes, live: await tx.runs.live(), takenDevices })
     for (const [id, placement] of placements) {

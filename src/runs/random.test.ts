@@ -2,19 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isLive, mayMove, type Reason } from "#contract"
 import type { Runs } from "./index.ts"
+import { dice } from "./testing/dice.ts"
 import { Mortal } from "./testing/mortal.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
-
-/** mulberry32: the same numbers for the same seed. */
-function dice(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 const images = [
   "fake/http",
@@ -107,7 +97,7 @@ async function atRest(world: TestWorld, runs: Runs): Promise<boolean> {
   return up.length + queued.length === live.length && running && world.held().length === up.length && (up.length > 0 || queued.length === 0)
 }
 
-for (const seed of [1, 2, 3, 4, 5, 6]) {
+for (const seed of [1, 2, 3]) {
   test(`Whatever happened, wanted and observed agree soon after it stops happening (seed ${seed})`, async () => {
     await using world = await TestWorld.open({ people: 12, cpus: 6, mockGpus: 3 })
     const day = new Day(world, seed)

@@ -15,8 +15,20 @@ export interface Patience {
   signal: AbortSignal
 }
 
+/** So many are asked at full pace; more share it, so that a hundred starts at once do not spend the processor on questions. */
+const together = 5
+
 /** Resolves with the program's address as soon as it answers as its type should. Rejects with the signal's reason, or when the engine cannot be asked for the address. */
-export async function untilReady(ctx: Context, run: RunRow, { found, signal }: Patience): Promise<Address> {
+export async function untilReady(ctx: Context, run: RunRow, patience: Patience): Promise<Address> {
+  ctx.probing.count += 1
+  try {
+    return await ask(ctx, run, patience)
+  } finally {
+    ctx.probing.count -= 1
+  }
+}
+
+async function ask(ctx: Context, run: RunRow, { found, signal }: Patience): Promise<Address> {
   const { clock, engine } = ctx
   const timeoutMs = Math.min(longestAttempt, ctx.settings.timeouts.starting / 3)
   const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: typeRule(run.spec.type).ready, timeoutMs }
@@ -29,7 +41,7 @@ export async function untilReady(ctx: Context, run: RunRow, { found, signal }: P
       if (result.ready) return address
       found(result)
     } else ctx.observeSoon()
-    await clock.sleep(pause(clock.now() - began), signal)
+    await clock.sleep(pause(clock.now() - began) * Math.max(1, ctx.probing.count / together), signal)
     if (clock.now() - asked < addressMs) continue
     asked = clock.now()
     address = await engine.address(run.key, portOf(run), signal)

@@ -17,7 +17,7 @@ describe("Runs on Docker", () => {
   let runs: Runs
   before(async () => {
     docker = await DockerWorld.open()
-    world = await TestWorld.open({ settings })
+    world = await TestWorld.open({ settings: { ...settings, logsDir: docker.logsDir } })
     runs = await world.runs({ engine: await docker.engine() })
   })
   after(async () => {
@@ -48,22 +48,34 @@ describe("Runs on Docker", () => {
     assert.equal(await docker.containerOf(run.key), "")
   })
 
-  test("JupyterLab knows its base path and refuses whoever has no token, which stands in no argument", async () => {
-    const plan = docker.plan({ type: "jupyterlab" })
-    const run = await ready(world.request("quayside/jupyterlab", { memoryMiB: 1_024, plan }))
-    const target = runs.target(run.id)
-    assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`)).status, 403)
-    assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`, target?.upstreamHeaders)).status, 200)
-    assert.equal((await fetchFrom(run, `/run/${run.id}/${target?.landing}`, target?.upstreamHeaders)).status, 200)
-    const container = await docker.containerOf(run.key)
-    const started = await docker.docker("inspect", "--format", "{{json .Path}} {{json .Args}}", container)
-    assert.ok(!started.includes(plan.secret ?? "?"))
-    await runs.stop(run.id, { by: "stopped_by_user" })
-  })
+  for (const type of ["jupyterlab", "jupyter"] as const) {
+    test(`JupyterLab as ${type} knows its base path and refuses whoever has no token, which stands in no argument`, async () => {
+      const plan = docker.plan({ type })
+      const run = await ready(world.request("quayside/jupyterlab", { memoryMiB: 1_024, plan }))
+      const target = runs.target(run.id)
+      assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`)).status, 403)
+      assert.equal((await fetchFrom(run, `/run/${run.id}/api/contents`, target?.upstreamHeaders)).status, 200)
+      const landing = await fetchFrom(run, `/run/${run.id}/${target?.landing}`, target?.upstreamHeaders)
+      assert.ok(landing.status === 200 || landing.headers.get("location") === `/run/${run.id}/lab?`, `${landing.status}`)
+      const container = await docker.containerOf(run.key)
+      const started = await docker.docker("inspect", "--format", "{{json .Path}} {{json .Args}}", container)
+      assert.ok(!started.includes(plan.secret ?? "?"))
+      await runs.stop(run.id, { by: "stopped_by_user" })
+    })
+  }
 
   test("a program that ends early is told with exit code and output", async () => {
     const run = await runs.settled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
     assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode, run.reason?.logTail], ["failed", "exited", 7, "cannot work"])
+  })
+
+  test("output is kept after the end, the words at the very end included", async () => {
+    const script = "trap 'echo bye; exit 0' TERM; python3 -m http.server 8000 & echo hello; wait"
+    const run = await ready(http(["bash", "-c", script]))
+    await runs.stop(run.id, { by: "stopped_by_user" })
+    const texts = (await Array.fromAsync(runs.logs(await world.row(run.id)))).map(({ text }) => text)
+    assert.equal(texts[0], "hello")
+    assert.ok(texts.includes("bye"))
   })
 
   test("a program that takes more memory than it has is told as that", async () => {

@@ -134,6 +134,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     settings: withDefaults(options.settings ?? {}),
     board: new Board((run) => supervisor.published(run)),
     closed,
+    probing: { count: 0 },
     observeSoon: () => supervisor.observeSoon(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)

@@ -31,7 +31,7 @@ export interface StateTimeouts {
   queued: number
   /** Without a byte or layer arriving. Default 2 minutes. */
   pulling: number
-  /** Default 1 minute. */
+  /** Default 2 minutes. */
   creating: number
   /** Until the program answers. Default 2 minutes. */
   starting: number
@@ -57,6 +57,6 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     keepLogsDays: 30,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
-    timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 60_000, starting: 120_000, stopping: 30_000, ...given.timeouts },
+    timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 120_000, starting: 120_000, stopping: 30_000, ...given.timeouts },
   }
 }

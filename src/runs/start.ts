@@ -33,7 +33,9 @@ export class AlreadyRunning extends Failure {
   readonly run: RunRow
 
   constructor(run: RunRow) {
-    super("already_running", `You already run this project: run ${run.id} is ${run.state}`, { extra: { ID: run.id, State: run.state } })
+    super("already_running", `${run.userName} runs this project already: run ${run.id} is ${run.state}`, {
+      extra: { ID: run.id, State: run.state },
+    })
     this.run = run
   }
 }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Store } from "#store"
+import { dice } from "./testing/dice.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
 
-/** The same store, of which every second change is refused as by a full disk. */
+/** The same store, of which about half of the changes are refused as by a full disk. */
 function unreliable(store: Store): Store {
-  let n = 0
+  const random = dice(7)
   return new Proxy(store, {
     get(target, name) {
       if (name !== "change") {
@@ -13,8 +14,7 @@ function unreliable(store: Store): Store {
         return typeof member === "function" ? member.bind(target) : member
       }
       return (work: Parameters<Store["change"]>[0]) => {
-        n += 1
-        return n % 2 === 0 ? Promise.reject(new Error("the disk is full")) : target.change(work)
+        return random() < 0.5 ? Promise.reject(new Error("the disk is full")) : target.change(work)
       }
     },
   })
@@ -23,7 +23,9 @@ function unreliable(store: Store): Store {
 test("A database that refuses changes now and then delays a run and loses nothing", async () => {
   await using world = await TestWorld.open()
   await using runs = await world.runs({ store: unreliable(world.store) })
-  const { id } = await runs.start(world.request("fake/http"))
+  let started = await runs.start(world.request("fake/http")).catch(() => undefined)
+  while (!started) started = await runs.start(world.request("fake/http")).catch(() => undefined)
+  const { id } = started
   assert.equal((await runs.settled(id)).state, "ready")
   assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
   while ((await world.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})

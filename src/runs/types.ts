@@ -50,9 +50,17 @@ const jupyter = {
   writableRoot: false,
 } as const satisfies Partial<TypeRule>
 
+/** Starts whichever of the two the image has; its arguments are the server's. */
+const anyJupyter = [
+  "sh",
+  "-c",
+  'command -v jupyter-lab >/dev/null && exec jupyter lab "$@"; exec jupyter notebook "$@"',
+  "jupyter",
+] as const
+
 /** One row for each type of project. */
 export const typeRules = {
-  jupyter: { ...jupyter, command: ["jupyter", "notebook", ...jupyterOptions("ServerApp", "NotebookApp")], landing: "" },
+  jupyter: { ...jupyter, command: [...anyJupyter, ...jupyterOptions("ServerApp", "NotebookApp")], landing: "" },
   jupyterlab: { ...jupyter, command: ["jupyter", "lab", ...jupyterOptions("ServerApp")], landing: "lab" },
   jupyternotebook: { ...jupyter, command: ["jupyter", "notebook", ...jupyterOptions("ServerApp", "NotebookApp")], landing: "tree" },
   novnc: {

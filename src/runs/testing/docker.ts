@@ -30,6 +30,10 @@ export class DockerWorld implements AsyncDisposable {
     return world
   }
 
+  get logsDir(): string {
+    return join(this.#folder, "logs")
+  }
+
   async engine(): Promise<Engine> {
     this.#opened += 1
     const stagingDir = join(this.#folder, `staging-${this.#opened}`)
