@@ -5,6 +5,7 @@ packages_base_image=(debootstrap)
 packages_test_docker=(busybox-static litmus curl)
 packages_test_postgres=(postgresql)
 packages_test_browser=(chromium fonts-dejavu-core)
+packages_bench=(wrk nginx-light curl)
 
 install_packages() {
   local missing=() name
