@@ -8,6 +8,7 @@ import {
   read,
   readSync,
   type Stats,
+  statfsSync,
   write,
   writeSync,
 } from "node:fs"
@@ -112,6 +113,7 @@ async function copyFile(work: Work, from: Spot, to: Spot): Promise<void> {
   try {
     const stats = fstatSync(source)
     if (!stats.isFile()) return
+    assertFits(work, stats.size, to.parent)
     const target = to.parent.open(to.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
     try {
       if (stats.size <= small) copySmall(work, source, target)
@@ -123,6 +125,15 @@ async function copyFile(work: Work, from: Spot, to: Spot): Promise<void> {
   } finally {
     closeSync(source)
   }
+}
+
+/** Before the first byte: a file may claim any length and consist of holes. */
+function assertFits(work: Work, size: number, place: Folder): void {
+  const { maxBytes = Number.POSITIVE_INFINITY } = work.options
+  if (work.done.bytes + size > maxBytes) throw new CopyLimit(`There are more than ${maxBytes} bytes`)
+  if (size <= piece) return
+  const { bavail, bsize } = statfsSync(place.self)
+  if (size > bavail * bsize) throw Object.assign(new Error("The copy would not fit"), { code: "ENOSPC" })
 }
 
 /** Bits beyond the nine, such as set-uid, are not copied. */
@@ -158,7 +169,5 @@ const zeros = Buffer.alloc(piece)
 
 function progress(work: Work, bytes: number): void {
   work.done.bytes += bytes
-  const { maxBytes = Number.POSITIVE_INFINITY, onProgress } = work.options
-  if (work.done.bytes > maxBytes) throw new CopyLimit(`There are more than ${maxBytes} bytes`)
-  if (bytes >= piece) onProgress?.(work.done)
+  if (bytes >= piece) work.options.onProgress?.(work.done)
 }
