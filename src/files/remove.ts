@@ -26,7 +26,7 @@ async function removeOne(place: Folder, name: Name, fresh: () => string, waiting
   const stats = place.look(name)
   if (!stats) return true
   if (!stats.isDirectory()) return unlink(place.at(name)).then(() => true, missing)
-  makeWritable(place, name)
+  changeMode(place, name, 0o700)
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await empty(place, name, fresh, waiting, slice)
     const code = errorOf(() => rmdirSync(place.at(name)))
@@ -60,16 +60,16 @@ async function empty(place: Folder, name: Name, fresh: () => string, waiting: Na
 function moveUp(folder: Folder, name: Name, place: Folder, fresh: () => string, waiting: Name[]): void {
   const code = errorOf(() => rmdirSync(folder.at(name)))
   if (code === undefined || code === "ENOENT") return
-  makeWritable(folder, name)
+  changeMode(folder, name, 0o700)
   const to = fresh()
   renameSync(folder.at(name), place.at(to))
   waiting.push(to)
 }
 
-/** A directory that its owner may not write to can be neither moved nor emptied. The mode is changed through a handle on the entry: no link is followed. */
-export function makeWritable(parent: Folder, name: Name): void {
+/** Changes a directory's mode through a handle on the entry: no link is followed. One that its owner may not write to can be neither moved nor emptied. */
+export function changeMode(parent: Folder, name: Name, mode: number): void {
   using handle = closing(parent.open(name, O_PATH | constants.O_DIRECTORY))
-  chmodSync(`/proc/self/fd/${handle.fd}`, 0o700)
+  chmodSync(`/proc/self/fd/${handle.fd}`, mode)
 }
 
 function errorOf(work: () => void): string | undefined {

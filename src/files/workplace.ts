@@ -5,7 +5,7 @@ import type { Folder, Name } from "./descriptor.ts"
 import type { Owner } from "./messages.ts"
 import { isGone, processId } from "./process-id.ts"
 import { refusalOf } from "./refusal.ts"
-import { closeQuietly, makeWritable, removeTree } from "./remove.ts"
+import { changeMode, closeQuietly, removeTree } from "./remove.ts"
 
 const sync = promisify(fdatasync)
 const heartbeatMs = 60_000
@@ -176,14 +176,21 @@ export class Draft implements Disposable {
   }
 }
 
+/** A directory that is closed to its owner is opened first, and closed again when it cannot be moved all the same. */
 function bury(parent: Folder, name: Name, grave: Stage): void {
   const move = () => renameSync(parent.at(name), grave.parent.at(grave.name))
   try {
     move()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    makeWritable(parent, name)
-    move()
+    const mode = parent.look(name)?.mode ?? 0o755
+    changeMode(parent, name, 0o700)
+    try {
+      move()
+    } catch (again) {
+      changeMode(parent, name, mode & 0o7777)
+      throw again
+    }
   }
 }
 

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict"
+import { execFileSync, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { basic, eventually, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+
+/** Whether this process may mount. */
+function mayMount(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), "quayside-mount-"))
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "tmpfs", probe]).status === 0
+  if (mounted) execFileSync("umount", [probe])
+  rmdirSync(probe)
+  return mounted
+}
+const skip = !mayMount() && "this process may not mount file systems"
+
+function mount(path: string, size: string): AsyncDisposable {
+  mkdirSync(path, { recursive: true })
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},uid=${owner.uid},gid=${owner.gid},mode=0755`, "tmpfs", path])
+  return { [Symbol.asyncDispose]: async () => void execFileSync("umount", ["-l", path]) }
+}
+
+function hidden(world: FilesWorld): string[] {
+  const work = join(world.root, ".quayside/work")
+  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
+}
+
+test("a full disk refuses an upload and keeps the old file, and work goes on when there is room", { skip }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const world = await FilesWorld.start({ process: "worker", prepare: (folder) => void stack.use(mount(join(folder, "files"), "3m")) })
+  stack.defer(() => world.files[Symbol.asyncDispose]())
+  assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
+  for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
+    const refused = await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(4_000_000), headers })
+    assert.equal(refused.status, 507)
+    assert.equal(JSON.parse(refused.text).code, "storage_full")
+  }
+  assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
+  await eventually("nothing is left", () => hidden(world).length === 0)
+  await world.ask("PUT", "/users/ann/big", { body: Buffer.alloc(2_000_000) })
+  assert.equal((await world.ask("COPY", "/users/ann/big", { headers: { destination: "/users/ann/big2" } })).status, 507)
+  await eventually("nothing is left", () => hidden(world).length === 0)
+  assert.equal((await world.ask("DELETE", "/users/ann/big")).status, 204)
+  assert.equal((await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(2_000_000) })).status, 204)
+})
+
+test("a directory on another file system is as good as any", { skip }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const world = await FilesWorld.start({ process: "worker" })
+  stack.defer(() => world[Symbol.asyncDispose]())
+  world.makeDirectory("users/ann/disk")
+  stack.use(mount(world.at("disk"), "20m"))
+  const ask = async (method: string, path: string, destination?: string, body: string | Buffer = "") =>
+    (await world.ask(method, `/users/ann/${path}`, { body, headers: destination ? { destination: `/users/ann/${destination}` } : {} }))
+      .status
+  assert.equal(await ask("PUT", "disk/f", undefined, "1"), 201)
+  assert.equal(await ask("PUT", "disk/f", undefined, "2"), 204)
+  assert.equal(await ask("MKCOL", "disk/d"), 201)
+  assert.equal(await ask("COPY", "disk/f", "disk/d/f"), 201)
+  assert.equal(await ask("MOVE", "disk/d", "here"), 201)
+  assert.equal(readFileSync(world.at("here/f"), "utf8"), "2")
+  assert.equal(existsSync(world.at("disk/d")), false)
+  assert.equal(await ask("MOVE", "here", "disk/there"), 201)
+  assert.equal(await ask("COPY", "disk/there", "disk/there2"), 201)
+  assert.equal(await ask("COPY", "disk/there", "disk/there2"), 204)
+  assert.equal(readFileSync(world.at("disk/there2/f"), "utf8"), "2")
+  assert.equal(await ask("DELETE", "disk/there"), 204)
+  assert.equal(await ask("DELETE", "disk"), 423)
+  await eventually("nothing is left", () => hidden(world).length === 0 && readdirSync(world.at("disk")).length === 2)
+  assert.deepEqual(readdirSync(world.at("disk")).toSorted(), ["f", "there2"])
+})
+
+test("what a killed worker left on another file system is swept, too", { skip }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const world = await FilesWorld.start({ process: "worker" })
+  stack.defer(() => world[Symbol.asyncDispose]())
+  stack.use(mount(world.at("disk"), "20m"))
+  writeFileSync(world.at("disk/kept"), "")
+  const upload = await world.raw()
+  upload.write(`PUT /users/ann/disk/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
+  upload.write(Buffer.alloc(300_000))
+  await eventually("the upload began", () => readdirSync(world.at("disk")).length === 2)
+  const listed = await world.ask("PROPFIND", "/users/ann/disk", { headers: { depth: "1" } })
+  assert.doesNotMatch(listed.text, /quayside/)
+  const [beside = ""] = readdirSync(world.at("disk")).filter((name) => name !== "kept")
+  assert.equal((await world.ask("GET", `/users/ann/disk/${beside}`)).status, 404)
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number)
+  const worker = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("files/worker."))
+  process.kill(worker ?? 0, "SIGKILL")
+  await eventually("it is swept", () => readdirSync(world.at("disk")).join() === "kept")
+})
