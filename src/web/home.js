@@ -28,15 +28,21 @@ function action(text, work) {
     } catch (failure) {
       error.textContent = failure.message
     }
+    shown.clear()
     await show()
   })
   return button
 }
 
-function fill(place, rows, none) {
-  document
-    .querySelector(place)
-    .replaceChildren(rows.length > 0 ? element("table", {}, ...rows) : element("p", { className: "empty", textContent: none }))
+const shown = new Map()
+
+/** Shows a list anew only when it changed, so that what somebody opened stays open. */
+function fill(place, list, { row, none }) {
+  const text = JSON.stringify(list)
+  if (shown.get(place) === text) return
+  shown.set(place, text)
+  const content = list.length > 0 ? element("table", {}, ...list.map(row)) : element("p", { className: "empty", textContent: none })
+  document.querySelector(place).replaceChildren(content)
 }
 
 function runRow(run) {
@@ -48,10 +54,22 @@ function runRow(run) {
   return element("tr", {}, element("td", {}, link), element("td", {}, state, reason), element("td", { className: "actions" }, stop))
 }
 
-function projectRow(project, running) {
+/** What became of a run, and why: the last lines of its output where it ended by itself. */
+function overRow(run) {
+  const name = run.Project.ProjectName ?? `Project ${run.ProjectID}`
+  const state = element("span", { className: run.State, textContent: run.State })
+  const reason = element("div", { className: "reason", textContent: run.Reason?.msg ?? "" })
+  const output = run.Reason?.logTail
+    ? [element("details", {}, element("summary", { textContent: "Last output" }), element("pre", { textContent: run.Reason.logTail }))]
+    : []
+  const when = element("div", { className: "reason", textContent: run.EndTime === null ? "" : new Date(run.EndTime).toLocaleString() })
+  return element("tr", {}, element("td", {}, name, when), element("td", {}, state, reason, ...output), element("td"))
+}
+
+function projectRow(project) {
   const about = element("div", { className: "reason", textContent: project.Comment })
-  const start = action(running ? "Running" : "Start", () => ask("POST", "/running_project", { ProjectID: project.ID }))
-  start.disabled = running
+  const start = action(project.isTaken ? "Running" : "Start", () => ask("POST", "/running_project", { ProjectID: project.ID }))
+  start.disabled = project.isTaken
   return element(
     "tr",
     {},
@@ -65,18 +83,21 @@ let asked
 async function show() {
   clearTimeout(asked)
   const who = await ask("GET", "/whoami")
-  const [runs, projects] = await Promise.all([
-    ask("GET", `/running_projects?UserName=${encodeURIComponent(who.UserName)}&pageSize=200`),
+  const own = `/running_projects?UserName=${encodeURIComponent(who.UserName)}`
+  const [runs, over, projects] = await Promise.all([
+    ask("GET", `${own}&pageSize=200`),
+    ask("GET", `${own}&State=ended&pageSize=5`),
     ask("GET", "/projects?pageSize=100"),
   ])
   const running = new Set(runs.data.map((run) => run.ProjectID))
   document.querySelector(".who").textContent = who.UserName
-  fill("#runs", runs.data.map(runRow), "Nothing runs.")
-  fill(
-    "#projects",
-    projects.data.map((project) => projectRow(project, running.has(project.ID))),
-    "There is no project yet. Make one through the API: the documentation's first page shows how.",
-  )
+  const startable = projects.data.map((project) => ({ ...project, isTaken: running.has(project.ID) }))
+  fill("#runs", runs.data, { row: runRow, none: "Nothing runs." })
+  fill("#projects", startable, {
+    row: projectRow,
+    none: "There is no project yet. Make one through the API: the documentation's first page shows how.",
+  })
+  fill("#over", over.data, { row: overRow, none: "Nothing yet." })
   asked = setTimeout(refresh, runs.data.every((run) => run.State === "ready") ? 10_000 : 1_000)
 }
 
@@ -85,6 +106,7 @@ async function refresh() {
     await show()
   } catch (failure) {
     error.textContent = failure.message
+    fill("#over", over.data.map(overRow), "Nothing yet.")
     asked = setTimeout(refresh, 5_000)
   }
 }
