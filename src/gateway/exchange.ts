@@ -3,8 +3,8 @@ import type { Core } from "./core.ts"
 import type { Opening } from "./openings.ts"
 import type { Passage } from "./passage.ts"
 import { sendFailure, unavailable } from "./refusals.ts"
-import { requestHead } from "./request-headers.ts"
-import { answerHeaders } from "./response-headers.ts"
+import { requestHead, requestTrailers } from "./request-headers.ts"
+import { answerHeaders, answerTrailers } from "./response-headers.ts"
 import { openTunnel } from "./tunnel.ts"
 import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
 import type { AnswerHandler, Connection } from "./upstream/connection.ts"
@@ -71,7 +71,7 @@ class Exchange implements AnswerHandler, Opening {
     this.#isFlushed = true
     const { response, request } = this.#call
     request.resume()
-    if (trailers.length > 0) response.addTrailers(pairs(trailers))
+    if (trailers.length > 0) response.addTrailers(answerTrailers(trailers))
     response.end()
   }
 
@@ -117,7 +117,7 @@ class Exchange implements AnswerHandler, Opening {
       if (this.#connection && !(isChunked ? writeChunk(this.#connection, chunk) : this.#connection.write(chunk))) request.pause()
     })
     request.on("end", () => {
-      if (isChunked) this.#connection?.write(`0\r\n${lines(request.rawTrailers)}\r\n`)
+      if (isChunked) this.#connection?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#passage)}\r\n`)
       this.#connection?.endBody()
     })
   }
@@ -131,9 +131,9 @@ class Exchange implements AnswerHandler, Opening {
     const connection = this.#connection
     const { upgrade } = this.#call
     if (connection === undefined || upgrade === undefined) throw new BadAnswer("a change of protocol that nobody asked for")
-    this.#connection = undefined
-    openTunnel(this.#core, { call: { ...this.#call, upgrade }, passage: this.#passage, connection, head, renewal: this.#renewal() })
     this.#close()
+    openTunnel(this.#core, { call: { ...this.#call, upgrade }, passage: this.#passage, connection, head, renewal: this.#renewal() })
+    this.#connection = undefined
   }
 
   #renewal(): string | undefined {
@@ -159,15 +159,4 @@ function writeChunk(connection: Connection, chunk: Buffer): boolean {
   const hasRoom = connection.write("\r\n")
   connection.uncork()
   return hasRoom
-}
-
-/** Trailers as lines; framing and who the caller is cannot come so late. */
-function lines(raw: readonly string[]): string {
-  return pairs(raw).reduce((text, [name, value]) => `${text}${name}: ${value}\r\n`, "")
-}
-
-function pairs(flat: readonly string[]): [string, string][] {
-  const list: [string, string][] = []
-  for (let i = 0; i < flat.length; i += 2) list.push([flat[i] as string, flat[i + 1] as string])
-  return list
 }

@@ -29,8 +29,11 @@ function locate({ addresses }: Core, request: IncomingMessage): { form: "origin"
   })
 }
 
+const headersMost = 500
+
 /** Refuses what could be understood in two ways where Node's parser lets it pass. */
 function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * headersMost) throw new Failure("headers_too_large", `At most ${headersMost} headers are wanted`)
   const seen = { host: 0, authorization: 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
@@ -41,6 +44,8 @@ function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
   if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
     throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
+  if ((headers["transfer-encoding"] ?? "chunked").toLowerCase() !== "chunked")
+    throw new Failure("invalid", "Of transfer codings only chunked is known")
   if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
     throw new Failure("invalid", "A request that changes the protocol has no body")
   }

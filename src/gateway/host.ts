@@ -5,7 +5,10 @@ export interface GatewayHost {
   byKey(key: string): Target | undefined
 
   /** Who an `Authorization` header belongs to. `address` is the caller's, after trusted proxies. */
-  identify(authorization: string, address: string): Promise<Visitor | { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>
+  identify(
+    authorization: string,
+    address: string,
+  ): Promise<Visitor | { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>
 
   /** Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s for each open connection's pair. */
   mayOpen(visitor: Visitor, runId: number): Promise<boolean>

@@ -4,7 +4,7 @@ import type { Core } from "./core.ts"
 import { answerOwnPath, sendToBase, sessionNotKept, startPath } from "./enter.ts"
 import { exchange } from "./exchange.ts"
 import type { Target } from "./host.ts"
-import { isFrontDoor, ownPrefix, pathAtOrigin, pathInProgram } from "./paths.ts"
+import { isFrontDoor, isOwn, pathAtOrigin, pathInProgram } from "./paths.ts"
 import { forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
 import type { Session } from "./sessions.ts"
 
@@ -14,7 +14,7 @@ export function answerAtOrigin(core: Core, call: Call, key: string): void | Prom
   const target = /^[0-9a-f]{32}$/.test(key) ? core.host.byKey(key) : undefined
   if (target === undefined) throw notFound()
   const path = request.url as string
-  if (`${path}/`.startsWith(ownPrefix)) return answerOwnPath(core, call, target)
+  if (isOwn(path)) return answerOwnPath(core, call, target)
   if (comesFromElsewhere(request, originSaid(core, call)))
     throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
   const session = core.sessions.find(request.headers.cookie, key)

@@ -17,6 +17,7 @@ export async function answerAtPath(core: Core, call: Call): Promise<void> {
   if (isBrowserLoad(request)) return redirect(call, core.addresses.openUrl(id, { path: cleanPath(rest) }))
   checkPlace(core, call)
   const visitor = await identify(core, call)
+  checkAddress(url)
   const target = await admitted(core, visitor, id)
   if (call.response.destroyed) return
   if (rest[0] !== "/" && !call.upgrade) return addSlash(call, { id, rest })
@@ -31,18 +32,17 @@ function answerBeside(call: Call, url: string): void {
   throw new Failure("not_found", "A run's address is wanted: /run/<ID>/")
 }
 
-/** No browser's page may ask here, be it from elsewhere or with a token in the address. */
+/** No browser's page may ask here. */
 function checkPlace({ addresses }: Core, { request }: Call): void {
   const { host = "" } = request.headers
   const origins = [addresses.appsUrl.origin, `${addresses.appsUrl.protocol}//${host.toLowerCase()}`]
   if (saysElsewhere(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
-  if (/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(request.url ?? "")) {
-    throw new Failure(
-      "invalid",
-      "A token in the address would be passed on and written to logs; it belongs into the Authorization header",
-      { field: "Authorization" },
-    )
-  }
+}
+
+/** A token there proves nothing, and would reach the program and its log. */
+function checkAddress(url: string): void {
+  if (!/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(url)) return
+  throw new Failure("invalid", "A token belongs into the Authorization header, not into the address", { field: "Authorization" })
 }
 
 async function identify(core: Core, { request }: Call): Promise<Visitor> {

@@ -3,6 +3,11 @@ import type { Target } from "./host.ts"
 /** What begins so at a run's origin is the gateway's own and never reaches the program. */
 export const ownPrefix = "/.quayside/"
 
+/** Whether a request target is the gateway's own at a run's origin. */
+export function isOwn(path: string): boolean {
+  return path.startsWith("/.quayside") && /^\/\.quayside(?:[/?]|$)/.test(path)
+}
+
 const longest = 2_048
 
 /**
@@ -14,7 +19,7 @@ export function cleanPath(path: string | null | undefined): string {
   const url = URL.parse(`http://run.invalid${path.replace(/^\/+/, "/")}`)
   if (url === null || url.host !== "run.invalid" || url.username !== "") return ""
   const pathname = url.pathname.replace(/^\/+/, "/")
-  return `${pathname}/`.startsWith(ownPrefix) || pathname + url.search === "/" ? "" : pathname + url.search
+  return isOwn(pathname) || pathname + url.search === "/" ? "" : pathname + url.search
 }
 
 /** Where the program believes that it lives, without the slash at the end. */

@@ -71,6 +71,17 @@ export function requestHead(request: IncomingMessage, options: HeadOptions): str
   return `${head}${added.text}${forwarded(request, options)}${framing(request, options.isUpgrade)}\r\n`
 }
 
+/** The lines of a request's trailers. Who the caller is cannot come so late. */
+export function requestTrailers(raw: readonly string[], { target }: Passage): string {
+  const { names } = additionsOf(target.upstreamHeaders)
+  let text = ""
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    if (ruleOf(name) === "keep" && !names.has(plainName(name))) text += `${name}: ${raw[i + 1]}\r\n`
+  }
+  return text
+}
+
 function crossing(rule: Rule, value: string, { form }: Passage): string | undefined {
   if (rule === "cookie") return withoutOurCookies(value)
   if (rule === "authorization") return form === "origin" && isProgramsOwn(value) ? value : undefined

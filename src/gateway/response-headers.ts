@@ -71,6 +71,17 @@ export function answerHeaders({ headers, names }: Pick<AnswerHead, "headers" | "
   return out
 }
 
+/** An answer's trailers as pairs. What a head may not say, and cookies, cannot come so late. */
+export function answerTrailers(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const [name, value] = raw.slice(i, i + 2) as [string, string]
+    const plain = name.toLowerCase()
+    if (!droppedAtPath.has(plain) && plain !== "set-cookie" && plain !== "location") pairs.push([name, value])
+  }
+  return pairs
+}
+
 function crossing(name: string, value: string, options: AnswerOptions): string | undefined {
   if (name === "set-cookie") return cookie(value, options)
   if (name === "location" || name === "content-location") return location(value, options)

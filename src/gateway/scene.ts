@@ -11,6 +11,9 @@ export const keyB = "b".repeat(32)
 export const ann: Visitor = { userId: 1, proofId: "session-1" }
 export const bob: Visitor = { userId: 2, proofId: "session-2" }
 
+/** What Chromium sends for the page of a tab. */
+export const page = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
+
 /** A host whose answers a test sets. */
 export class TestHost implements GatewayHost {
   readonly targets = new Map<string, Target>()

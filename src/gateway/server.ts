@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
 import type { Call } from "./call.ts"
+import { ownHeaders } from "./pages.ts"
 
 /** How long a client may still send after it was answered, so that it reads the answer rather than a reset. */
 const lingerFor = 5_000
@@ -31,6 +32,7 @@ export function createHttpServer(take: (call: Call) => void): Server {
   server.on("checkContinue", (request, response) => receive({ request, response, expects: "continue" }))
   server.on("checkExpectation", (request, response) => receive({ request, response, expects: "unknown" }))
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => take(upgradeCall(request, socket as Socket, head)))
+  server.on("connect", (_, socket) => sendRaw(socket, new Failure("method_not_allowed", "CONNECT is not known here")))
   server.on("clientError", refuse)
   return server
 }
@@ -67,17 +69,26 @@ const refusals: Readonly<Record<string, Failure>> = {
   HPE_HEADER_OVERFLOW: new Failure("headers_too_large", "The request's head is longer than 32 KiB"),
   ERR_HTTP_REQUEST_TIMEOUT: new Failure("invalid", "The request's head did not come within 20 s", { status: 408 }),
 }
-const phrases: Readonly<Record<number, string>> = { 400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large" }
 
-/** What Node's parser refuses. When an answer is already on its way, a second one would be taken for part of it. */
+/** Answers what Node's parser refuses, unless an answer is on its way: a second one would be taken for part of it, or for the next one's. */
 function refuse(error: Error & { code?: string }, socket: Duplex): void {
-  const isAnswering = newest.get(socket)?.writableFinished === false
-  if (!socket.writable || isAnswering || error.code === "ECONNRESET") return void socket.destroy()
-  const failure = refusals[error.code ?? ""] ?? new Failure("invalid", "This is not an HTTP/1.1 request as it must be")
+  const answer = newest.get(socket)
+  const isAnswered = answer !== undefined && !answer.req.complete
+  if (isAnswered && answer.writableEnded) return void (socket as Socket).destroySoon()
+  if (!socket.writable || answer?.writableFinished === false || error.code === "ECONNRESET") return void socket.destroy()
+  sendRaw(socket, refusals[error.code ?? ""] ?? new Failure("invalid", "This is not an HTTP/1.1 request as it must be"))
+}
+
+/** Answers where node has no response to write to, and closes. */
+function sendRaw(socket: Duplex, failure: Failure): void {
   const body = JSON.stringify(failure.toBody())
-  const head = `HTTP/1.1 ${failure.status} ${phrases[failure.status]}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n`
-  socket.end(
-    `${head}X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    () => socket.destroy(),
-  )
+  const fields = [
+    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(ownHeaders).map(([name, value]) => `${name}: ${value}`),
+    "Connection: close",
+  ]
+  socket.on("error", () => socket.destroy())
+  socket.end(`${fields.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -34,6 +34,7 @@ export function parseAnswerHead(text: string, method: string): AnswerHead {
   const headers: string[] = []
   const names: string[] = []
   for (let i = 1; i < lines.length; i += 1) readField(lines[i] as string, headers, names)
+  if (start[1] === "0" && (start[2] as string) < "200") throw new BadAnswer("an interim answer in HTTP/1.0")
   const head = { status: Number(start[2]), message: start[3] ?? "", headers, names }
   return { ...head, ...connectionOf(head, start[1] === "1"), framing: framingOf(head, method) }
 }
@@ -43,8 +44,11 @@ export function readField(line: string, headers: string[], names: string[]): voi
   const colon = line.indexOf(":")
   const name = line.slice(0, Math.max(colon, 0))
   if (!token.test(name)) throw new BadAnswer("a malformed header line")
+  const plain = name.toLowerCase()
+  // Some readers take `chunked` and a tab for another coding.
+  if (plain === "transfer-encoding" && line.includes("\t")) throw new BadAnswer("a tab in Transfer-Encoding")
   headers.push(name, trimmed(line, colon + 1))
-  names.push(name.toLowerCase())
+  names.push(plain)
 }
 
 function trimmed(line: string, from: number): string {

@@ -13,6 +13,9 @@ const trailersMost = 16_384
 const headEnd = Buffer.from("\r\n\r\n")
 const lineEnd = Buffer.from("\r\n")
 
+/** A size and its extensions. */
+const chunkSize = /^([0-9a-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9a-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9a-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/i
+
 type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "close" | "done"
 
 /**
@@ -106,7 +109,7 @@ export class AnswerParser {
   }
 
   #size(line: string): void {
-    const match = /^([0-9a-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i.exec(line)
+    const match = chunkSize.exec(line)
     if (match === null) throw new BadAnswer("a malformed chunk size")
     this.#left = Number.parseInt(match[1] as string, 16)
     this.#state = this.#left === 0 ? "trailer" : "chunk"
@@ -122,7 +125,9 @@ export class AnswerParser {
     this.#trailerBytes += line.length + 2
     if (this.#trailerBytes > trailersMost) throw new BadAnswer(`more than ${trailersMost} bytes of trailers`)
     if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadAnswer("a control character in a trailer")
-    readField(line, this.#trailers, [])
+    const names: string[] = []
+    readField(line, this.#trailers, names)
+    if (names[0] === "content-length" || names[0] === "transfer-encoding") throw new BadAnswer("a trailer about the answer's end")
   }
 
   #line(data: Buffer, at: number, take: (line: string) => void): number {
