@@ -2,6 +2,9 @@ import type { Access, Authority, Identified } from "./authority.ts"
 import type { ToMain, ToWorker } from "./messages.ts"
 import { Refusal } from "./refusal.ts"
 
+/** A main process that takes longer is as good as none. */
+const patienceMs = 15_000
+
 type Answer = Extract<ToWorker, { type: "identified" | "accesses" }>
 
 /** In the worker: the authority of the main process, asked over the channel. */
@@ -24,14 +27,20 @@ export class AuthorityProxy implements Authority {
 
   answer(message: Answer): void {
     this.#waiting.get(message.id)?.(message.answer)
-    this.#waiting.delete(message.id)
   }
 
   #ask<T>(question: (id: number) => ToMain): Promise<T> {
     this.#id += 1
     const id = this.#id
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, (answer) => (answer === null ? reject(cannotTell()) : resolve(answer as T)))
+      const settle = (answer: Answer["answer"]) => {
+        clearTimeout(timer)
+        this.#waiting.delete(id)
+        if (answer === null) reject(cannotTell())
+        else resolve(answer as T)
+      }
+      const timer = setTimeout(settle, patienceMs, null)
+      this.#waiting.set(id, settle)
       this.#tell(question(id))
     })
   }
