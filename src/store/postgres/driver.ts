@@ -82,6 +82,8 @@ function connection({ url, deadline }: PostgresDriverOptions): pg.ClientConfig {
     application_name: "quayside",
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
+    // Our queries are short: compiling one, when many rows are expected, takes longer than all of them.
+    options: "-c jit=off",
     statement_timeout: deadline,
     lock_timeout: deadline,
     idle_in_transaction_session_timeout: 2 * deadline,

@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { Build } from "./build.ts"
 import type { ResourceTable } from "./columns.ts"
 import { isHistory, isLive } from "./runs.ts"
-import { column, rowColumns } from "./select.ts"
+import { column, pageOf } from "./select.ts"
 import { sees } from "./visibility.ts"
 
 export type ListedTable = ResourceTable | "users" | "groups" | "runs"
@@ -43,15 +43,8 @@ export interface PageArgs extends ListArgs {
 
 /** Lists with any filter, found and counted by scanning what an index leaves. */
 export const lists = {
-  page: (build: Build, args: PageArgs, shape: PageShape) => {
-    const direction = shape.descending ? "desc" : "asc"
-    const rows = build.db
-      .selectFrom(shape.table as "images")
-      .select(rowColumns(shape.table))
-      .where(matches(build, args, shape))
-      .orderBy(column(shape.table, shape.by), direction)
-    return (shape.by === "id" ? rows : rows.orderBy(column(shape.table, "id"), direction)).limit(args.limit).offset(args.offset)
-  },
+  page: (build: Build, args: PageArgs, shape: PageShape) =>
+    pageOf(build, shape, { matches: matches(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
 
   total: (build: Build, args: ListArgs, shape: ListShape) =>
     build.db

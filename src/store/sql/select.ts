@@ -1,4 +1,5 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from "kysely"
+import type { Build } from "./build.ts"
 import { columns, type RowTable } from "./columns.ts"
 
 /** A column of a table, qualified: names repeat in the subqueries that look up a name. */
@@ -20,4 +21,29 @@ function lookedUp(table: RowTable, name: string): RawBuilder<unknown> | undefine
     return sql`coalesce((select groups.group_name from groups where groups.id = projects.group_id), '')`
   }
   return undefined
+}
+
+export interface Window {
+  matches: RawBuilder<unknown>
+  /** The column to sort by; rows that agree in it are sorted by ID. */
+  by: string
+  limit: number
+  offset: number
+}
+
+/** Rows that match, sorted, from one index. PostgreSQL would look up the names of the rows that it skips, too, so there the IDs are found first. */
+export function pageOf({ db, dialect }: Build, { table, descending }: { table: RowTable; descending: boolean }, window: Window) {
+  const direction = descending ? "desc" : "asc"
+  const sorted = <T extends { orderBy(by: RawBuilder<unknown>, direction: "asc" | "desc"): T }>(rows: T) => {
+    const first = rows.orderBy(column(table, window.by), direction)
+    return window.by === "id" ? first : first.orderBy(column(table, "id"), direction)
+  }
+  const from = () => db.selectFrom(table as "images")
+  const matches = sql<boolean>`${window.matches}`
+  if (dialect === "sqlite")
+    return sorted(from().select(rowColumns(table)).where(matches))
+      .limit(window.limit)
+      .offset(window.offset)
+  const ids = sorted(from().select("id").where(matches)).limit(window.limit).offset(window.offset)
+  return sorted(from().select(rowColumns(table)).where("id", "in", ids))
 }

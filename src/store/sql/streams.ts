@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
 import type { ListedTable } from "./lists.ts"
-import { column, rowColumns } from "./select.ts"
+import { column, pageOf, rowColumns } from "./select.ts"
 import { type Stream, streamConditions } from "./visibility.ts"
 
 export interface StreamsShape {
@@ -54,25 +54,21 @@ export const streams = {
       .orderBy("block", "desc")
   },
 
-  seek: ({ db }: Build, args: SeekArgs, shape: SeekShape) => {
+  seek: (build: Build, args: SeekArgs, shape: SeekShape) => {
     const direction = shape.descending ? sql`desc` : sql`asc`
     const within = sql`id between ${args.low} and ${args.high}`
-    const rows = db.selectFrom(shape.table as "images").select(rowColumns(shape.table))
-    const conditions = conditionsOf(args, shape)
-    const [only] = conditions
-    if (only && conditions.length === 1) {
-      return rows
-        .where(sql<boolean>`${only} and ${within}`)
-        .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
-        .limit(args.limit)
-        .offset(args.offset)
+    const [only, ...others] = conditionsOf(args, shape)
+    if (only && others.length === 0) {
+      return pageOf(build, shape, { matches: sql`${only} and ${within}`, by: "id", limit: args.limit, offset: args.offset })
     }
-    const each = conditions.map(
+    const each = [only, ...others].map(
       (condition, i) =>
         sql`select id from (select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}) as ${sql.ref(`s${i}`)}`,
     )
     const ids = sql`select id from (${union(each, shape)}) as seen order by id ${direction} limit ${args.limit} offset ${args.offset}`
-    return rows
+    return build.db
+      .selectFrom(shape.table as "images")
+      .select(rowColumns(shape.table))
       .where(sql<boolean>`${column(shape.table, "id")} in (${ids})`)
       .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
   },
