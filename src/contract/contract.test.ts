@@ -1,0 +1,143 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
+import { Failure } from "./failure.ts"
+import { openApi } from "./openapi.ts"
+import { nearest, parseQuery } from "./query.ts"
+import { complete, flag, integer, oneOf, parseBody, text, time } from "./schema.ts"
+import { isLive, mayMove, runStateNames, runStates } from "./states.ts"
+import { type Endpoint, endpoints } from "./table.ts"
+
+const fields = {
+  Name: text({ doc: "", write: "required", max: 5 }),
+  N: integer({ doc: "", max: 9 }),
+  On: flag({ doc: "" }),
+  Kind: oneOf({ doc: "", values: ["a", "b"], initial: "a" }),
+  At: time({ doc: "" }),
+}
+const refusal = (work: () => unknown): Failure => {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(error instanceof Failure)
+    return error
+  }
+  throw new assert.AssertionError({ message: "A refusal was wanted" })
+}
+
+test("a body's fields are checked, unknown and kept ones are passed over", () => {
+  assert.deepEqual(parseBody(fields, { Name: "x", N: 3, On: true, Other: [], At: "no time" }), { Name: "x", N: 3, On: true })
+  for (const [body, field] of [
+    [{ Name: 5 }, "Name"],
+    [{ Name: " " }, "Name"],
+    [{ Name: "123456" }, "Name"],
+    [{ N: 1.5 }, "N"],
+    [{ N: 10 }, "N"],
+    [{ N: -1 }, "N"],
+    [{ N: "1" }, "N"],
+    [{ On: 1 }, "On"],
+    [{ Kind: "c" }, "Kind"],
+    [{ N: Number.NaN }, "N"],
+  ] as const)
+    assert.equal(refusal(() => parseBody(fields, body)).field, field)
+  for (const body of [null, [], "x", 5]) assert.equal(refusal(() => parseBody(fields, body)).status, 400)
+  assert.ok(Object.is(parseBody(fields, { N: -0 }).N, 0))
+})
+
+test("POST fills in what is absent and refuses where something is needed", () => {
+  assert.deepEqual(complete(fields, { Name: "x" }), { Name: "x", N: 0, On: false, Kind: "a" })
+  assert.deepEqual([refusal(() => complete(fields, {})).field, refusal(() => complete(fields, {})).message], ["Name", "Name is needed"])
+})
+
+test("inherited members of a body are no fields of it", () => {
+  assert.deepEqual(parseBody(fields, Object.create({ Name: "inherited" })), {})
+})
+
+test("error texts hold at most 60 characters of what came", () => {
+  assert.ok(refusal(() => parseBody(fields, { Kind: "x".repeat(10_000) })).message.length < 120)
+})
+
+test("a query is read by its table", () => {
+  const { query } = endpoints.listImages
+  assert.deepEqual(parseQuery(query, "UserName=a%20b&page=2&ID=1&ID=2&q=x+y&sort=-Name"), {
+    UserName: "a b",
+    page: 2,
+    ID: [1, 2],
+    q: "x y",
+    sort: { by: "Name", descending: true },
+  })
+  assert.deepEqual(parseQuery(query, "&&"), {})
+  for (const [queryText, field] of [
+    ["Page=1", "Page"],
+    ["page=0", "page"],
+    ["page=1&page=1", "page"],
+    ["__proto__=1", "__proto__"],
+    ["constructor=1", "constructor"],
+    ["", undefined],
+    ["%50age=1", "Page"],
+  ] as const) {
+    if (field !== undefined) assert.equal(refusal(() => parseQuery(query, queryText)).field, field)
+  }
+  assert.equal(refusal(() => parseQuery(query, "q=%zz")).code, "invalid")
+  assert.equal(refusal(() => parseQuery(query, Array.from({ length: 201 }, (_, i) => `ID=${i}`).join("&"))).field, "ID")
+})
+
+test("the nearest known name is found, and none where nothing is like it", () => {
+  const known = ["UserName", "IsPublish", "page", "pageSize"]
+  for (const [word, near] of [
+    ["username", "UserName"],
+    ["UserNam", "UserName"],
+    ["IsPublished", "IsPublish"],
+    ["pagesize", "pageSize"],
+    ["Pag", "page"],
+    ["zzzzzz", undefined],
+  ] as const)
+    assert.equal(nearest(word, known), near, word)
+})
+
+test("every code of a failure has its status, and every reason a sentence", () => {
+  assert.deepEqual(
+    Object.entries(failureStatus).map(([code, status]) => `${status} ${code}`),
+    "400 invalid,401 unauthorized,403 forbidden,404 not_found,405 method_not_allowed,409 conflict,409 already_running,412 stale,413 too_large,415 unsupported_media_type,423 locked,429 too_many_requests,431 headers_too_large,500 internal,503 unavailable,503 engine_unreachable,507 storage_full".split(
+      ",",
+    ),
+  )
+  const codes =
+    "image_not_found image_pull_denied image_pull_failed image_unavailable data_unavailable mount_missing insufficient_cpu insufficient_memory insufficient_gpu nodes_unsupported quota_exceeded command_not_found port_not_open not_answering exited oom_killed disk_full engine_unreachable engine_error lost idle max_time stopped_by_user stopped_by_admin access_withdrawn"
+  for (const code of codes.split(" ")) assert.ok(code in reasonSentences, code)
+  for (const state of runStateNames.filter(isLive).filter((name) => name !== "ready"))
+    assert.ok(`timeout_${state}` in reasonSentences, state)
+  const unavailable = Object.keys(reasonSentences).filter((code) => reasonStatus(code as keyof typeof reasonSentences) === 503)
+  assert.deepEqual(unavailable.sort(), ["disk_full", "engine_error", "engine_unreachable"])
+})
+
+test("a run's states follow each other as the design says", () => {
+  assert.deepEqual(runStateNames, ["queued", "pulling", "creating", "starting", "ready", "stopping", "ended", "failed"])
+  for (const from of ["queued", "pulling", "creating", "starting"] as const) assert.ok(mayMove(from, "failed"))
+  assert.ok(mayMove("ready", "ended") && !mayMove("ready", "failed") && runStates.ended.next.length === 0)
+})
+
+test("paths and methods of the table are unique, and a list is the plural or the same path", () => {
+  const all = (Object.values(endpoints) as Endpoint[]).map(({ method, path }) => `${method} ${path}`)
+  assert.equal(new Set(all).size, all.length)
+  for (const name of ["image", "project", "running_project"]) {
+    for (const method of ["POST", "DELETE", "GET"]) assert.ok(all.includes(`${method} /${name}`))
+    assert.ok(all.includes(`GET /${name}s`))
+  }
+  for (const method of ["POST", "PUT", "DELETE", "GET"]) assert.ok(all.includes(`${method} /data`))
+})
+
+test("the description names every operation once, and every reference in it leads somewhere", () => {
+  const description = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "GiB" }) as unknown as {
+    paths: Record<string, Record<string, { operationId: string }>>
+    components: Record<string, object>
+    info: { description: string }
+  }
+  const named = Object.values(description.paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
+  assert.deepEqual(named.sort(), Object.keys(endpoints).sort())
+  assert.match(description.info.description, /in GiB/)
+  for (const [, reference] of JSON.stringify(description).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)) {
+    const [kind = "", name = ""] = String(reference).split("/")
+    assert.ok(name in (description.components[kind] ?? {}), String(reference))
+  }
+})

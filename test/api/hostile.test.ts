@@ -1,0 +1,237 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect } from "node:net"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { type Endpoint, endpoints } from "#contract"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, isFailure, raw } from "./asking.ts"
+import { type Random, seededRandom } from "./random.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const table = Object.values(endpoints) as Endpoint[]
+/** These are slow on purpose, or end the test's own proof. */
+const left = ["/session", "/user", "/token"]
+
+const strange: unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  -0,
+  1.5,
+  2 ** 31,
+  2 ** 53,
+  1e308,
+  "",
+  " ",
+  "\u0000",
+  "\ud800",
+  "a".repeat(5_000),
+  "../../etc/passwd",
+  "{port}",
+  "'; drop table images; --",
+  [],
+  {},
+  [[[]]],
+  { ID: -1 },
+  { ID: 2 ** 53 },
+  [{ Data: {} }],
+  [{ ID: null }],
+  { __proto__: null, constructor: 1 },
+  "9007199254740993",
+  "１",
+  "%00",
+]
+
+test("strange values in every field of every body are never a fault of the server", async () => {
+  for (const { method, path, body } of table) {
+    if (!body || left.includes(path)) continue
+    for (const name of ["ID", ...Object.keys(body.fields)]) {
+      const answers = await Promise.all(
+        strange.map((value) =>
+          call(method, path, {
+            body: JSON.stringify({ ID: 1, Name: "a", Image: "b", ProjectName: "a", Type: "http", ImageID: 1, [name]: value }),
+          }),
+        ),
+      )
+      for (const [i, answer] of answers.entries()) {
+        assert.ok(answer.status < 500, `${method} ${path} ${name}: ${JSON.stringify(strange[i])} got ${answer.text}`)
+        assert.ok(answer.status === 200 || isFailure(answer))
+      }
+    }
+  }
+})
+
+test("strange values of every parameter are never a fault of the server", async () => {
+  const texts = [
+    "",
+    "%",
+    "%00",
+    "%ED%A0%80",
+    "%ff",
+    "+",
+    "&",
+    "=",
+    "a%26b",
+    "1e9",
+    "-1",
+    "9007199254740993",
+    "0x1",
+    "null",
+    "[]",
+    "1'--",
+    "%F0%9F%98%80",
+    "x".repeat(3_000),
+  ]
+  for (const { method, path, query } of table) {
+    if (method !== "GET") continue
+    for (const name of [...Object.keys(query), "__proto__", "constructor", "ID[]", "%00"]) {
+      const answers = await Promise.all(texts.map((text) => call("GET", `${path}?${name}=${text}`)))
+      for (const answer of answers)
+        assert.ok(answer.status < 500 && (answer.status === 200 || isFailure(answer)), `${path}?${name}: ${answer.text.slice(0, 300)}`)
+    }
+  }
+})
+
+test("numbers beyond what JSON can carry are refused like any wrong number", async () => {
+  for (const number of ["1e400", "-1e400", "9007199254740993", "123456789012345678901234567890", "0.1"]) {
+    const answer = await call("PUT", "/image", { body: `{"ID":${number}}` })
+    assert.deepEqual([answer.status, answer.body.field], [400, "ID"], number)
+  }
+})
+
+test("lengths that lie and bodies that break off leave the server well", async () => {
+  const head = (more: string) =>
+    `POST /image HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`
+  const body = '{"Name":"a","Image":"b"}'
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+  assert.match(
+    await raw(
+      baseUrl,
+      head("Transfer-Encoding: chunked\r\nConnection: close") + chunk(body.slice(0, 9)) + chunk(body.slice(9)) + chunk(""),
+    ),
+    /^HTTP\/1\.1 200/,
+  )
+  const short = await raw(baseUrl, head(`Content-Length: ${body.length - 3}`) + body)
+  assert.match(short, /^HTTP\/1\.1 400/, "what is left over is no request")
+  const broken = [
+    head("Content-Length: 500") + body,
+    head("Transfer-Encoding: chunked") + chunk(body.slice(0, 9)),
+    `${head("Transfer-Encoding: chunked")}${chunk(body.slice(0, 9))}zz\r\n`,
+    head("Content-Length: 99999999999999999999") + body,
+  ]
+  for (const bytes of broken) {
+    const answer = await raw(baseUrl, bytes, { half: true })
+    assert.ok(answer === "" || /^HTTP\/1\.1 4/.test(answer), answer)
+  }
+  const endless = await raw(baseUrl, head("Transfer-Encoding: chunked") + chunk(`{"Name":"${"x".repeat(3 * 2 ** 20)}"}`) + chunk(""))
+  assert.match(endless, /^HTTP\/1\.1 413/)
+  assert.equal((await call("GET", "/healthz")).status, 200)
+})
+
+test("a body of 10 MB and one of 10,000 levels are refused", async () => {
+  assert.equal((await call("POST", "/project", { body: `"${"x".repeat(10_000_000)}"` })).status, 413)
+  assert.equal((await call("POST", "/image", { body: "[".repeat(10_000) + "]".repeat(10_000) })).status, 400)
+  assert.equal((await call("POST", "/image", { body: '{"a":'.repeat(10_000) })).status, 400)
+})
+
+test("clients that send slowly and those that never read keep nobody else waiting", async () => {
+  const { port } = new URL(baseUrl)
+  const sockets = Array.from({ length: 200 }, () => connect({ host: "127.0.0.1", port: Number(port) }))
+  await Promise.all(sockets.map((socket) => once(socket, "connect")))
+  for (const [i, socket] of sockets.entries()) {
+    socket.on("error", () => {})
+    socket.pause()
+    if (i % 2 === 0) socket.write("POST /image HTTP/1.1\r\nHost: localhost\r\nContent-Le")
+    else socket.write(`GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(20))
+  }
+  for (let i = 0; i < 20; i += 1) assert.equal((await call("GET", "/images")).status, 200)
+  for (const socket of sockets) socket.destroy()
+  assert.equal((await call("GET", "/healthz")).status, 200)
+})
+
+const pieces = [
+  "GET",
+  "POST",
+  "PUT",
+  "DELETE",
+  "HEAD",
+  "PATCH",
+  " ",
+  "/",
+  "/image",
+  "/images?page=",
+  "/project",
+  "/running_project?ID=",
+  "HTTP/1.1",
+  "HTTP/1.0",
+  "\r\n",
+  "\n",
+  "\r",
+  "Host: localhost",
+  "Content-Length: ",
+  "Transfer-Encoding: chunked",
+  "Content-Type: application/json",
+  `Authorization: ${admin}`,
+  "Expect: 100-continue",
+  "Connection: keep-alive",
+  "Upgrade: websocket",
+  "Cookie: quayside_session=",
+  "{",
+  "}",
+  '"ID":',
+  "[",
+  "\0",
+  "\xff",
+  "%",
+  "0",
+  "5",
+  "ffffffff",
+  ":",
+  "?",
+  "&",
+  "x".repeat(300),
+]
+
+function randomRequest(random: Random): Buffer {
+  const piece = () => random.pick(pieces)
+  const noise = () => Array.from({ length: random.below(12) }, piece).join("")
+  if (random.once(3)) return Buffer.from(noise() + noise(), "latin1")
+  const { method, path } = random.pick(table)
+  const body = random.once(2) ? noise() : `{"ID":${random.below(5)},"Name":"a"${random.once(3) ? noise() : "}"}`
+  const length = random.once(5) ? random.below(200) : Buffer.byteLength(body, "latin1")
+  const proof = random.once(3) ? "" : `Authorization: ${admin}\r\n`
+  const extra = random.once(4) ? `${noise()}\r\n` : ""
+  const query = random.once(2) ? "" : `?${noise().replace(/[\s]/g, "")}`
+  return Buffer.from(
+    `${method} ${path}${query} HTTP/1.1\r\nHost: localhost\r\n${proof}Content-Type: application/json\r\n${extra}Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`,
+    "latin1",
+  )
+}
+
+test("thousands of random requests over raw sockets never bring a fault, a crash or memory that stays", async () => {
+  const random = seededRandom(20_260_101)
+  const send = async () => {
+    const bytes = randomRequest(random)
+    if (/(POST|DELETE) (\/admin)?\/(session|user|token|group)/.test(bytes.toString("latin1"))) return
+    const answer = await raw(baseUrl, bytes, { half: true, quietMs: 300 })
+    assert.deepEqual(answer.match(/HTTP\/1\.1 5\d\d/g), null, `${JSON.stringify(bytes.toString("latin1"))}\n${answer.slice(0, 500)}`)
+  }
+  const rounds = async (count: number) => {
+    for (let i = 0; i < count; i += 1) await Promise.all(Array.from({ length: 25 }, send))
+  }
+  await rounds(40)
+  globalThis.gc?.()
+  const before = process.memoryUsage().heapUsed
+  await rounds(80)
+  globalThis.gc?.()
+  const grown = process.memoryUsage().heapUsed - before
+  assert.ok(grown < 40 * 2 ** 20, `the heap grew by ${grown} bytes`)
+  assert.equal((await call("GET", "/images")).status, 200)
+})

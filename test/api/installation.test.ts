@@ -1,0 +1,108 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, type Loose } from "./asking.ts"
+
+const world = await openWorld({ "mock-gpus": "1" })
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const ann = await world.person("ann")
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+
+test("healthz and readyz tell liveness and each part", async () => {
+  assert.deepEqual((await call("GET", "/healthz")).body, { ok: true })
+  const ready = await call("GET", "/readyz")
+  assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as Loose)], [200, true, ["store", "engine", "files"]])
+})
+
+test("metrics are OpenMetrics text from loopback or for administrators, without what people wrote", async () => {
+  await call("POST", "/image", { body: { Name: "secret name", Image: "b" } })
+  await call("GET", "/images?q=secret")
+  await call("GET", "/secret")
+  const answer = await ask(baseUrl, "GET", "/metrics")
+  assert.match(String(answer.headers["content-type"]), /^application\/openmetrics-text/)
+  assert.ok(answer.text.endsWith("# EOF\n") && !answer.text.includes("secret"))
+  assert.match(answer.text, /^quayside_http_requests_total\{operation="createImage",status="200"\} \d+$/m)
+  assert.match(answer.text, /^quayside_http_requests_total\{operation="unknown",status="404"\} \d+$/m)
+  const names = answer.text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+  for (const line of names) assert.match(line, /^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [\d.e+-]+$/)
+  const forwarded = { headers: { "x-forwarded-for": "203.0.113.9" } }
+  assert.equal((await ask(baseUrl, "GET", "/metrics", forwarded)).status, 401, "what was forwarded from elsewhere is not from this machine")
+  assert.equal((await call("GET", "/metrics", { as: ann.authorization })).status, 403)
+  assert.equal((await call("GET", "/metrics", forwarded)).status, 200)
+})
+
+test("the audit lists changes with actor, thing, address and request, filtered, for administrators", async () => {
+  const made = await call("POST", "/image", {
+    as: ann.authorization,
+    body: { Name: "a", Image: "b" },
+    headers: { "x-request-id": "audited" },
+  })
+  const { body } = await call("GET", "/audit?UserName=ann&Action=image.created")
+  const [entry] = body.data as unknown as Loose[]
+  const { ID: _id, Time, ...rest } = entry as Loose
+  assert.deepEqual(rest, {
+    Actor: "ann",
+    Action: "image.created",
+    Thing: { Type: "image", ID: made.body.ID },
+    Outcome: "done",
+    Address: "127.0.0.1",
+    RequestID: "audited",
+  })
+  const at = encodeURIComponent(String(Time))
+  assert.equal((await call("GET", `/audit?UserName=ann&Action=image.created&from=${at}&to=${at}`)).body.pageCount, 1)
+  assert.equal((await call("GET", "/audit?from=2999-01-01T00:00:00Z")).body.pageCount, 0)
+  assert.equal((await call("GET", "/audit?from=yesterday")).body.field, "from")
+  assert.equal((await call("GET", "/audit", { as: ann.authorization })).status, 403)
+})
+
+test("the docs are a page that needs nothing from elsewhere, and names every path", async () => {
+  const page = await ask(baseUrl, "GET", "/docs")
+  assert.match(String(page.headers["content-type"]), /^text\/html/)
+  assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/)
+  assert.ok(!/(src|href)="(https?:)?\/\//.test(page.text) && !page.text.includes("<script"))
+  const { paths } = (await call("GET", "/openapi.json")).body
+  for (const path of Object.keys(paths as Loose)) assert.ok(page.text.includes(path), path)
+})
+
+test("the description is OpenAPI 3.1 made from the contract", async () => {
+  const { body } = await call("GET", "/openapi.json")
+  assert.equal(body.openapi, "3.1.0")
+  assert.ok("/running_project" in (body.paths as Loose))
+})
+
+test("capacity tells what nodes have and have free", async () => {
+  const { body } = await call("GET", "/capacity", { as: ann.authorization })
+  const [node] = body.nodes as unknown as Loose[]
+  assert.deepEqual(Object.keys(node as Loose), ["Name", "Cpus", "Memory", "Gpus", "Devices"])
+  assert.deepEqual(node?.Gpus, { total: 1, free: 1 })
+  assert.deepEqual(Object.keys((node?.Devices as unknown as Loose[])[0] as Loose), ["ID", "Model", "Memory", "RunID"])
+  assert.deepEqual(body.you, { Cpus: null, Memory: null, Gpus: null })
+})
+
+test("a browser at / comes to the web UI, and without a session to the sign-in page", async () => {
+  assert.equal((await ask(baseUrl, "GET", "/")).headers.location, "/ui/")
+  assert.equal((await ask(baseUrl, "GET", "/ui/")).headers.location, "/ui/sign-in")
+  const open = await ask(baseUrl, "GET", "/open?ID=5")
+  assert.deepEqual([open.status, open.headers.location], [302, `/ui/sign-in?next=${encodeURIComponent("/open?ID=5")}`])
+})
+
+test("open gives the same answer for any ID that the caller may not open", async () => {
+  const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
+  const headers = { cookie: String(String(signIn.headers["set-cookie"]).split(";")[0]) }
+  const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
+  const pages = await Promise.all([String(run.ID), "99999", "x", ""].map((id) => ask(baseUrl, "GET", `/open?ID=${id}`, { headers })))
+  for (const page of pages) assert.deepEqual([page.status, page.text], [404, pages[0]?.text])
+  await world.admin.stopRun({ query: { ID: run.ID } })
+})
+
+test("no secret is written where it can be read by others", () => {
+  const file = readFileSync(join(world.dataDir, "quayside.db")).toString("latin1")
+  assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))
+})

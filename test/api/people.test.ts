@@ -1,0 +1,149 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic, bearer } from "#client"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, ids } from "./asking.ts"
+
+const world = await openWorld({ "memory-unit": "bytes" })
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const ann = await world.person("ann")
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const asAnn = (method: string, path: string, asked: Asked = {}) => call(method, path, { as: ann.authorization, ...asked })
+
+test("whoami tells name, rights, groups and the limits that apply, groups counted", async () => {
+  await world.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
+  await world.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
+  await world.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
+  const { body } = await call("GET", "/whoami", { as: basic("eva", "eva-password") })
+  const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+  assert.deepEqual(body, {
+    UserName: "eva",
+    IsAdmin: false,
+    Groups: ["a", "b"],
+    Limits: { ...none, MaxRuns: 5, MaxMemory: 4 * 2 ** 30, MaxGpus: 0 },
+  })
+})
+
+test("accounts are for administrators, and a person reads themselves", async () => {
+  const made = await call("POST", "/user", { body: { UserName: "new", Password: "long enough", Email: "n@example.org" } })
+  assert.deepEqual([made.status, made.body.UserName, made.body.Email, made.body.IsAdmin], [200, "new", "n@example.org", false])
+  assert.ok(!/assword|argon/i.test(made.text))
+  for (const [method, path, body] of [
+    ["POST", "/user", { UserName: "x" }],
+    ["GET", "/users", undefined],
+    ["DELETE", `/user?ID=${made.body.ID}`, undefined],
+  ] as const)
+    assert.equal((await asAnn(method, path, body ? { body } : {})).status, 403, path)
+  assert.equal((await asAnn("GET", "/user?UserName=new")).status, 404)
+  assert.equal((await asAnn("GET", "/user?UserName=ann")).body.UserName, "ann")
+  assert.ok(ids(await call("GET", "/users?q=NEW")).includes(Number(made.body.ID)))
+})
+
+test("a person changes their own password with the current one, and nothing else of the account", async () => {
+  const person = await world.person("pia")
+  const own = basic("pia", "pia-password")
+  const { ID } = (await call("GET", "/user?UserName=pia", { as: own })).body
+  const put = (body: object) => call("PUT", "/user", { as: own, body: { ID, ...body } })
+  assert.equal((await put({ Password: "another one" })).body.field, "CurrentPassword")
+  assert.deepEqual([(await put({ Password: "another one", CurrentPassword: "wrong" })).status], [401])
+  const email = await put({ Email: "x@example.org", CurrentPassword: person.password })
+  assert.deepEqual([email.status, email.body.field], [403, "Email"])
+  assert.equal((await put({ IsAdmin: true })).body.field, "IsAdmin")
+  assert.equal((await put({ Password: "another one", CurrentPassword: person.password })).status, 200)
+  assert.equal((await call("GET", "/whoami", { as: basic("pia", "another one") })).status, 200)
+})
+
+test("names of people and groups never change and are never given again", async () => {
+  const user = await call("POST", "/user", { body: { UserName: "once" } })
+  assert.equal((await call("PUT", "/user", { body: { ID: user.body.ID, UserName: "twice" } })).body.field, "UserName")
+  await call("DELETE", `/user?ID=${user.body.ID}`)
+  const again = await call("POST", "/user", { body: { UserName: "once" } })
+  assert.deepEqual([again.status, again.body.code, again.body.field], [409, "conflict", "UserName"])
+  const group = await call("POST", "/group", { body: { GroupName: "once" } })
+  assert.equal((await call("PUT", "/group", { body: { ID: group.body.ID, GroupName: "twice" } })).body.field, "GroupName")
+  await call("DELETE", `/group?ID=${group.body.ID}`)
+  assert.equal((await call("POST", "/group", { body: { GroupName: "once" } })).status, 409)
+  for (const UserName of ["Ann", "a..b", "-x", "a/b", "", "x".repeat(65)])
+    assert.deepEqual([(await call("POST", "/user", { body: { UserName } })).body.field], ["UserName"], UserName)
+})
+
+test("members read their groups, and lists hold only these", async () => {
+  const made = await call("POST", "/group", { body: { GroupName: "team", Members: ["ann", "ann"], TotalLimits: { MaxCpus: 8 } } })
+  assert.deepEqual([made.body.Members, made.body.TotalLimits?.MaxCpus], [["ann"], 8])
+  await call("POST", "/group", { body: { GroupName: "foreign" } })
+  assert.equal((await asAnn("GET", "/group?GroupName=team")).body.ID, made.body.ID)
+  assert.equal((await asAnn("GET", "/group?GroupName=foreign")).status, 404)
+  assert.deepEqual(ids(await asAnn("GET", "/groups")), [Number(made.body.ID)])
+  assert.equal((await asAnn("PUT", "/group", { body: { ID: made.body.ID, Members: [] } })).status, 403)
+  const unknown = await call("PUT", "/group", { body: { ID: made.body.ID, Members: ["nobody"] } })
+  assert.deepEqual([unknown.status, unknown.body.field], [400, "Members"])
+  for (const wrong of [{ MaxCpus: -1 }, { MaxCpus: 1.5 }, { MaxCpus: "2" }, []])
+    assert.equal((await call("PUT", "/group", { body: { ID: made.body.ID, Limits: wrong } })).body.field, "Limits")
+})
+
+test("a token is shown once, works as Bearer and as Basic's password, and ends when it is deleted", async () => {
+  const made = await asAnn("POST", "/token", { body: { Name: "ci", ExpiresAt: "2999-01-01T00:00:00Z" } })
+  assert.match(String(made.body.Token), /^qs_/)
+  assert.deepEqual([made.body.ExpiresAt, made.body.Scopes], ["2999-01-01T00:00:00.000Z", ["read", "write"]])
+  const token = String(made.body.Token)
+  for (const as of [bearer(token), basic("ann", token)]) assert.equal((await call("GET", "/whoami", { as })).body.UserName, "ann")
+  const listed = await asAnn("GET", "/tokens")
+  assert.ok(ids(listed).includes(Number(made.body.ID)) && !listed.text.includes(token))
+  assert.ok(!ids(await call("GET", "/tokens")).includes(Number(made.body.ID)), "tokens are one's own")
+  assert.equal((await call("DELETE", `/token?ID=${made.body.ID}`)).status, 404)
+  assert.deepEqual((await asAnn("DELETE", `/token?ID=${made.body.ID}`)).body, { ok: true })
+  assert.equal((await call("GET", "/whoami", { as: bearer(token) })).status, 401)
+})
+
+test("a token to read changes nothing, and one for a run opens nothing here", async () => {
+  const readOnly = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
+  assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
+  assert.equal((await call("POST", "/image", { as: readOnly, body: { Name: "a", Image: "b" } })).status, 403)
+  const onlyRun = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["run:1"] } })).body.Token))
+  assert.equal((await call("GET", "/images", { as: onlyRun })).status, 403)
+  for (const Scopes of [[], ["write"], ["run:0"], ["run:x"], ["read", "run:1"], ["all"], [5]])
+    assert.equal((await asAnn("POST", "/token", { body: { Name: "r", Scopes } })).body.field, "Scopes", String(Scopes))
+  assert.equal((await asAnn("POST", "/token", { body: { Name: "r", ExpiresAt: "1999-01-01T00:00:00Z" } })).body.field, "ExpiresAt")
+})
+
+test("a session sets the browser's cookie, and signing out ends it", async () => {
+  const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
+  const header = String(signIn.headers["set-cookie"])
+  assert.deepEqual([signIn.status, signIn.body.UserName], [200, "ann"])
+  for (const part of ["HttpOnly", "SameSite=Lax", "Path=/"]) assert.ok(header.includes(part), part)
+  const headers = { cookie: String(header.split(";")[0]), "sec-fetch-site": "same-origin" }
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers })).status, 200)
+  assert.equal((await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: "wrong one" } })).status, 401)
+  assert.deepEqual((await ask(baseUrl, "DELETE", "/session", { headers })).body, { ok: true })
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers })).status, 401)
+})
+
+test("wrong passwords are slowed down with 429 and Retry-After", async () => {
+  const wrong = () => ask(baseUrl, "POST", "/session", { body: { UserName: "nobody", Password: "wrong one" } })
+  let answer = await wrong()
+  for (let i = 0; i < 15 && answer.status === 401; i += 1) answer = await wrong()
+  assert.deepEqual([answer.status, answer.body.code], [429, "too_many_requests"])
+  assert.ok(Number(answer.headers["retry-after"]) > 0)
+})
+
+test("a person has a home from the moment they exist, and files-token opens the files address only", async () => {
+  const nina = await world.person("nina")
+  const made = await call("POST", "/files-token", { as: nina.authorization })
+  const left = Date.parse(String(made.body.ExpiresAt)) - Date.now()
+  assert.ok(made.status === 200 && left > 200_000 && left <= 300_000)
+  const as = bearer(String(made.body.Token))
+  assert.equal((await ask(filesUrl, "PROPFIND", "/users/nina/", { as, headers: { depth: "0" } })).status, 207)
+  assert.equal((await call("GET", "/whoami", { as })).status, 401)
+})
+
+test("memory is spoken of in the unit of the setting, in answers, bodies and the description", async () => {
+  const { info } = (await call("GET", "/openapi.json")).body
+  assert.match(String(info?.description), /in bytes/)
+  const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await ann.client.startRun({ body: { ProjectID: project.ID, Memory: 3 * 2 ** 20 - 1 } })
+  assert.equal(run.Memory, 3 * 2 ** 20, "rounded up to a whole MiB")
+  await ann.client.stopRun({ query: { ID: run.ID } })
+})

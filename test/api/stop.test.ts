@@ -1,0 +1,92 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { request } from "node:http"
+import { connect } from "node:net"
+import { test } from "node:test"
+import { basic } from "#client"
+import { startServer } from "../server.ts"
+import { adminPassword, openWorld } from "../world.ts"
+import { ask } from "./asking.ts"
+
+const admin = basic("admin", adminPassword)
+
+/** A POST whose body is begun and not ended: it is under way until `finish`. */
+async function begun(baseUrl: string) {
+  const { port } = new URL(baseUrl)
+  const body = JSON.stringify({ Name: "under way", Image: "a/b" })
+  const headers = { authorization: admin, "content-type": "application/json", "content-length": String(body.length) }
+  const outgoing = request({ host: "127.0.0.1", port, method: "POST", path: "/image", headers, agent: false })
+  outgoing.write(body.slice(0, 5))
+  await once(outgoing, "socket")
+  return {
+    async finish() {
+      outgoing.end(body.slice(5))
+      const [answer] = await once(outgoing, "response")
+      answer.resume()
+      return Number(answer.statusCode)
+    },
+  }
+}
+
+/** Resolves when the server counts so many requests under way, this one included. */
+async function underWay(baseUrl: string, count: number): Promise<void> {
+  for (;;) {
+    const { text } = await ask(baseUrl, "GET", "/metrics")
+    if (text.includes(`quayside_http_requests_under_way ${count}\n`)) return
+  }
+}
+
+test("a stop lets requests under way finish and answers new ones with 503", async () => {
+  const world = await openWorld()
+  const { baseUrl } = world.quayside
+  const { port } = new URL(baseUrl)
+  const open = await begun(baseUrl)
+  await underWay(baseUrl, 2)
+  const kept = connect({ host: "127.0.0.1", port: Number(port) })
+  kept.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  assert.match(String((await once(kept, "data"))[0]), /^HTTP\/1\.1 200/)
+  const stopped = world.quayside[Symbol.asyncDispose]()
+  kept.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  assert.match(String((await once(kept, "data"))[0]), /^HTTP\/1\.1 503/)
+  const fresh = await ask(baseUrl, "GET", "/healthz")
+  assert.deepEqual(
+    [fresh.status, fresh.body.code, fresh.headers["retry-after"], fresh.headers.connection],
+    [503, "unavailable", "5", "close"],
+  )
+  assert.equal(await open.finish(), 200)
+  await stopped
+  await assert.rejects(ask(baseUrl, "GET", "/healthz"), { code: "ECONNREFUSED" })
+  await world[Symbol.asyncDispose]()
+})
+
+test("a stop tells a start that waits that the service stops, and the run goes on", async () => {
+  const world = await openWorld()
+  const { baseUrl } = world.quayside
+  const image = await world.admin.createImage({ body: { Name: "never", Image: "fake/stuck-start" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const waiting = ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID: project.ID } })
+  await underWay(baseUrl, 2)
+  const before = Date.now()
+  await world.quayside[Symbol.asyncDispose]()
+  assert.ok(Date.now() - before < 10_000)
+  const answer = await waiting
+  assert.deepEqual([answer.status, answer.body.code], [503, "unavailable"])
+  await world.restart()
+  const { data } = await world.admin.listRuns()
+  assert.deepEqual(
+    data.map((run) => run.ProjectID),
+    [project.ID],
+  )
+  await world[Symbol.asyncDispose]()
+})
+
+test("a server that is told to end finishes what is under way and exits with 0", async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_ADMIN_PASSWORD: adminPassword })
+  const open = await begun(server.baseUrl)
+  await underWay(server.baseUrl, 2)
+  const exited = once(server.child, "exit")
+  server.child.kill("SIGTERM")
+  while ((await ask(server.baseUrl, "GET", "/healthz")).status !== 503);
+  assert.equal(await open.finish(), 200)
+  assert.deepEqual(await exited, [0, null])
+})
