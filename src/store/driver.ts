@@ -12,6 +12,8 @@ export interface Session {
   first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined>
   /** How many rows it changed. */
   run<A extends object>(query: Query<A>, args: A): Promise<number>
+  /** For reads that look at very many rows, where these would hold up everybody else. They see what is committed. */
+  readonly scans?: Session
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */

@@ -14,13 +14,15 @@ const kept = 500
 
 /** Queries on one connection. A statement runs to its end at once: nothing of other work comes between its rows. */
 export class SqliteSession implements Session {
+  readonly scans?: Session
   protected readonly db: DatabaseSync
   readonly #catalog: Catalog
   readonly #inTransaction: boolean
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { inTransaction?: boolean } = {}) {
+  constructor(db: DatabaseSync, catalog: Catalog, options: { inTransaction?: boolean; scans?: Session } = {}) {
     this.db = db
+    if (options.scans) this.scans = options.scans
     this.#catalog = catalog
     this.#inTransaction = options.inTransaction ?? false
   }
@@ -78,7 +80,7 @@ export class SqliteSession implements Session {
   }
 }
 
-function toSqlite(name: string, arg: Arg | undefined): SQLInputValue {
+export function toSqlite(name: string, arg: Arg | undefined): SQLInputValue {
   if (typeof arg === "string" || typeof arg === "number" || arg === null) return arg
   if (typeof arg === "boolean") return arg ? 1 : 0
   if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)

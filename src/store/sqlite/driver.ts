@@ -5,6 +5,7 @@ import type { Driver, Session, Transaction } from "../driver.ts"
 import type { Catalog } from "../sql/catalog.ts"
 import { SqliteSession } from "./connection.ts"
 import { failureOf, isBusy } from "./errors.ts"
+import { ScanSession } from "./scanner.ts"
 
 /** How often a turn looks whether another process still writes; between looks the event loop goes on. In milliseconds. */
 const pause = 20
@@ -15,6 +16,7 @@ export interface SqliteParts {
   catalog: Catalog
   /** Milliseconds to wait for another process that writes. */
   patience: number
+  file: string
   /** Held as long as the database is open. */
   lock: Disposable
 }
@@ -25,10 +27,12 @@ export class SqliteDriver implements Driver {
   readonly reads: Session
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
+  readonly #scans: ScanSession
 
   constructor(parts: SqliteParts) {
     this.#parts = parts
-    this.reads = new SqliteSession(parts.reader, parts.catalog)
+    this.#scans = new ScanSession(parts.file, parts.catalog)
+    this.reads = new SqliteSession(parts.reader, parts.catalog, { scans: this.#scans })
     this.#transaction = new SqliteTransaction(parts.writer, parts.catalog)
   }
 
@@ -45,6 +49,7 @@ export class SqliteDriver implements Driver {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#scans[Symbol.asyncDispose]()
     this.#parts.reader.close()
     this.#parts.writer.close()
     this.#parts.lock[Symbol.dispose]()

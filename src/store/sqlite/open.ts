@@ -42,7 +42,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     cleanup.defer(() => reader.close())
     reader.exec(`${pragmas} pragma query_only = on;`)
     const catalog = await loadCatalog("sqlite")
-    const driver = new SqliteDriver({ writer, reader, lock, catalog, patience: options.patience })
+    const driver = new SqliteDriver({ writer, reader, lock, catalog, file, patience: options.patience })
     cleanup.move()
     return driver
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { ResourceFilter } from "../store.ts"
-import { plannedPage, plannedTotal } from "./pages.ts"
+import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { planOf } from "./plan.ts"
 
 /** Field by field the column that holds it. Fields without one cannot be compared with. */
@@ -115,11 +115,19 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   const { args, shape, page } = fetch
   const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
   const plan = planOf(shape, args, fetch.viewer)
-  const total = plan ? await plannedTotal(session, plan) : ((await session.first(query("total", shape), args)) as [number])[0]
-  if ((page.page - 1) * page.pageSize >= total) return { rows: [], total }
-  const planned = plan && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
-  const values = planned ?? (await scannedPage(session, { ...fetch, sort }, total))
+  let total = plan && (await plannedTotal(session, plan))
+  if (total !== undefined && isPast(page, total)) return { rows: [], total }
+  const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
+  if (planned && total) return { rows: planned.map(kind.toRow), total }
+  const scanning = await forScans(session, shape)
+  total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
+  if (isPast(page, total)) return { rows: [], total }
+  const values = await scannedPage(scanning, { ...fetch, sort }, total)
   return { rows: values.map(kind.toRow), total }
+}
+
+function isPast({ page, pageSize }: PageRequest, total: number): boolean {
+  return (page - 1) * pageSize >= total
 }
 
 /** Goes through the rows from the nearer end. */

@@ -1,7 +1,7 @@
 import type { Session, Value } from "../driver.ts"
 import type { PageRequest } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
-import type { ListedTable } from "../sql/lists.ts"
+import type { ListedTable, ListShape } from "../sql/lists.ts"
 import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
 import type { Plan } from "./plan.ts"
 
@@ -27,6 +27,18 @@ export interface PlannedPage {
 export async function plannedTotal(session: Session, { plus, minus }: Plan): Promise<number> {
   const sum = async (keys: readonly string[]) => ((await session.first(counted, { plus: keys })) as [number])[0]
   return minus.length === 0 ? sum(plus) : (await sum(plus)) - (await sum(minus))
+}
+
+/** Tables of so many rows are scanned where that holds up nobody. */
+const many = 20_000
+
+/** Where to scan a table. People, groups and live runs are never so many. */
+export async function forScans(session: Session, { table, part }: ListShape): Promise<Session> {
+  if (session.scans === undefined || table === "users" || table === "groups") return session
+  if (table === "runs" && part === "live") return session
+  const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
+  const [size] = (await session.first(counted, { plus })) as [number]
+  return size > many ? session.scans : session
 }
 
 /** One page; undefined when it is better found by going through the rows in their order. */

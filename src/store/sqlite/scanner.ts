@@ -1,0 +1,113 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
+import { Failure } from "#contract"
+import type { Session, Value } from "../driver.ts"
+import type { Catalog, Query } from "../sql/catalog.ts"
+import { toSqlite } from "./connection.ts"
+import { failureOf } from "./errors.ts"
+
+/** Queries that wait for the scanner; a further one is refused. */
+const mostWaiting = 100
+/** Milliseconds after which a scanner that nobody needs is ended, to give its memory back. */
+const idle = 30_000
+
+interface Request {
+  id: number
+  sql: string
+  values: SQLInputValue[]
+}
+type Answer = { id: number; rows: Value[][] } | { id: number; error: { message: string; errcode: number | undefined } }
+
+interface Waiting {
+  resolve(rows: Value[][]): void
+  reject(error: unknown): void
+}
+
+/**
+ * Reads that look at very many rows, in a thread of their own: SQLite answers while its caller stands still, and nobody else would be served meanwhile.
+ * The thread is started by the first such read.
+ */
+export class ScanSession implements Session, AsyncDisposable {
+  readonly #file: string
+  readonly #catalog: Catalog
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #last = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(file: string, catalog: Catalog) {
+    this.#file = file
+    this.#catalog = catalog
+  }
+
+  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
+    const { sql, slots } = await this.#catalog.compiled(query as Query)
+    const values = slots.map((slot) => toSqlite(slot, (args as Record<string, never>)[slot]))
+    if (this.#waiting.size >= mostWaiting) throw new Failure("unavailable", "Too many searches wait already; try again later")
+    this.#last += 1
+    const { promise, resolve, reject } = Promise.withResolvers<Value[][]>()
+    this.#waiting.set(this.#last, { resolve, reject })
+    clearTimeout(this.#timer)
+    this.#worker ??= this.#start()
+    this.#worker.ref()
+    this.#worker.postMessage({ id: this.#last, sql, values } satisfies Request)
+    return promise
+  }
+
+  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
+    return (await this.all(query, args))[0]
+  }
+
+  run(): Promise<number> {
+    return Promise.reject(new Error("The scanner only reads"))
+  }
+
+  #start(): Worker {
+    const worker = new Worker(import.meta.filename, { workerData: { scan: this.#file }, execArgv: [] })
+    worker.on("message", (answer: Answer) => this.#take(answer))
+    worker.on("error", (error) => this.#fail(worker, error))
+    worker.on("exit", () => this.#fail(worker, new Error("The scanner ended")))
+    return worker
+  }
+
+  #take(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if ("rows" in answer) waiting?.resolve(answer.rows)
+    else waiting?.reject(failureOf(Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode })))
+    if (this.#waiting.size > 0) return
+    this.#worker?.unref()
+    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), idle)
+    this.#timer.unref()
+  }
+
+  #fail(worker: Worker, error: unknown): void {
+    if (worker !== this.#worker) return
+    this.#worker = undefined
+    for (const { reject } of this.#waiting.values()) reject(new Failure("unavailable", "The search was broken off", { cause: error }))
+    this.#waiting.clear()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#worker?.terminate()
+  }
+}
+
+/** The thread's side. */
+function serve(file: string): void {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 1_000 })
+  db.exec("pragma cache_size = -8192; pragma temp_store = memory; pragma query_only = on;")
+  parentPort?.on("message", ({ id, sql, values }: Request) => {
+    try {
+      const statement = db.prepare(sql)
+      statement.setReturnArrays(true)
+      parentPort?.postMessage({ id, rows: statement.all(...values) as unknown as Value[][] } satisfies Answer)
+    } catch (error) {
+      const { message, errcode } = error as Error & { errcode?: number }
+      parentPort?.postMessage({ id, error: { message, errcode } } satisfies Answer)
+    }
+  })
+}
+
+if (!isMainThread && typeof workerData?.scan === "string") serve(workerData.scan)
