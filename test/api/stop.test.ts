@@ -62,7 +62,7 @@ test("a stop lets requests under way finish and answers new ones with 503", asyn
 test("a stop tells a start that waits that the service stops, and the run goes on", async () => {
   const world = await openWorld()
   const { baseUrl } = world.quayside
-  const image = await world.admin.createImage({ body: { Name: "never", Image: "fake/stuck-start" } })
+  const image = await world.admin.createImage({ body: { Name: "never", Image: "fake/slow:600000" } })
   const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const waiting = ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID: project.ID } })
   await underWay(baseUrl, 2)
