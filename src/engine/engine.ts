@@ -11,6 +11,9 @@ export interface Engine extends AsyncDisposable {
   /** Resolves when the engine answers; rejects with `EngineError("engine_unreachable")`. */
   ping(signal?: AbortSignal): Promise<void>
 
+  /** As `ping`, and rejects with an `EngineError` that tells what is missing of what keeps runs apart. Mends nothing: `observe` does. */
+  check(signal?: AbortSignal): Promise<void>
+
   /** What each node has in all, before overcommit and reserve. */
   capacity(signal?: AbortSignal): Promise<NodeCapacity[]>
 

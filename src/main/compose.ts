@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path"
 import { type Caller, can, createIdentity, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
 import { type ApiServer, createApi } from "#api"
-import { createEngine, type Engine, openFakeWorld } from "#engine"
+import { createEngine, type Engine, EngineError, openFakeWorld } from "#engine"
 import { createEvents } from "#events"
 import { type Authority, type Files, startFiles, Tree } from "#files"
 import { createGateway, type Gateway, type GatewayHost, type Visitor } from "#gateway"
@@ -143,10 +143,17 @@ async function engineOf(made: {
     filesRoot,
     stagingDir: join(dataDir, "mounts"),
     isolation: settings.isolation,
+    networkPool: settings.networkPool,
+    internet: settings.internet === "on",
+    allow: settings.networkAllow,
+    deny: settings.networkDeny,
     uid: settings.runUid,
     mockGpus: settings.mockGpus,
     clock,
     logger,
+  }).catch((error: unknown) => {
+    if (!(error instanceof EngineError) || !error.message.startsWith("Isolation needs ")) throw error
+    throw new SettingError(`${error.message}: see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine`)
   })
 }
 
@@ -233,7 +240,7 @@ function readinessOf({ store, engine, files }: { store: Store; engine: Engine; f
   return async () => {
     const [storeCheck, engineCheck, filesCheck] = await Promise.all([
       told(store.check()),
-      told(engine.ping(AbortSignal.timeout(5_000))),
+      told(engine.check(AbortSignal.timeout(5_000))),
       healthOf(files),
     ])
     return { store: storeCheck, engine: engineCheck, files: filesCheck }

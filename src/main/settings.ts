@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { nearest } from "#contract"
+import { isNetworkPool, isSubnet } from "#engine"
 import { logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -37,6 +38,9 @@ const url = (value: string) => {
   const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""
   return isPlain && parsed.pathname === "/" ? parsed.origin : wanted("an address like https://quayside.example.com, without a path")
 }
+/** The engine knows the form of addresses and networks. */
+const subnets = (value: string) =>
+  list(value).map((entry) => (isSubnet(entry) ? entry : wanted("addresses and networks like 10.1.2.0/24, with commas between")))
 const list = (value: string) =>
   value
     .split(",")
@@ -163,6 +167,34 @@ export const settingsTable = {
     initial: "on" as "on" | "off",
     read: oneOf("on", "off"),
     doc: "`off` starts without the rights that isolation needs: only for one trusted person on their own machine.",
+  }),
+  networkPool: setting({
+    env: "NETWORK_POOL",
+    default: "10.213.0.0/16",
+    initial: "10.213.0.0/16",
+    read: (value) => (isNetworkPool(value) ? value : wanted("a network from /8 to /24 like 10.213.0.0/16")),
+    doc: "Addresses of runs: each person gets a network of 32 from it. Choose a private range that nothing else on the host or its network uses.",
+  }),
+  internet: setting({
+    env: "INTERNET",
+    default: "on",
+    initial: "on" as "on" | "off",
+    read: oneOf("on", "off"),
+    doc: "Whether runs reach public addresses, and the host's name servers.",
+  }),
+  networkAllow: setting({
+    env: "NETWORK_ALLOW",
+    default: "none",
+    initial: [] as string[],
+    read: subnets,
+    doc: "Addresses and networks, with commas between, that runs reach although they are private. Not the host itself, nor other runs.",
+  }),
+  networkDeny: setting({
+    env: "NETWORK_DENY",
+    default: "none",
+    initial: [] as string[],
+    read: subnets,
+    doc: "Addresses and networks that runs do not reach although they are public. Wins over `NETWORK_ALLOW`.",
   }),
   defaultCpus: setting({ env: "DEFAULT_CPUS", default: "1", initial: 1, read: whole(1, 4096), doc: "CPUs of a run that does not say." }),
   defaultMemory: setting({

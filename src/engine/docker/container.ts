@@ -43,6 +43,7 @@ function hostConfig({ spec, network, uid, gid, mounts }: ContainerOptions): Dock
     SecurityOpt: ["no-new-privileges"],
     ReadonlyRootfs: !spec.writableRoot,
     PidsLimit: pidsLimit,
+    // No bound on open files: a daemon without CAP_SYS_RESOURCE refuses every container whose bound is above its own.
     Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
     Memory: memory,
     MemorySwap: memory,

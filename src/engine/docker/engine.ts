@@ -18,10 +18,11 @@ import { mockGpuDevices } from "../gpus.ts"
 import { Turns } from "../turns.ts"
 import { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
+import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import { readLogs } from "./logs.ts"
-import { RunNetwork } from "./network.ts"
+import { Networks } from "./networks.ts"
 import { Observer } from "./observe.ts"
 import type { DockerOptions } from "./options.ts"
 import { Pins } from "./pins.ts"
@@ -29,12 +30,24 @@ import { removeContainer } from "./remove.ts"
 import { Starter } from "./start.ts"
 import { watchEvents } from "./watch.ts"
 
-/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
+const defaultPool = "10.213.0.0/16"
+const defaultKeepMs = 300_000
+
+/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made, or the firewall's rules cannot be set. */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
   const pins = new Pins(options)
-  await pins.prepare()
-  return new DockerEngine(options, pins)
+  const firewall = firewallOf(options)
+  const [staged, confined] = await Promise.allSettled([pins.prepare(), firewall?.prepare()])
+  if (staged.status === "rejected") throw staged.reason
+  if (confined.status === "rejected") throw confined.reason
+  return new DockerEngine(options, pins, firewall)
+}
+
+function firewallOf(options: DockerOptions): Firewall | undefined {
+  const { instance, logger, networkPool: pool = defaultPool, internet = true, allow = [], deny = [] } = options
+  const wanted = options.firewall ?? options.isolation ?? "on"
+  return wanted === "off" ? undefined : new Firewall({ instance, pool, internet, allow, deny, logger })
 }
 
 class DockerEngine implements Engine {
@@ -44,25 +57,32 @@ class DockerEngine implements Engine {
   readonly #log: Logger
   readonly #client: DockerClient
   readonly #observer: Observer
-  readonly #network: RunNetwork
+  readonly #networks: Networks
+  readonly #firewall: Firewall | undefined
   readonly #starter: Starter
   readonly #pins: Pins
   readonly #turns = new Turns()
   #node: Promise<string> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
 
-  constructor(options: DockerOptions, pins: Pins) {
+  constructor(options: DockerOptions, pins: Pins, firewall: Firewall | undefined) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#client = new DockerClient(options.socketPath)
     this.#observer = new Observer(this.#client, options.instance)
     this.#pins = pins
-    this.#network = new RunNetwork(this.#client, options.instance)
-    this.#starter = new Starter({ client: this.#client, pins, network: this.#network, options })
+    this.#firewall = firewall
+    const { instance, clock, networkPool: pool = defaultPool, networkKeepMs: keepMs = defaultKeepMs } = options
+    this.#networks = new Networks(this.#client, { instance, pool, keepMs, confined: firewall !== undefined, clock })
+    this.#starter = new Starter({ client: this.#client, pins, networks: this.#networks, firewall, options })
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
     await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000 })
+  }
+
+  async check(signal?: AbortSignal): Promise<void> {
+    await Promise.all([this.ping(signal), this.#firewall?.check()])
   }
 
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
@@ -87,10 +107,21 @@ class DockerEngine implements Engine {
   }
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    const confining = this.#confine()
     const left = await this.#pins.keys()
-    const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
+    const runs = await this.#observer.observe(await this.#nodeName(signal), signal).finally(() => confining)
     await this.#sweep(left, runs)
+    await this.#networks.sweep(this.#observer.networks)
     return runs
+  }
+
+  /** Never rejects: what runs is to be known also where it cannot be confined. Starts are then refused, and `check` tells. */
+  async #confine(): Promise<void> {
+    try {
+      if (await this.#firewall?.ensure()) this.#log.warn({}, "firewall rules that confine runs were missing or changed; they are set again")
+    } catch (err) {
+      this.#log.error({ err }, "firewall rules that confine runs are missing and cannot be set")
+    }
   }
 
   /** Releases what interrupted starts left pinned, of this process or an earlier one. A container that was only created may be about to start: `start` or `stop` of its key takes it up. */
@@ -168,8 +199,8 @@ class DockerEngine implements Engine {
     return this.#gpus
   }
 
-  /** Runs go on; only a network that none of them is on is taken away. */
+  /** Runs go on, and stay confined; networks that none of them is on are taken away, and the firewall's rules with the last network. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#network.removeUnused()
+    if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
   }
 }

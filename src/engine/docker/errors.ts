@@ -61,9 +61,19 @@ export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether a start failed because somebody removed the runs' network. */
+/** Whether a start failed because somebody removed the run's network. */
 export function isNetworkGone(error: unknown): boolean {
   return error instanceof EngineError && /network \S+ not found/i.test(error.detail ?? "")
+}
+
+/** Whether a start failed because all addresses of the run's network are given away. */
+export function isNetworkFull(error: unknown): boolean {
+  return error instanceof EngineError && /no available IPv4 addresses/i.test(error.detail ?? "")
+}
+
+/** Whether a network was refused because another one, or a device of the host, has its addresses or its name. */
+export function isSubnetTaken(error: unknown): boolean {
+  return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")
 }
 
 function isUnreachable(error: unknown): boolean {

@@ -55,3 +55,12 @@ export function identityOf(found: Record<string, string>): Identity | undefined 
     gpuDevices: (found[labels.gpus] ?? "").split(",").filter((id) => id !== ""),
   }
 }
+
+export function networkLabels(instance: string, user: string): Record<string, string> {
+  return { [labels.instance]: instance, [labels.user]: user }
+}
+
+/** Whose network it is; undefined for one that Quayside has not made. */
+export function userOf(found: Record<string, string> | undefined): string | undefined {
+  return found?.[labels.user]
+}

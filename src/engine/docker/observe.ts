@@ -21,6 +21,8 @@ export class Observer {
   readonly #client: DockerClient
   readonly #instance: string
   readonly #known = new Map<string, Details>()
+  /** Names of the networks that the containers last seen are on. */
+  networks: ReadonlySet<string> = new Set()
 
   constructor(client: DockerClient, instance: string) {
     this.#client = client
@@ -29,6 +31,7 @@ export class Observer {
 
   async observe(nodeName: string, signal?: AbortSignal): Promise<ObservedRun[]> {
     const list = await this.#list(signal)
+    this.networks = new Set(list.flatMap((container) => Object.keys(container.NetworkSettings?.Networks ?? {})))
     const present = new Set(list.map((container) => container.Id))
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id)
     const runs = await Promise.all(list.map((container) => this.#observed(container, nodeName, signal)))

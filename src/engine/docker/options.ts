@@ -15,9 +15,21 @@ export interface DockerOptions {
   gid?: number
   /**
    * `off` mounts sources by their paths: a program can then swap what it may write for a link to anything on the host. It needs no right
-   * to mount, and is for one trusted person on their own machine. Default `on`.
+   * to mount or to set firewall rules, sets none, and is for one trusted person on their own machine. Default `on`.
    */
   isolation?: "on" | "off"
+  /** Where the networks of people are taken from, /8 to /24. Default `10.213.0.0/16`. */
+  networkPool?: string
+  /** Whether runs reach public addresses. Default true. */
+  internet?: boolean
+  /** Networks and addresses that runs reach although they are private. Default none. */
+  allow?: readonly string[]
+  /** Networks and addresses that runs do not reach although they are public. Default none. */
+  deny?: readonly string[]
+  /** How long an unused network of a person is kept, in milliseconds. Default 300,000. */
+  networkKeepMs?: number
+  /** `off` sets no rules: for a daemon whose networks are not this host's. Default: as `isolation`. */
+  firewall?: "on" | "off"
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
   clock?: Clock

@@ -75,13 +75,13 @@ describe("the Docker engine after something went wrong", () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
-    await rig.docker("network", "rm", `quayside-${rig.instance}`)
+    for (const network of await rig.networks()) await rig.docker("network", "rm", network)
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
   test("starts many runs at once with two engines of one instance", async () => {
-    await rig.docker("network", "rm", `quayside-${rig.instance}`)
+    for (const network of await rig.networks()) await rig.docker("network", "rm", network)
     await using other = await rig.open()
     const specs = Array.from({ length: 6 }, sleeper)
     await Promise.all(specs.map((spec, n) => (n % 2 ? rig.engine : other).start(spec, ignore, never)))

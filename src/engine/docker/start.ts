@@ -5,11 +5,12 @@ import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
-import { ifFound, isNetworkGone } from "./errors.ts"
+import { ifFound, isNetworkFull, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
+import type { Firewall } from "./firewall.ts"
 import { ensureImage } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
-import type { RunNetwork } from "./network.ts"
+import type { Networks, Place } from "./networks.ts"
 import type { DockerOptions } from "./options.ts"
 import type { PinnedMount, Pins } from "./pins.ts"
 import { removeContainer } from "./remove.ts"
@@ -17,26 +18,35 @@ import { removeContainer } from "./remove.ts"
 export interface StarterParts {
   client: DockerClient
   pins: Pins
-  network: RunNetwork
+  networks: Networks
+  firewall: Firewall | undefined
   options: DockerOptions
 }
 
 type Report = (step: StartStep) => void
 
+interface Making {
+  spec: RunSpec
+  imageId: string
+  report: Report
+}
+
 /** Takes a run from nothing to a started program, or back to nothing. */
 export class Starter {
   readonly #client: DockerClient
   readonly #pins: Pins
-  readonly #network: RunNetwork
+  readonly #networks: Networks
+  readonly #firewall: Firewall | undefined
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
   readonly #beginning: Beginning
 
-  constructor({ client, pins, network, options }: StarterParts) {
+  constructor({ client, pins, networks, firewall, options }: StarterParts) {
     this.#client = client
     this.#pins = pins
-    this.#network = network
+    this.#networks = networks
+    this.#firewall = firewall
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
@@ -51,42 +61,51 @@ export class Starter {
     }
     if (left?.State.Running) return left.Image
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
-    try {
-      return await this.#makeOrUndo(spec, report, signal)
-    } catch (error) {
-      if (!isNetworkGone(error)) throw error
-      this.#network.forget()
-      return this.#makeOrUndo(spec, report, signal)
+    const image = await ensureImage(this.#client, spec.image, { report, signal })
+    report({ state: "creating", progress: null })
+    return this.#onNetwork({ spec, imageId: image.Id, report }, signal)
+  }
+
+  /** A network may be gone or full by now, which only the daemon knows: then there is another one. */
+  async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
+    for (let triesLeft = 2; ; triesLeft -= 1) {
+      using place = await this.#networks.place(making.spec.user, signal)
+      try {
+        return await this.#makeOrUndo(making, place, signal)
+      } catch (error) {
+        if (isNetworkGone(error)) this.#networks.forget(place.network)
+        else if (isNetworkFull(error)) this.#networks.fill(place.network)
+        else throw error
+        if (triesLeft === 0) throw error
+      }
     }
   }
 
-  async #makeOrUndo(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
+  async #makeOrUndo(making: Making, place: Place, signal: AbortSignal): Promise<string> {
     try {
-      return await this.#make(spec, report, signal)
+      return await this.#make(making, place, signal)
     } catch (error) {
-      await this.#undo(spec.key)
+      await this.#undo(making.spec.key)
       throw error
     }
   }
 
-  async #make(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
-    const image = await ensureImage(this.#client, spec.image, { report, signal })
-    report({ state: "creating", progress: null })
-    const pinned = await this.#prepare(spec, signal)
-    const container = await this.#create({ spec, imageId: image.Id, mounts: pinned }, signal)
+  async #make({ spec, imageId, report }: Making, { network }: Place, signal: AbortSignal): Promise<string> {
+    const mounts = await this.#prepare(spec, signal)
+    const container = await this.#create({ spec, imageId, mounts, network }, signal)
     report({ state: "starting", progress: null })
     await this.#finish(() => container.start(), signal)
-    await this.#beginning.check(container.id, pinned)
+    await this.#beginning.check(container.id, mounts)
     signal.throwIfAborted()
     await this.#unpin(spec.key)
-    return image.Id
+    return imageId
   }
 
   /** Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has begun. */
   async #prepare(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
-    const [pinned, network] = await Promise.allSettled([this.#pin(spec, signal), this.#network.ensure(signal)])
+    const [pinned, confined] = await Promise.allSettled([this.#pin(spec, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
-    if (network.status === "rejected") throw network.reason
+    if (confined.status === "rejected") throw confined.reason
     return pinned.value
   }
 
@@ -96,9 +115,12 @@ export class Starter {
     return this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal)
   }
 
-  async #create(parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts">, signal: AbortSignal): Promise<Dockerode.Container> {
+  async #create(
+    parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts" | "network">,
+    signal: AbortSignal,
+  ): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options
-    const body = containerOptions({ ...parts, instance, network: this.#network.name, uid, gid })
+    const body = containerOptions({ ...parts, instance, uid, gid })
     const named = { ...body, name: containerName(parts.spec.key) }
     return this.#finish((docker) => docker.createContainer(named), signal)
   }

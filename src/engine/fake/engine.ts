@@ -54,6 +54,10 @@ export class FakeEngine implements Engine {
     if (!this.#world.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
   }
 
+  check(signal?: AbortSignal): Promise<void> {
+    return this.ping(signal)
+  }
+
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
     await this.ping(signal)
     const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options

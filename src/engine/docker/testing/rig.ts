@@ -25,6 +25,8 @@ export interface DockerRig extends AsyncDisposable {
   /** Makes a directory below the files root, writable by the runs' user. */
   directory(path: string): Promise<string>
   docker(...words: string[]): Promise<string>
+  /** Names of the instance's networks. */
+  networks(): Promise<string[]>
   /** Runs a shell script as a run's program to its end and answers what it printed. */
   output(script: string, spec: Partial<RunSpec>): Promise<string>
 }
@@ -39,8 +41,19 @@ export async function makeDockerRig(options: Partial<DockerOptions> = {}): Promi
   await mkdir(filesRoot)
   const docker = async (...words: string[]) => (await run("docker", ["-H", `unix://${socketPath}`, ...words])).stdout.trim()
   let opened = 0
+  // A daemon of a test's own has networks of its own, which no rule of this host's is for.
+  const firewall = options.socketPath === undefined ? "on" : "off"
   const open = (more: Partial<DockerOptions> = {}) =>
-    createDockerEngine({ instance, filesRoot, stagingDir: `${stagingDir}-${opened++}`, uid: 1000, socketPath, ...options, ...more })
+    createDockerEngine({
+      instance,
+      filesRoot,
+      stagingDir: `${stagingDir}-${opened++}`,
+      uid: 1000,
+      socketPath,
+      firewall,
+      ...options,
+      ...more,
+    })
   const engine = await open({ stagingDir })
   return {
     engine,
@@ -50,6 +63,10 @@ export async function makeDockerRig(options: Partial<DockerOptions> = {}): Promi
     stagingDir,
     open,
     docker,
+    async networks() {
+      const names = await docker("network", "ls", "--format", "{{.Name}}", "--filter", `label=${instanceLabel(instance)}`)
+      return names.split("\n").filter((name) => name !== "")
+    },
     async directory(path) {
       await mkdir(join(filesRoot, path), { recursive: true })
       await run("chown", ["1000:1000", join(filesRoot, path)])
@@ -58,8 +75,7 @@ export async function makeDockerRig(options: Partial<DockerOptions> = {}): Promi
     output: (script, spec) => outputOf(engine, specOf({ image, ...spec, command: ["sh", "-c", script] })),
     async [Symbol.asyncDispose]() {
       for (const each of await engine.observe()) await engine.stop(each.key, { graceMs: 0 })
-      const networks = await docker("network", "ls", "--quiet", "--filter", `label=${instanceLabel(instance)}`)
-      for (const network of networks.split("\n")) if (network !== "") await docker("network", "rm", network)
+      await engine[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
     },
   }

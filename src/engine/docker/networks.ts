@@ -1,0 +1,223 @@
+import { access } from "node:fs/promises"
+import { type Clock, systemClock } from "#kit"
+import { EngineError } from "../engine.ts"
+import type { DockerClient } from "./client.ts"
+import { ifFound, isSubnetTaken, statusOf } from "./errors.ts"
+import { belongsTo, instanceLabel, networkLabels, userOf } from "./labels.ts"
+import { kernelNames } from "./names.ts"
+import { SubnetPool, subnetText } from "./subnets.ts"
+
+export interface NetworksOptions {
+  instance: string
+  pool: string
+  /** How long a network that nobody is on is kept for its person's next run. */
+  keepMs: number
+  /** Whether the rules on this host count for the daemon's networks, so that these must be seen from here. */
+  confined: boolean
+  clock?: Clock | undefined
+}
+
+interface Network {
+  readonly name: string
+  readonly user: string
+  /** Starts under way on it. */
+  starts: number
+  isFull: boolean
+  /** Since when nobody has been on it. */
+  idleSince: number
+}
+
+/** A place on a network, from the choice of it until its container runs, during which it is not taken away. */
+export interface Place extends Disposable {
+  readonly network: string
+}
+
+/** So long a subnet is not given to anybody after its network was taken away: whoever still holds a run's address reaches nobody there. */
+const restMs = 600_000
+const tries = 64
+
+/**
+ * A bridge for each person, without traffic between the containers on it. Nothing is published: Quayside reaches a run at its own address. What a run may reach
+ * beyond its bridge is the firewall's matter (`firewall.ts`), which knows the bridges by their names.
+ */
+export class Networks {
+  readonly #client: DockerClient
+  readonly #options: NetworksOptions
+  readonly #clock: Clock
+  readonly #pool: SubnetPool
+  readonly #networks = new Map<string, Network>()
+  readonly #making = new Map<string, Promise<Network>>()
+  /** Numbers of subnets not to be given away before the time. */
+  readonly #resting = new Map<number, number>()
+  #listing: Promise<void> | undefined
+
+  constructor(client: DockerClient, options: NetworksOptions) {
+    this.#client = client
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#pool = new SubnetPool(options.pool)
+  }
+
+  /** The person's network, made when there is none with room. Only the first start of a person waits for the daemon. */
+  async place(user: string, signal: AbortSignal): Promise<Place> {
+    await this.#listed()
+    signal.throwIfAborted()
+    const network = this.#roomFor(user) ?? (await this.#makeOnce(user))
+    network.starts += 1
+    return {
+      network: network.name,
+      [Symbol.dispose]: () => {
+        network.starts -= 1
+        network.idleSince = this.#clock.now()
+      },
+    }
+  }
+
+  /** The daemon said that the network is gone. */
+  forget(name: string): void {
+    this.#networks.delete(name)
+  }
+
+  /** The daemon said that the network has no address left: others are used until somebody has left it. */
+  fill(name: string): void {
+    const network = this.#networks.get(name)
+    if (network) network.isFull = true
+  }
+
+  /** Takes away what nobody has been on for a while. `inUse` names the networks that containers are on, as the daemon has just told. */
+  async sweep(inUse: ReadonlySet<string>): Promise<void> {
+    await this.#listed()
+    const now = this.#clock.now()
+    for (const network of this.#networks.values()) {
+      if (inUse.has(network.name) || network.starts > 0) network.idleSince = now
+      network.isFull = false
+    }
+    await Promise.all(
+      [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs).map((each) => this.#remove(each)),
+    )
+  }
+
+  /** Takes away every network that nobody is on. Answers whether none is left; false where the daemon does not tell. */
+  async removeUnused(): Promise<boolean> {
+    try {
+      await this.#list()
+      await Promise.all([...this.#networks.values()].filter(({ starts }) => starts === 0).map((each) => this.#remove(each)))
+      return this.#networks.size === 0
+    } catch {
+      return false
+    }
+  }
+
+  #roomFor(user: string): Network | undefined {
+    return [...this.#networks.values()].find((network) => network.user === user && !network.isFull)
+  }
+
+  async #makeOnce(user: string): Promise<Network> {
+    const making = this.#making.get(user) ?? this.#make(user).finally(() => this.#making.delete(user))
+    this.#making.set(user, making)
+    return making
+  }
+
+  /** Another installation may use the same pool: the daemon refuses what is taken, and the next is tried. */
+  async #make(user: string): Promise<Network> {
+    const refused = new Set<number>()
+    for (let n = 0; n < tries; n += 1) {
+      const number = this.#pool.pick((each) => refused.has(each) || this.#isTaken(each))
+      if (number === undefined) break
+      if (await this.#create(user, number)) return this.#remember(this.#nameOf(number), user)
+      refused.add(number)
+    }
+    throw new EngineError(
+      "engine_error",
+      `There is no room for another network in ${this.#pool.text}: the administrator can choose a larger pool`,
+    )
+  }
+
+  #isTaken(number: number): boolean {
+    return this.#networks.has(this.#nameOf(number)) || (this.#resting.get(number) ?? 0) > this.#clock.now()
+  }
+
+  /** Answers whether the subnet was free. */
+  async #create(user: string, number: number): Promise<boolean> {
+    const name = this.#nameOf(number)
+    const bridge = this.#bridgeOf(number)
+    try {
+      await this.#client.call((docker) =>
+        docker.createNetwork({
+          Name: name,
+          CheckDuplicate: true,
+          Driver: "bridge",
+          EnableIPv6: false,
+          IPAM: { Driver: "default", Config: [{ Subnet: subnetText(this.#pool.at(number)) }] },
+          Labels: networkLabels(this.#options.instance, user),
+          Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
+        }),
+      )
+    } catch (error) {
+      if (statusOf(error) === 409 || isSubnetTaken(error)) return false
+      throw error
+    }
+    await this.#mustBeSeen(name, bridge)
+    return true
+  }
+
+  async #mustBeSeen(name: string, bridge: string): Promise<void> {
+    if (!this.#options.confined) return
+    await access(`/sys/class/net/${bridge}`).catch(async (cause: unknown) => {
+      await this.#client.call((docker) => docker.getNetwork(name).remove()).catch(() => {})
+      throw new EngineError(
+        "engine_error",
+        "The container engine's networks are not this host's: with isolation Quayside must run beside it, not in a container",
+        { cause },
+      )
+    })
+  }
+
+  #nameOf(number: number): string {
+    return `quayside-${this.#options.instance}-${number.toString(16)}`
+  }
+
+  #bridgeOf(number: number): string {
+    return `${kernelNames(this.#options.instance).bridgePrefix}${number.toString(16)}`
+  }
+
+  #remember(name: string, user: string): Network {
+    const network = this.#networks.get(name) ?? { name, user, starts: 0, isFull: false, idleSince: this.#clock.now() }
+    this.#networks.set(name, network)
+    return network
+  }
+
+  /** What the daemon holds, asked for once. */
+  async #listed(): Promise<void> {
+    this.#listing ??= this.#list()
+    const listing = this.#listing
+    try {
+      await listing
+    } catch (error) {
+      if (this.#listing === listing) this.#listing = undefined
+      throw error
+    }
+  }
+
+  async #list(): Promise<void> {
+    const filters = { label: [instanceLabel(this.#options.instance)] }
+    const listed = await this.#client.call((docker) => docker.listNetworks({ filters }))
+    for (const { Name, Labels } of listed) {
+      const user = userOf(Labels)
+      if (user !== undefined && belongsTo(this.#options.instance, Labels)) this.#remember(Name, user)
+    }
+  }
+
+  /** The daemon refuses while a container is on it. */
+  async #remove(network: Network): Promise<void> {
+    try {
+      await ifFound(this.#client.call((docker) => docker.getNetwork(network.name).remove(), { ms: 5_000 }))
+    } catch {
+      network.idleSince = this.#clock.now()
+      return
+    }
+    this.#networks.delete(network.name)
+    const number = Number.parseInt(network.name.slice(network.name.lastIndexOf("-") + 1), 16)
+    this.#resting.set(number, this.#clock.now() + restMs)
+  }
+}

@@ -1,0 +1,89 @@
+import type { KernelNames } from "./names.ts"
+
+/** What runs may reach besides what answers them. */
+export interface Reach {
+  /** The runs' own networks. */
+  pool: string
+  /** Whether public addresses may be reached, and names be asked for. */
+  internet: boolean
+  /** Networks that may be reached although they are private. */
+  allow: readonly string[]
+  /** Networks that may not be reached although they are public; wins over `allow`. */
+  deny: readonly string[]
+  /** Name servers that are not on a loopback address: their port 53 may be reached wherever they are. */
+  nameServers: readonly string[]
+  /** Whose processes on the host may connect to a run. */
+  uid: number
+}
+
+/** Where nothing of the public internet is: the host's surroundings. */
+const privateNetworks = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+]
+
+/** Metadata services of clouds live there. No setting opens it. */
+const linkLocal = "169.254.0.0/16"
+
+/** New connections of one run at a time; the kernel's table of connections is everybody's. */
+const mostConnections = 8_192
+
+const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
+
+/**
+ * The chains' rules, in the form in which the kernel's tools print them: what is there can be compared as text.
+ *
+ * They never accept: what passes them still meets the rules of Docker and of the host.
+ */
+export function rulesFor({ bridgePrefix, chains }: KernelNames, reach: Reach): string[] {
+  const from = `-i ${bridgePrefix}+`
+  const to = `-o ${bridgePrefix}+`
+  const dns = reach.internet
+    ? reach.nameServers.flatMap((server) => ["udp", "tcp"].map((protocol) => nameServer(from, server, protocol)))
+    : []
+  const onward = (network: string, verdict: string) =>
+    `-A ${chains.forward}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${verdict}`
+  return [
+    `-A ${chains.input} ${from} ${answers}`,
+    ...dns.map((rule) => `-A ${chains.input} ${rule}`),
+    `-A ${chains.input} ${from} -j DROP`,
+    `-A ${chains.forward} ${to} ${answers}`,
+    `-A ${chains.forward} ${to} -j DROP`,
+    `-A ${chains.forward} ${from} ${answers}`,
+    `-A ${chains.forward} ${from} -m conntrack --ctstate DNAT -j DROP`,
+    `-A ${chains.forward} ${from} -m connlimit --connlimit-above ${mostConnections} --connlimit-mask 32 --connlimit-saddr -j DROP`,
+    ...dns.map((rule) => `-A ${chains.forward} ${rule}`),
+    ...[linkLocal, reach.pool, ...reach.deny].map((network) => onward(network, "DROP")),
+    ...reach.allow.map((network) => onward(network, "RETURN")),
+    ...privateNetworks.map((network) => onward(network, "DROP")),
+    ...(reach.internet ? [] : [`-A ${chains.forward} ${from} -j DROP`]),
+    `-A ${chains.output} ${to} ${answers}`,
+    `-A ${chains.output} ${to} -m owner --uid-owner ${reach.uid} -j RETURN`,
+    `-A ${chains.output} ${to} -j DROP`,
+  ]
+}
+
+/** Runs have no IPv6: nothing of it passes their bridges. */
+export function rulesForIpv6({ bridgePrefix, chains }: KernelNames): string[] {
+  return [
+    `-A ${chains.input} -i ${bridgePrefix}+ -j DROP`,
+    `-A ${chains.forward} -i ${bridgePrefix}+ -j DROP`,
+    `-A ${chains.forward} -o ${bridgePrefix}+ -j DROP`,
+    `-A ${chains.output} -o ${bridgePrefix}+ -j DROP`,
+  ]
+}
+
+const anywhere = "0.0.0.0/0"
+
+/** The tools print the destination before the device. */
+function nameServer(from: string, server: string, protocol: string): string {
+  return `-d ${server}/32 ${from} -p ${protocol} -m ${protocol} --dport 53 -j RETURN`
+}

@@ -1,0 +1,69 @@
+/** An IPv4 network: its first address as a number, and the length of its prefix. */
+export interface Subnet {
+  first: number
+  prefix: number
+}
+
+/** How large each person's network is: addresses for 29 runs; a person with more gets another network. */
+const personPrefix = 27
+
+/** Reads `10.213.0.0/16`, or an address alone. Undefined for anything else, also where bits are set beyond the prefix. */
+export function parseSubnet(text: string): Subnet | undefined {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:\/(\d{1,2}))?$/.exec(text)
+  if (!match) return undefined
+  const bytes = match.slice(1, 5).map(Number)
+  const prefix = Number(match[5] ?? 32)
+  if (bytes.some((byte) => byte > 255) || prefix > 32) return undefined
+  const first = bytes.reduce((sum, byte) => sum * 256 + byte, 0)
+  return first % 2 ** (32 - prefix) === 0 ? { first, prefix } : undefined
+}
+
+export function isSubnet(text: string): boolean {
+  return parseSubnet(text) !== undefined
+}
+
+/** Whether people's networks can be taken from it: /8 to /24. */
+export function isNetworkPool(text: string): boolean {
+  const prefix = parseSubnet(text)?.prefix ?? 0
+  return prefix >= 8 && prefix <= 24
+}
+
+export function subnetText({ first, prefix }: Subnet): string {
+  return `${addressText(first)}/${prefix}`
+}
+
+export function addressText(address: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".")
+}
+
+/** A pool's parts, one per network, by number. */
+export class SubnetPool {
+  readonly #pool: Subnet
+  readonly size: number
+
+  /** Throws a `TypeError` unless the text is a network of /8 to /24. */
+  constructor(text: string) {
+    const pool = parseSubnet(text)
+    if (!pool || !isNetworkPool(text)) throw new TypeError(`A network from /8 to /24 is wanted, got ${JSON.stringify(text)}`)
+    this.#pool = pool
+    this.size = 2 ** (personPrefix - pool.prefix)
+  }
+
+  get text(): string {
+    return subnetText(this.#pool)
+  }
+
+  at(number: number): Subnet {
+    return { first: this.#pool.first + number * 2 ** (32 - personPrefix), prefix: personPrefix }
+  }
+
+  /** Any number that is not taken, by chance, so that an address does not soon come back to somebody else; undefined when all are taken. */
+  pick(isTaken: (number: number) => boolean, random: () => number = Math.random): number | undefined {
+    const begin = Math.floor(random() * this.size)
+    for (let step = 0; step < this.size; step += 1) {
+      const number = (begin + step) % this.size
+      if (!isTaken(number)) return number
+    }
+    return undefined
+  }
+}
