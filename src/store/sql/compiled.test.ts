@@ -32,9 +32,12 @@ test("Opening a database, a change and the usual lists do not load the builder",
     for (const everything of [true, false]) {
       const viewer = { userId: ann.id, groupIds: [], everything }
       for (const where of [{}, { userName: process.argv[1] }, { isPublished: true }]) await store.images.list({ where }, viewer, { page: 1, pageSize: 20 })
+      await store.images.list({ words: ["a"] }, viewer, { page: 1, pageSize: 20 })
+      await store.projects.list({}, { ...viewer, groupIds: [1, 2] }, { page: 1, pageSize: 20 })
       await store.runs.list({}, viewer, { page: 1, pageSize: 20 })
+      await store.runs.list({ states: ["ended", "failed"] }, viewer, { page: 1, pageSize: 20 })
     }
-    if (process.argv[1] === "searcher") await store.images.list({ words: ["a"] }, { userId: 1, groupIds: [], everything: true }, { page: 1, pageSize: 1 })
+    if (process.argv[1] === "sorter") await store.images.list({ sort: { by: "name", descending: true } }, { userId: 1, groupIds: [], everything: true }, { page: 1, pageSize: 1 })
   `
   const loaded = async (userName: string) => {
     const { stdout } = await run(process.execPath, ["--input-type=module-typescript", "--eval", program, userName], {
@@ -43,5 +46,5 @@ test("Opening a database, a change and the usual lists do not load the builder",
     return stdout
   }
   assert.equal(await loaded("ann"), "")
-  assert.match(await loaded("searcher"), /kysely/)
+  assert.match(await loaded("sorter"), /kysely/)
 })

@@ -2,6 +2,7 @@ import { type Query, query } from "./catalog.ts"
 import { resourceTables } from "./columns.ts"
 import { families } from "./families.ts"
 import type { ListShape } from "./lists.ts"
+import type { StreamsShape } from "./streams.ts"
 
 /** The queries that come compiled: those without a shape, the reads and writes of every table, and the lists that people ask for without searching. */
 export function usualQueries(): Query[] {
@@ -14,7 +15,8 @@ export function usualQueries(): Query[] {
     query("visibleBetween", "some"),
     query("auditPage", {}),
     query("auditTotal", {}),
-    ...usualLists().flatMap(ofList),
+    ...scannedLists().flatMap(ofList),
+    ...plannedLists().flatMap((shape) => [query("seek", { ...shape, descending: true }), query("seek", { ...shape, descending: false })]),
   ] as Query[]
 }
 
@@ -32,21 +34,31 @@ const ofList = (shape: ListShape) => [
   query("page", { ...shape, by: "id", descending: false }),
 ]
 
-function usualLists(): ListShape[] {
+function scannedLists(): ListShape[] {
   const shapes: ListShape[] = []
   for (const sees of ["all", "visible"] as const) {
-    for (const table of resourceTables) {
-      shapes.push({ table, part: "live", sees })
-      for (const where of [["user_id"], ["is_published"], ["is_published", "user_id"]]) shapes.push({ table, part: "live", sees, where })
-    }
-    for (const part of ["live", "history"] as const) {
-      shapes.push(
-        { table: "runs", part, sees },
-        { table: "runs", part, sees, where: ["user_id"] },
-        { table: "runs", part, sees, where: ["project_id"] },
-      )
-    }
+    for (const table of resourceTables) shapes.push({ table, part: "live", sees, words: true })
+    for (const where of [undefined, ["user_id"], ["project_id"]])
+      shapes.push({ table: "runs", part: "live", sees, ...(where ? { where } : {}) })
   }
   for (const table of ["users", "groups"] as const) shapes.push({ table, part: "live", sees: "all" })
   return [...shapes, { table: "groups", part: "live", sees: "all", member: true }]
+}
+
+function plannedLists(): StreamsShape[] {
+  const resources: StreamsShape["streams"][] = [
+    ["live"],
+    ["public"],
+    ["private"],
+    ["publicOf"],
+    ["privateOf"],
+    ["publicOf", "privateOf"],
+    ["public", "privateOf"],
+  ]
+  const runs: StreamsShape["streams"][] = [["ended"], ["endedOf"], ["endedOf", "endedOwned"]]
+  return [
+    ...resourceTables.flatMap((table) => resources.map((streams) => ({ table, streams }))),
+    ...[1, 2, 4].map((groups) => ({ table: "projects" as const, streams: ["public", "privateOf", "group"] as const, groups })),
+    ...runs.map((streams) => ({ table: "runs" as const, streams })),
+  ]
 }

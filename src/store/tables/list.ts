@@ -119,11 +119,16 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
   if (planned && total) return { rows: planned.map(kind.toRow), total }
-  const scanning = await forScans(session, shape)
+  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape)
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
   return { rows: values.map(kind.toRow), total }
+}
+
+/** Whether an index leads to the page in few steps: every row counts, and an end is not far. */
+function isNear({ sees, where }: ListShape, { page, pageSize }: PageRequest, total: number): boolean {
+  return sees === "all" && where === undefined && Math.min(page * pageSize, total - (page - 1) * pageSize) < 2_000
 }
 
 function isPast({ page, pageSize }: PageRequest, total: number): boolean {
