@@ -116,3 +116,16 @@ test("An engine that never lets go of a start keeps nobody from stopping the run
   const { id } = await runs.start(world.request("fake/http"))
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
+
+test("Capacity that comes free while the engine cannot be reached is handed out when it can", async () => {
+  await using world = await TestWorld.open({ cpus: 1 })
+  await using runs = await world.runs()
+  const first = await runs.start(world.request("fake/stuck-pull"))
+  const second = await runs.start(world.request("fake/http", { person: 1 }))
+  world.fake.reachable = false
+  assert.equal((await runs.settled(first.id)).reason?.code, "timeout_pulling")
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  assert.equal((await world.row(second.id)).state, "queued")
+  world.fake.reachable = true
+  assert.equal((await runs.settled(second.id)).state, "ready")
+})

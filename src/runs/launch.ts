@@ -1,17 +1,14 @@
-import { type Progress, type RunState, reasonSentences } from "#contract"
+import { type Progress, reasonSentences } from "#contract"
 import { type Address, EngineError, type Started, type StartStep } from "#engine"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { move } from "./moves.ts"
 import type { ProbeResult } from "./probe.ts"
+import { ProgressTeller } from "./progress.ts"
 import { untilReady } from "./readiness.ts"
 import { specOf } from "./spec.ts"
+import { type Facts, launchPath, type Stage, StageWriter } from "./stages.ts"
 import { Watchdog } from "./watchdog.ts"
-
-const path = ["pulling", "creating", "starting", "ready"] as const satisfies RunState[]
-type Stage = Exclude<(typeof path)[number], "ready">
-const progressMs = 500
-const progressStoreMs = 10_000
 
 /** One attempt to bring a run from where its row stands to `ready`. */
 export class Launch implements Disposable {
@@ -66,7 +63,7 @@ export class Launch implements Disposable {
     await this.#writer.flush()
     if ("failure" in outcome) return outcome
     const now = this.#ctx.clock.now()
-    await move(this.#ctx, this.#run.id, { path, fields: { readyTime: now, lastActivity: now }, address: outcome })
+    await move(this.#ctx, this.#run.id, { path: launchPath, fields: { readyTime: now, lastActivity: now }, address: outcome })
     return undefined
   }
 
@@ -107,7 +104,7 @@ export class Launch implements Disposable {
   }
 
   #enter(stage: Stage): void {
-    if (path.indexOf(stage) <= path.indexOf(this.#stage)) return
+    if (launchPath.indexOf(stage) <= launchPath.indexOf(this.#stage)) return
     this.#stage = stage
     this.#watchdog.enter(this.#ctx.settings.timeouts[stage])
   }
@@ -123,83 +120,9 @@ export class Launch implements Disposable {
   }
 }
 
-type Facts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
-
 /** With placement by Quayside, nodes and devices are what admission handed out, whatever the engine calls them. */
 function factsOf({ imageDigest, nodeNames, gpuDevices }: Started, { engine }: Context): Facts {
   return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }
-}
-
-/** Writes how far a start has come, beside the start itself. While one write is under way the later ones fall together. */
-class StageWriter {
-  readonly #ctx: Context
-  readonly #id: number
-  #wanted: { stage: Stage; facts: Facts } | undefined
-  #writing: Promise<void> | undefined
-
-  constructor(ctx: Context, id: number) {
-    this.#ctx = ctx
-    this.#id = id
-  }
-
-  want(stage: Stage, facts: Facts = {}): void {
-    this.#wanted = { stage, facts: { ...this.#wanted?.facts, ...facts } }
-    this.#writing ??= this.#write()
-    this.#writing.catch(() => {})
-  }
-
-  /** Resolves when all is written, tried once more where it failed; rejects when it could not be. */
-  async flush(): Promise<void> {
-    await this.#writing?.catch(() => {})
-    if (this.#wanted) await this.#write()
-  }
-
-  async #write(): Promise<void> {
-    try {
-      for (let wanted = this.#wanted; wanted; wanted = this.#wanted) {
-        await move(this.#ctx, this.#id, { path: path.slice(0, path.indexOf(wanted.stage) + 1), fields: wanted.facts, again: true })
-        if (this.#wanted === wanted) this.#wanted = undefined
-      }
-    } finally {
-      this.#writing = undefined
-    }
-  }
-}
-
-/** Keeps the progress in memory, tells it now and then, and writes it rarely. */
-class ProgressTeller {
-  readonly #ctx: Context
-  readonly #run: RunRow
-  progress: Progress | null = null
-  #told = 0
-  #stored: number
-
-  constructor(ctx: Context, run: RunRow) {
-    this.#ctx = ctx
-    this.#run = run
-    this.#stored = ctx.clock.now()
-  }
-
-  /** Whether it is another progress than the last. */
-  tell(progress: Progress | null): boolean {
-    const last = this.progress
-    this.progress = progress
-    if (!progress || (last?.step === progress.step && last.current === progress.current && last.total === progress.total)) return false
-    const now = this.#ctx.clock.now()
-    if (now - this.#told >= progressMs || progress.current === progress.total) {
-      this.#told = now
-      this.#ctx.events.progress(this.#run, progress)
-    }
-    if (now - this.#stored >= progressStoreMs) this.#store(progress, now)
-    return true
-  }
-
-  #store(progress: Progress, now: number): void {
-    this.#stored = now
-    const { store, logger } = this.#ctx
-    const written = store.change((tx) => tx.runs.move(this.#run.id, ["pulling", "creating"], { progress }))
-    written.catch((error) => logger.warn({ err: error, run: this.#run.id }, "progress was not written"))
-  }
 }
 
 function ignore(): void {}

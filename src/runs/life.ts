@@ -1,12 +1,10 @@
-import { type Reason, reasonSentences } from "#contract"
 import { EngineError, type ObservedRun } from "#engine"
 import type { RunRow } from "#store"
 import { Bell } from "./bell.ts"
 import type { Context } from "./context.ts"
+import { fail, stopBecause, tearDown } from "./ending.ts"
 import { Launch } from "./launch.ts"
-import { LastWords } from "./logs.ts"
-import { endStateOf, move } from "./moves.ts"
-import { reason, reasonOf, reasonOfEnd, withLogTail } from "./reasons.ts"
+import { reason, reasonOf, reasonOfEnd } from "./reasons.ts"
 import { portOf } from "./spec.ts"
 
 const firstPause = 250
@@ -105,17 +103,18 @@ export class Life {
       case "ready":
         return this.#keep(run)
       default:
-        return this.#tearDown(run)
+        return tearDown(this.#ctx, run)
     }
   }
 
   async #queue(run: RunRow): Promise<void> {
     const left = run.createdAt + this.#ctx.settings.timeouts.queued - this.#ctx.clock.now()
     if (left > 0) return this.#bell.wait(this.#ctx.clock, this.#ctx.closed, left)
-    await this.#fail(run, reason("timeout_queued"))
+    await fail(this.#ctx, run, reason("timeout_queued"))
   }
 
   async #bring(run: RunRow, stage: "pulling" | "creating" | "starting"): Promise<void> {
+    if (this.#gone) return stopBecause(this.#ctx, run, reasonOfEnd(this.#gone.seen))
     if (this.#handedOver && (await this.#hasExited(run))) return
     using launch = new Launch(this.#ctx, run, stage)
     this.#launch = launch
@@ -137,7 +136,7 @@ export class Life {
   async #hasExited(run: RunRow): Promise<boolean> {
     const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
     if (seen?.state !== "exited") return false
-    await this.#stopBecause(run, reasonOfEnd(seen))
+    await stopBecause(this.#ctx, run, reasonOfEnd(seen))
     return true
   }
 
@@ -147,58 +146,17 @@ export class Life {
     if (unreachable && (this.#handedOver || launch.started)) throw failure
     const why = this.#gone ? reasonOfEnd(this.#gone.seen) : reasonOf(failure, this.#ctx.logger)
     const cleaned = failure instanceof EngineError && !launch.started && !launch.stuck && (!unreachable || launch.reached === "pulling")
-    if (cleaned) await this.#fail(run, why)
-    else await this.#stopBecause(run, why)
+    if (cleaned) await fail(this.#ctx, run, why)
+    else await stopBecause(this.#ctx, run, why)
   }
 
   async #keep(run: RunRow): Promise<void> {
     const { board, engine, clock, closed } = this.#ctx
-    if (this.#gone) return this.#stopBecause(run, reasonOfEnd(this.#gone.seen))
+    if (this.#gone) return stopBecause(this.#ctx, run, reasonOfEnd(this.#gone.seen))
     if (!board.target(this.id)?.address) board.setAddress(this.id, await engine.address(this.key, portOf(run), closed))
     await this.#bell.wait(clock, closed)
-  }
-
-  async #stopBecause(run: RunRow, why: Reason): Promise<void> {
-    const told = why.code === "lost" || why.code === "engine_unreachable" ? why : await withLogTail(this.#ctx.engine, this.key, why)
-    await move(this.#ctx, run.id, { path: ["stopping"], fields: { wanted: "stop", reason: told } })
-  }
-
-  async #fail(run: RunRow, why: Reason): Promise<void> {
-    await move(this.#ctx, run.id, { path: ["failed"], fields: { wanted: "stop", reason: why, endTime: this.#ctx.clock.now() } })
-  }
-
-  async #tearDown(run: RunRow): Promise<void> {
-    const { clock, board } = this.#ctx
-    const lastWords = new LastWords(this.#ctx, this.key)
-    try {
-      await this.#stopEngine(run)
-    } catch (error) {
-      lastWords.discard()
-      if (!this.#ctx.closed.aborted) board.trouble(this.id, asEngineError(error))
-      throw error
-    }
-    await lastWords.keep()
-    await move(this.#ctx, run.id, { path: [endStateOf(run)], fields: { endTime: clock.now() } })
-  }
-
-  async #stopEngine(run: RunRow): Promise<void> {
-    const { engine, settings, clock, closed } = this.#ctx
-    const { graceMs, timeouts } = settings
-    const late = new AbortController()
-    const over = new AbortController()
-    const limit = clock.sleep(graceMs + timeouts.stopping, over.signal)
-    limit.then(() => late.abort(new EngineError("timeout_stopping", reasonSentences.timeout_stopping))).catch(() => {})
-    try {
-      await engine.stop(run.key, { graceMs, signal: AbortSignal.any([late.signal, closed]) })
-    } finally {
-      over.abort()
-    }
   }
 }
 
 /** The container is gone, or Quayside closes: nothing that the engine refused. */
 class Gone extends Error {}
-
-function asEngineError(error: unknown): EngineError {
-  return error instanceof EngineError ? error : new EngineError("engine_error", reasonSentences.engine_error, { cause: error })
-}
