@@ -32,10 +32,13 @@ export async function plannedTotal(session: Session, { plus, minus }: Plan): Pro
 /** Tables of so many rows are scanned where that holds up nobody. */
 const many = 20_000
 
+/** Columns of which one value has few rows, and an index leads to them. */
+const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
+
 /** Where to scan a table. People, groups and live runs are never so many. */
-export async function forScans(session: Session, { table, part }: ListShape): Promise<Session> {
+export async function forScans(session: Session, { table, part, ids, where = [] }: ListShape): Promise<Session> {
   if (session.scans === undefined || table === "users" || table === "groups") return session
-  if (table === "runs" && part === "live") return session
+  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
   const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
   const [size] = (await session.first(counted, { plus })) as [number]
   return size > many ? session.scans : session
