@@ -60,7 +60,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       clock,
       logger,
       events: { stateChanged: (tx, run) => events.runMoved(tx, run), asked: (tx, asked) => events.runAsked(tx, asked) },
-      settings: runSettings(settings),
+      settings: runSettings(settings, dataDir),
     }),
   )
   const gateway = stack.use(
@@ -157,8 +157,9 @@ async function engineOf(made: {
   })
 }
 
-function runSettings(settings: Settings) {
+function runSettings(settings: Settings, dataDir: string) {
   return {
+    logsDir: join(dataDir, "logs"),
     defaultCpus: settings.defaultCpus,
     defaultMemoryMiB: settings.defaultMemory,
     cpuOvercommit: settings.cpuOvercommit,
