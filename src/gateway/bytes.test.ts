@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
-import { once } from "node:events"
+import { on, once } from "node:events"
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { connect, createServer, type Socket } from "node:net"
 import { test } from "node:test"
@@ -266,6 +266,7 @@ test("a program that answers something that is not HTTP gives 503", async () => 
     "HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n",
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello",
     `HTTP/1.1 200 OK\r\nX: ${"a".repeat(70_000)}\r\n\r\n`,
+    "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40),
     "",
   ]) {
     await using made = await rawScene((socket) => socket.end(reply))
@@ -363,4 +364,34 @@ test("activity is told at most once a second for each run", async () => {
     assert.equal(scene.host.activity.length, expected)
     await clock.advance(1_000)
   }
+})
+
+test("a client that stops within its upload, or reads no more, is cut after five minutes; one that goes on is not", async () => {
+  const clock = new ManualClock()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<NodeJS.AsyncIterator<unknown>>()
+  const program = new Program((incoming, response) => {
+    if (incoming.method === "GET") response.end(Buffer.alloc(64 << 20))
+    else arrive(on(incoming, "data"))
+  })
+  await using scene = await Scene.open({ clock, program })
+  const sending = begin(scene, "/", { method: "POST", headers: { "content-length": "10" } })
+  const sendingEnd = new Promise((resolve) => sending.on("close", resolve))
+  sending.on("error", () => {}).write("1")
+  const chunks = await arrived
+  await chunks.next()
+  const reading = begin(scene, "/")
+  reading.end()
+  const answer = (await answerTo(reading)).pause()
+  const readingEnd = new Promise((resolve) => answer.on("error", resolve))
+  await settled(() => reading.socket?.bytesRead ?? 0)
+
+  await clock.advance(4 * 60_000)
+  sending.write("2")
+  await chunks.next()
+  await clock.advance(4 * 60_000)
+  answer.resume()
+  await readingEnd
+  assert.equal(sending.destroyed, false)
+  await clock.advance(60_000)
+  await sendingEnd
 })

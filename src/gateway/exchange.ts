@@ -24,6 +24,8 @@ class Exchange implements AnswerHandler, Opening {
   #connection: Connection | undefined
   #hasHead = false
   #isFlushed = false
+  #senderSince: number | undefined
+  #readerSince: number | undefined
 
   constructor(core: Core, call: Call, passage: Passage) {
     this.#core = core
@@ -38,11 +40,18 @@ class Exchange implements AnswerHandler, Opening {
     const { response, expects } = this.#call
     this.#core.activity.note(this.#passage.target.id)
     response.on("close", () => this.#gone())
-    response.on("drain", () => this.#connection?.resume())
+    response.on("drain", () => {
+      this.#readerSince = undefined
+      this.#connection?.resume()
+    })
     this.#send(this.#core.pools.take(this.#upstream(), { mayRepeat: this.#mayRepeat }))
     if (expects) response.writeContinue()
     if (hasBody(this.#call)) this.#sendBody()
     else this.#connection?.endBody()
+  }
+
+  get waitingSince(): number | undefined {
+    return this.#senderSince ?? this.#readerSince
   }
 
   cut(): void {
@@ -63,7 +72,9 @@ class Exchange implements AnswerHandler, Opening {
 
   onData(chunk: Buffer): void {
     this.#isFlushed = true
-    if (!this.#call.response.write(chunk)) this.#connection?.pause()
+    if (this.#call.response.write(chunk)) return
+    this.#readerSince ??= this.#core.clock.now()
+    this.#connection?.pause()
   }
 
   onEnd(trailers: string[]): void {
@@ -76,6 +87,7 @@ class Exchange implements AnswerHandler, Opening {
   }
 
   onDrain(): void {
+    this.#senderSince = this.#call.request.complete ? undefined : this.#core.clock.now()
     this.#call.request.resume()
   }
 
@@ -113,10 +125,14 @@ class Exchange implements AnswerHandler, Opening {
   #sendBody(): void {
     const { request } = this.#call
     const isChunked = request.headers["transfer-encoding"] !== undefined
+    this.#senderSince = this.#core.clock.now()
     request.on("data", (chunk: Buffer) => {
-      if (this.#connection && !(isChunked ? writeChunk(this.#connection, chunk) : this.#connection.write(chunk))) request.pause()
+      const hasRoom = this.#connection === undefined || (isChunked ? writeChunk(this.#connection, chunk) : this.#connection.write(chunk))
+      this.#senderSince = hasRoom ? this.#core.clock.now() : undefined
+      if (!hasRoom) request.pause()
     })
     request.on("end", () => {
+      this.#senderSince = undefined
       if (isChunked) this.#connection?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#passage)}\r\n`)
       this.#connection?.endBody()
     })

@@ -6,11 +6,15 @@ const freshFor = 2_000
 /** How long a yes holds while nobody can be asked: as long as a restart of the part that knows may take. */
 const graceFor = 60_000
 const answerWithin = 2_500
+/** How long a client may neither send nor take anything while the program waits for it. */
+const patience = 5 * 60_000
 
 /** One exchange or tunnel that is open for a visitor at a run. */
 export interface Opening {
   /** Where its upstream connection leads; a run that moved is another program's neighbour by now. */
   readonly address: { host: string; port: number }
+  /** Since when it has waited for the client to send or to take anything, in milliseconds since the epoch; undefined while it does not. */
+  readonly waitingSince: number | undefined
   /** Ends it at once, both sides. */
   cut(): void
 }
@@ -98,6 +102,8 @@ export class Openings {
     const target = this.#host.byKey(pair.key)
     if (target === undefined || target.id !== pair.id) cut(pair.open)
     else cut([...pair.open].filter((opening) => target.address !== undefined && !sameAddress(opening.address, target.address)))
+    const now = this.#clock.now()
+    cut([...pair.open].filter(({ waitingSince = now }) => now - waitingSince >= patience))
     if (pair.open.size === 0) {
       if (!pair.asking && this.#clock.now() - pair.yesAt > freshFor) this.#pairs.delete(id)
       return

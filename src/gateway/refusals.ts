@@ -57,7 +57,8 @@ export function sendFailure(core: Core, call: Call, error: unknown): void {
   if (failure !== error) core.logger.error({ err: error }, "a request failed in the gateway")
   if (!wantsPage(request))
     return void send(call, failure.status, { body: JSON.stringify(failure.toBody()), type: "application/json", headers: failure.headers })
-  const page = failure instanceof Refusal ? failure.page : { title: "This does not work", text: `${failure.message}.` }
+  const link = { href: core.addresses.baseUrl.href, text: "Your runs" }
+  const page = failure instanceof Refusal ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
   send(call, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
 }
 

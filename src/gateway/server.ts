@@ -46,8 +46,8 @@ function linger({ request, response }: Call): void {
   if (request.complete) return
   response.on("finish", () => {
     if (request.complete) return
-    const timer = setTimeout(() => request.socket.destroy(), lingerFor)
-    request.on("close", () => clearTimeout(timer))
+    const end = () => request.complete || request.socket.destroy()
+    setTimeout(end, lingerFor).unref()
   })
 }
 

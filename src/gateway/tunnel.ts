@@ -35,6 +35,7 @@ class Tunnel implements AnswerHandler, Opening {
   readonly #core: Core
   readonly #run: number
   readonly #close: () => void
+  waitingSince: number | undefined
 
   constructor({ core, socket, connection, passage }: { core: Core; socket: Duplex; connection: Connection; passage: Passage }) {
     this.#core = core
@@ -49,7 +50,10 @@ class Tunnel implements AnswerHandler, Opening {
     this.#socket.write(head, "latin1")
     if (early.length > 0) this.#connection.write(early)
     this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
-    this.#socket.on("drain", () => this.#connection.resume())
+    this.#socket.on("drain", () => {
+      this.waitingSince = undefined
+      this.#connection.resume()
+    })
     this.#socket.on("end", () => this.#connection.end())
     this.#socket.on("close", () => this.#gone())
   }
@@ -63,7 +67,9 @@ class Tunnel implements AnswerHandler, Opening {
 
   onData(chunk: Buffer): void {
     this.#core.activity.note(this.#run)
-    if (!this.#socket.write(chunk)) this.#connection.pause()
+    if (this.#socket.write(chunk)) return
+    this.waitingSince ??= this.#core.clock.now()
+    this.#connection.pause()
   }
 
   onDrain(): void {
@@ -105,6 +111,8 @@ function switchingHead(core: Core, { call, passage, head, renewal }: TunnelOptio
   const { trustworthy } = core.addresses
   const headers = answerHeaders(head, { passage, host, trustworthy, isBrowser: true, renewal })
   let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!/^content-length$/i.test(headers[i] as string)) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  }
   return `${text}\r\n`
 }

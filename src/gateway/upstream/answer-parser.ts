@@ -10,6 +10,7 @@ export interface AnswerSink {
 const headMost = 65_536
 const lineMost = 4_096
 const trailersMost = 16_384
+const interimsMost = 32
 const headEnd = Buffer.from("\r\n\r\n")
 const lineEnd = Buffer.from("\r\n")
 
@@ -30,6 +31,7 @@ export class AnswerParser {
   /** The beginning of a head or a line whose end has not come yet. */
   #held: Buffer | undefined
   #left = 0
+  #interims = 0
   #trailers: string[] = []
   #trailerBytes = 0
 
@@ -38,6 +40,7 @@ export class AnswerParser {
     this.#sink = sink
     this.#state = "head"
     this.#held = undefined
+    this.#interims = 0
     this.#trailers = []
     this.#trailerBytes = 0
   }
@@ -89,7 +92,11 @@ export class AnswerParser {
     const { found, next } = this.#until(headEnd, { data, at, most: headMost })
     if (found === undefined) return next
     const head = parseAnswerHead(found, this.#method)
-    if (head.status < 200 && head.status !== 101) return next
+    if (head.status < 200 && head.status !== 101) {
+      this.#interims += 1
+      if (this.#interims > interimsMost) throw new BadAnswer(`more than ${interimsMost} interim answers`)
+      return next
+    }
     this.#state = afterHead(head)
     this.#left = head.framing.kind === "length" ? head.framing.length : 0
     this.#sink?.onHead(head)
