@@ -71,10 +71,10 @@ function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): 
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
 }
 
-/** A run that stands is answered as it is; one that failed is a failure that names it. */
+/** A run that stands is answered as it is; one that failed, or was told to end before it was ever ready, is a failure that names it. */
 async function startAnswer(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
   const [answer] = await runAnswers(services, caller, [run])
-  if (run.state === "failed" && run.reason) {
+  if (run.reason && (run.state === "failed" || run.readyTime === null)) {
     throw new Failure(run.reason.code, run.reason.msg, {
       status: reasonStatus(run.reason.code),
       extra: { ID: run.id, State: run.state, Reason: answer?.Reason ?? run.reason },
