@@ -6,6 +6,11 @@ export type Value = string | number | null
 /** What a parameter takes: flags become 0 and 1, a list is one parameter. */
 export type Arg = Value | boolean | readonly number[] | readonly string[]
 
+/** The database keeps no NUL in a text, and PostgreSQL would refuse to compare with one: it becomes what other unreadable characters become. */
+export function withoutNul(text: string): string {
+  return text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text
+}
+
 /** Runs queries. Rows come as arrays, in the order of `sql/columns.ts`. */
 export interface Session {
   all<A extends object>(query: Query<A>, args: A): Promise<Value[][]>
@@ -18,8 +23,8 @@ export interface Session {
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */
 export interface Transaction extends Session {
-  /** Why the whole transaction is gone, once it is: every further statement would stand outside of it. */
-  lost(): Error | undefined
+  /** Why the whole transaction is gone; undefined while it is not. Once it is, every further statement would stand outside of it. */
+  lost(): unknown
   savepoint(): Promise<void>
   /** Keeps what was done since the savepoint. */
   release(): Promise<void>

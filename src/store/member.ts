@@ -20,6 +20,11 @@ export class Member implements Session {
     return !this.#over
   }
 
+  afterCommit(effect: () => void): void {
+    if (this.#over) throw overError()
+    this.effects.push(effect)
+  }
+
   /** Runs the work to its end, statements that it did not wait for included. Afterwards nothing runs through this member any more. */
   async settle<T>(work: (member: Member) => Promise<T>, ms: number): Promise<T> {
     const value = await this.#inTime(work, ms).finally(() => this.#end())
@@ -59,7 +64,7 @@ export class Member implements Session {
   }
 
   async #do<T>(statement: () => Promise<T>): Promise<T> {
-    if (this.#over) throw new Error("The change is over: its tx cannot be used any more")
+    if (this.#over) throw overError()
     if (this.#broken) throw this.#broken.error
     this.#underWay += 1
     try {
@@ -72,4 +77,8 @@ export class Member implements Session {
       if (this.#underWay === 0) this.#idle?.()
     }
   }
+}
+
+function overError(): Error {
+  return new Error("The change is over: its tx cannot be used any more")
 }

@@ -128,7 +128,7 @@ class PostgresTransaction extends PostgresSession implements Transaction {
     }
   }
 
-  lost(): Error | undefined {
+  lost(): unknown {
     return this.#lost
   }
 
@@ -146,7 +146,13 @@ class PostgresTransaction extends PostgresSession implements Transaction {
 
   /** COMMIT of a transaction that failed is no error for PostgreSQL: it answers that it rolled back. */
   async commit(): Promise<void> {
-    const results: unknown = await this.#do("commit")
+    const results: unknown = await this.#do("commit").catch((error) => {
+      throw this.#lost
+        ? new Failure("unavailable", "The connection to the database broke while the change was stored: look whether it was", {
+            cause: error,
+          })
+        : error
+    })
     const last = Array.isArray(results) ? results.at(-1) : results
     if (last.command !== "COMMIT") throw new Error(`The database answered COMMIT with ${last.command}`)
   }

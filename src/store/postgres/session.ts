@@ -1,5 +1,5 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import type { Arg, Session, Value } from "../driver.ts"
+import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
 import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
 
 /** Statements that a connection keeps prepared; the server keeps them as long as the connection lasts, so there must be a bound. */
@@ -67,6 +67,7 @@ export class PostgresSession implements Session {
 
 function toPostgres(name: string, arg: Arg | undefined): Value | readonly (string | number)[] {
   if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)
+  if (typeof arg === "string") return withoutNul(arg)
   if (typeof arg === "boolean") return arg ? 1 : 0
-  return arg
+  return Array.isArray(arg) ? arg.map((item) => (typeof item === "string" ? withoutNul(item) : item)) : (arg as Value)
 }

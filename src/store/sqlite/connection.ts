@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
-import { Failure } from "#contract"
-import type { Arg, Session, Value } from "../driver.ts"
+import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
 import type { Catalog, Query } from "../sql/catalog.ts"
 import { failureOf } from "./errors.ts"
 
@@ -17,14 +16,12 @@ export class SqliteSession implements Session {
   readonly scans?: Session
   protected readonly db: DatabaseSync
   readonly #catalog: Catalog
-  readonly #inTransaction: boolean
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { inTransaction?: boolean; scans?: Session } = {}) {
+  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: Session } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     this.#catalog = catalog
-    this.#inTransaction = options.inTransaction ?? false
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
@@ -32,7 +29,7 @@ export class SqliteSession implements Session {
     try {
       return statement.all(...this.#bind(slots, args)) as unknown as Value[][]
     } catch (error) {
-      throw failureOf(error)
+      throw this.failed(error)
     }
   }
 
@@ -41,7 +38,7 @@ export class SqliteSession implements Session {
     try {
       return statement.get(...this.#bind(slots, args)) as unknown as Value[] | undefined
     } catch (error) {
-      throw failureOf(error)
+      throw this.failed(error)
     }
   }
 
@@ -50,7 +47,7 @@ export class SqliteSession implements Session {
     try {
       return Number(statement.run(...this.#bind(slots, args)).changes)
     } catch (error) {
-      throw failureOf(error)
+      throw this.failed(error)
     }
   }
 
@@ -64,13 +61,20 @@ export class SqliteSession implements Session {
       this.#prepared.set(query.key, prepared)
       return prepared
     } catch (error) {
-      throw failureOf(error)
+      throw this.failed(error)
     }
   }
 
-  /** A full disk ends the transaction; without this check the statement after it would commit by itself. */
+  /** What the caller is told of a statement's error. */
+  protected failed(error: unknown): unknown {
+    return failureOf(error)
+  }
+
+  /** Throws where the statement would not stand where it belongs. */
+  protected demand(): void {}
+
   #bind(slots: readonly string[], args: object): SQLInputValue[] {
-    if (this.#inTransaction && !this.db.isTransaction) throw new Failure("storage_full", "The disk that holds the database is full")
+    this.demand()
     const values = new Array<SQLInputValue>(slots.length)
     for (let i = 0; i < slots.length; i += 1) {
       const name = slots[i] as string
@@ -81,7 +85,8 @@ export class SqliteSession implements Session {
 }
 
 export function toSqlite(name: string, arg: Arg | undefined): SQLInputValue {
-  if (typeof arg === "string" || typeof arg === "number" || arg === null) return arg
+  if (typeof arg === "string") return withoutNul(arg)
+  if (typeof arg === "number" || arg === null) return arg
   if (typeof arg === "boolean") return arg ? 1 : 0
   if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)
   return JSON.stringify(arg)

@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Failure } from "#contract"
 import type { Driver, Session, Transaction } from "../driver.ts"
 import type { Catalog } from "../sql/catalog.ts"
 import { SqliteSession } from "./connection.ts"
@@ -61,9 +60,10 @@ type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
 /** The writer's session. There is one, used for one transaction after the other. */
 class SqliteTransaction extends SqliteSession implements Transaction {
   readonly #control: Record<Step, StatementSync>
+  #lost: unknown
 
   constructor(db: DatabaseSync, catalog: Catalog) {
-    super(db, catalog, { inTransaction: true })
+    super(db, catalog)
     this.#control = {
       begin: db.prepare("begin immediate"),
       savepoint: db.prepare("savepoint member"),
@@ -75,12 +75,23 @@ class SqliteTransaction extends SqliteSession implements Transaction {
   }
 
   begin(): void {
+    this.#lost = undefined
     this.#control.begin.run()
   }
 
-  lost(): Error | undefined {
-    if (this.db.isTransaction) return undefined
-    return new Failure("storage_full", "The disk that holds the database is full")
+  lost(): unknown {
+    return this.db.isTransaction ? undefined : (this.#lost ?? new Error("The transaction ended by itself"))
+  }
+
+  /** A full disk, and little else, ends the transaction. The statement after it would commit by itself. */
+  protected override failed(error: unknown): unknown {
+    const failure = failureOf(error)
+    if (!this.db.isTransaction) this.#lost ??= failure
+    return failure
+  }
+
+  protected override demand(): void {
+    if (!this.db.isTransaction) throw this.lost()
   }
 
   async savepoint(): Promise<void> {
@@ -108,7 +119,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
     try {
       this.#control[step].run()
     } catch (error) {
-      throw failureOf(error)
+      throw this.failed(error)
     }
   }
 }

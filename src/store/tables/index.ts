@@ -97,6 +97,6 @@ export class ChangeOver extends TablesOver implements Change {
   }
 
   afterCommit(effect: () => void): void {
-    this.#member.effects.push(effect)
+    this.#member.afterCommit(effect)
   }
 }

@@ -151,6 +151,7 @@ export const changes: Record<string, Case> = {
     await using store = await open()
     const tx = await store.change(async (tx) => tx)
     await assert.rejects(tx.users.insert(userRow("ann")), /The change is over/)
+    assert.throws(() => tx.afterCommit(() => {}), /The change is over/)
     assert.deepEqual(await names(store), [])
   },
 

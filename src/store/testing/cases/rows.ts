@@ -137,6 +137,22 @@ export const rows: Record<string, Case> = {
     }
   },
 
+  "Texts that no database keeps are looked for and not found": async ({ open }) => {
+    await using store = await open()
+    const ann = await addUser(store, "ann")
+    await addImage(store, ann.id, { name: "a" })
+    const everything = { userId: 0, groupIds: [], everything: true }
+    for (const text of ["a\0", "\0", "ann\0", "\ud800", "a\udfff"]) {
+      assert.equal(await store.users.byName(text), undefined)
+      assert.equal(await store.groups.byName(text), undefined)
+      assert.equal(await store.data.visibleBelow(`/${text}`, everything), false)
+      assert.deepEqual(await store.data.overlapping(`/${text}`), [])
+      for (const filter of [{ where: { name: text } }, { where: { userName: text } }, { words: [text] }]) {
+        assert.equal((await store.images.list(filter, everything, { page: 1, pageSize: 5 })).total, 0)
+      }
+    }
+  },
+
   "IDs grow and are not given again": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
