@@ -4,6 +4,7 @@
 
 import { readFile } from "node:fs/promises"
 import { relative } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 
 const root = new URL("../", import.meta.url)
 const [base = "", files = "", passwordFile = ""] = process.argv.slice(2)
@@ -14,7 +15,7 @@ const password = (await readFile(passwordFile, "utf8")).trim()
 const proof = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`
 
 type Row = Record<string, unknown> & { ID: number }
-type Failed = { msg?: string; code?: string; URL?: string }
+type Failed = { msg?: string; code?: string }
 
 try {
   await sample()
@@ -37,7 +38,8 @@ async function sample(): Promise<void> {
   const url = await ensureRun(project)
   say("")
   say(`Quayside   ${base}`)
-  say(`Sign in    ${user} with the password ${password} (kept in ${relative(process.cwd(), passwordFile)})`)
+  const near = relative(process.cwd(), passwordFile)
+  say(`Sign in    ${user} with the password ${password} (kept in ${near.startsWith("..") ? passwordFile : near})`)
   say(`penguins   ${url}`)
 }
 
@@ -55,15 +57,23 @@ async function ensureProject(image: Row, data: Row): Promise<Row> {
   return project
 }
 
+/** The address of the project's run. One that is still starting or stopping is waited for. */
 async function ensureRun(project: Row): Promise<string> {
-  const runs = await list("/running_projects")
-  const live = runs.find((run) => run.ProjectID === project.ID && run.State === "ready")
-  if (live) return String(live.URL)
-  say("Starting the project penguins")
+  const deadline = AbortSignal.timeout(120_000)
+  while (!deadline.aborted) {
+    const run = (await list("/running_projects")).find((row) => row.ProjectID === project.ID)
+    if (run?.State === "ready") return String(run.URL)
+    if (!run) await startRun(project)
+    else await sleep(500)
+  }
+  throw new Error(`The project ${project.ProjectName} is not ready after two minutes; ${base} tells its state`)
+}
+
+async function startRun(project: Row): Promise<void> {
+  say(`Starting the project ${project.ProjectName}`)
   const response = await request(base, "POST", "/running_project", { Project: { ID: project.ID } })
   const answer = (await response.json()) as Failed
   if (!response.ok && answer.code !== "already_running") throw new Error(`The project did not start: ${answer.msg}`)
-  return answer.URL || `(not ready yet; see ${base})`
 }
 
 /** The object of the same name and image that is ours, or a new one. */

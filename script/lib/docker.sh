@@ -58,7 +58,7 @@ launch_dockerd() {
   local options=(--live-restore --pidfile "$dockerd_pid" --log-level warn)
   [ "$1" = auto ] || options+=(--storage-driver "$1")
   as_root rm -f "$dockerd_pid"
-  as_root env PATH="$PATH:/usr/sbin:/sbin" setsid dockerd "${options[@]}" </dev/null >>"$dockerd_log" 2>&1 &
+  as_root env PATH="$PATH:/usr/sbin:/sbin" setsid dockerd "${options[@]}" </dev/null >>"$dockerd_log" 2>&1 9>&- &
   dockerd_job=$!
 }
 

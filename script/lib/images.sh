@@ -16,15 +16,13 @@ need_base_image() {
 }
 
 # The image is named only when it is whole, and keeps Debian's own mirror: how this host reaches one stays with the host.
-debootstrap_base() {
-  local work; work=$(as_root mktemp -d /var/tmp/quayside-base.XXXXXX)
-  local status=0
+debootstrap_base() (
+  work=$(as_root mktemp -d /var/tmp/quayside-base.XXXXXX)
+  trap 'as_root rm -rf --one-file-system "$work"' EXIT
   as_root env PATH="$PATH:/usr/sbin:/sbin" debootstrap --variant=minbase "$base_release" "$work/root" "$(host_mirror)" \
-    </dev/null >>"$cache/debootstrap.log" 2>&1 || status=$?
-  [ $status != 0 ] || pack_base "$work/root" || status=$?
-  as_root rm -rf "$work"
-  [ $status = 0 ] || { tail -n 20 "$cache/debootstrap.log" >&2; die "debootstrap failed; the whole log is .cache/debootstrap.log."; }
-}
+    </dev/null >>"$cache/debootstrap.log" 2>&1 && pack_base "$work/root" ||
+    { tail -n 20 "$cache/debootstrap.log" >&2; die "debootstrap failed; the whole log is .cache/debootstrap.log."; }
+)
 
 pack_base() {
   local mirror; mirror=$(sed -n 's/^DEF_MIRROR="\(.*\)"/\1/p' /usr/sbin/debootstrap)
@@ -52,18 +50,20 @@ need_image() {
   }
 }
 
-# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. The stage that knew the host's
-# settings is removed afterwards.
-build_image() {
-  local context status=0
+# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. What knew the host's settings, the
+# context and the stage that read it, is removed afterwards.
+build_image() (
   context=$(mktemp -d "${TMPDIR:-/tmp}/quayside-image.XXXXXX")
-  cp -R "$root/images/$1/." "$context" && describe_host "$context/host"
-  DOCKER_BUILDKIT=0 docker build --network host --force-rm --label "quayside.source=$3" --tag "$2" "$context" \
-    </dev/null >"$cache/image-$1.log" 2>&1 || status=$?
-  rm -rf "$context"
-  docker image prune --force --filter label=quayside.stage=build >/dev/null || true
-  docker image prune --force --filter label=quayside.source >/dev/null || true
-  return $status
+  trap 'rm -rf "$context"; forget_stages' EXIT
+  cp -R "$root/images/$1/." "$context" && describe_host "$context/host" &&
+    DOCKER_BUILDKIT=0 docker build --network host --force-rm --label "quayside.source=$3" --tag "$2" "$context" </dev/null >"$cache/image-$1.log" 2>&1
+)
+
+forget_stages() {
+  local label
+  for label in quayside.stage=build quayside.source; do
+    docker image prune --force --filter "label=$label" >/dev/null 2>&1 || true
+  done
 }
 
 folder_hash() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1); }

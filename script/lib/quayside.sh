@@ -7,8 +7,11 @@ password_file=$data/admin-password
 
 quayside_runs() { alive "$quayside_pid" quayside.js; }
 
-base_url() { printf '%s' "${QUAYSIDE_BASE_URL:-http://localhost:${QUAYSIDE_PORT:-8080}}"; }
-files_url() { printf '%s' "${QUAYSIDE_FILES_URL:-http://localhost:${QUAYSIDE_FILES_PORT:-8082}}"; }
+# The line that the server prints once it accepts requests names its addresses: API, apps, files.
+ready_line() { grep -m 1 '^Quayside is ready' "$quayside_log" 2>/dev/null; }
+address() { ready_line | grep -oE 'https?://[^ ]+' | sed -n "$1p"; }
+base_url() { address 1; }
+files_url() { address 3; }
 
 # The password that the first start gives to `admin`; an own choice by QUAYSIDE_ADMIN_PASSWORD is kept there as well.
 need_password() {
@@ -19,27 +22,27 @@ need_password() {
 need_quayside() {
   mkdir -p -m 700 "$data"
   need_password
-  quayside_runs && wait_for 20 quayside_answers && return 0
+  quayside_runs && wait_for 20 ready_line && return 0
   say "Starting Quayside (log: ${quayside_log#"$root/"})"
   launch_quayside
   wait_for 20 quayside_settled || true
-  quayside_answers || {
+  ready_line >/dev/null && kill -0 "$quayside_job" 2>/dev/null || {
     tail -n 20 "$quayside_log" >&2
     rm -f "$quayside_pid"
     die "Quayside did not start."
   }
 }
 
-# Its own session, so that the terminal's end is not its end. The log starts anew with each start.
+# Its own session, so that the terminal's end is not its end; without the script's lock. The log of the start before is kept.
 launch_quayside() {
+  [ ! -f "$quayside_log" ] || mv -f "$quayside_log" "$quayside_log.1"
   QUAYSIDE_DATA_DIR=$data QUAYSIDE_ADMIN_PASSWORD=$(cat "$password_file") \
-    setsid "$node" "$root/bin/quayside.js" serve </dev/null >"$quayside_log" 2>&1 &
+    setsid "$node" "$root/bin/quayside.js" serve </dev/null >"$quayside_log" 2>&1 9>&- &
   quayside_job=$!
   echo $quayside_job >"$quayside_pid"
 }
 
-quayside_settled() { ! kill -0 "$quayside_job" 2>/dev/null || quayside_answers; }
-quayside_answers() { "$node" -e 'fetch(process.argv[1]).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$(base_url)/healthz"; }
+quayside_settled() { ready_line || ! kill -0 "$quayside_job" 2>/dev/null; }
 
 stop_quayside() {
   quayside_runs || { rm -f "$quayside_pid"; say "Quayside is not running."; return 0; }

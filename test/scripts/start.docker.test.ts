@@ -32,14 +32,17 @@ async function place(): Promise<Place> {
     })
   const ask: Place["ask"] = async (method, path) => {
     const password = (await readFile(join(directory, "data/admin-password"), "utf8")).trim()
-    const response = await fetch(base + path, { method, headers: { authorization: `Basic ${btoa(`admin:${password}`)}` } })
+    const headers = { authorization: `Basic ${btoa(`admin:${password}`)}` }
+    const response = await fetch(base + path, { method, headers, signal: AbortSignal.timeout(40_000) })
     assert.equal(response.status, 200, await response.clone().text())
     return response.json()
   }
   const end = async () => {
-    const { data } = (await ask("GET", "/running_projects").catch(() => ({ data: [] }))) as { data: { ID: number }[] }
-    for (const { ID } of data) await ask("DELETE", `/running_project?ID=${ID}`)
-    await run("stop")
+    try {
+      for (const ID of runIds(await ask("GET", "/running_projects"))) await ask("DELETE", `/running_project?ID=${ID}`)
+    } finally {
+      await run("stop")
+    }
     await rm(directory, { recursive: true })
   }
   return { base, directory, run, ask, [Symbol.asyncDispose]: end }
