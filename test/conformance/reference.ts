@@ -1,0 +1,111 @@
+import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
+import { settingsTable } from "#main"
+import { conformancePage } from "./page.ts"
+
+const made = "This page is made from the code's own tables by `script/reference`; a test fails when it is not current."
+
+/** The pages of `docs/reference/` that are made from tables, by their file names. */
+export function referencePages(): Readonly<Record<string, string>> {
+  return { "api.md": api(), "settings.md": settings(), "codes.md": codes(), "states.md": states(), "conformance.md": conformancePage() }
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
+  return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line), ""].join("\n")
+}
+
+const entries = (title: string, rows: readonly Entry[]) =>
+  rows.length === 0
+    ? ""
+    : `\n${table(
+        [title, "Type", "Meaning"],
+        rows.map(({ name, type, need, doc }) => [`\`${name}\`${need === "required" ? " (required)" : ""}`, shown(type), shown(doc)]),
+      )}`
+
+function shown(text: string): string {
+  return text.replaceAll("<", "&lt;")
+}
+
+function api(): string {
+  const sections = [...referenceOperations()].map(([tag, operations]) => {
+    const parts = operations.map(
+      ({ method, path, summary, query, body, answer, proof }) =>
+        `### ${method} ${path}\n\n${summary}. Answers ${shown(answer)}. Right: ${shown(proof)}.\n${entries("Query", query)}${entries("Body", body)}`,
+    )
+    return `## ${tag}\n\n${parts.join("\n")}`
+  })
+  return `# HTTP API
+
+${made} The same is served by every installation at \`/docs\`, and for programs at \`/openapi.json\`. What holds for all requests stands in [the interface](interface/README.md); failures carry one of [these codes](codes.md).
+
+${sections.join("\n")}
+## Structures
+
+${structures()}`
+}
+
+function structures(): string {
+  const { schemas } = openApi({ version: "", baseUrl: "", memoryUnit: "MiB" }).components as {
+    schemas: Record<string, { properties?: Record<string, { description?: string }> }>
+  }
+  const parts = Object.entries(schemas).flatMap(([name, { properties }]) => {
+    if (!properties) return []
+    const rows = Object.entries(properties).map(
+      ([field, schema]): Entry => ({ name: field, type: typeOf(schema), need: "", doc: schema.description ?? "" }),
+    )
+    return [`### ${name}\n${entries("Field", rows)}`]
+  })
+  return parts.join("\n")
+}
+
+function settings(): string {
+  const rows = Object.entries(settingsTable).map(([name, { env, default: initial, doc }]) => [
+    `\`QUAYSIDE_${env}\``,
+    `\`${name}\``,
+    shown(initial),
+    shown(doc),
+  ])
+  return `# Settings
+
+${made}
+
+Each can be given as an environment variable, in a JSON file (\`--config FILE\` or \`QUAYSIDE_CONFIG\`) under its name, or as an option of \`quayside serve\` (the name with hyphens, such as \`--apps-port\`). The later of file, environment and option wins; an empty variable means unset. An unknown name or a wrong value stops the start.
+
+${table(["Variable", "Name", "Default", "Meaning"], rows)}`
+}
+
+function codes(): string {
+  const failures = Object.entries(failureStatus).map(([code, status]) => [`\`${code}\``, String(status)])
+  const reasons = Object.entries(reasonSentences).map(([code, sentence]) => [
+    `\`${code}\``,
+    String(reasonStatus(code as keyof typeof reasonSentences)),
+    shown(sentence),
+  ])
+  return `# Codes
+
+${made}
+
+## Failures
+
+The \`code\` of a failed request and its usual status: an address that is too long is 414 with \`too_large\`, an expectation that cannot be met 417 with \`invalid\`.
+
+${table(["Code", "Status"], failures)}
+## Reasons
+
+Why a run ended or failed: \`Reason.code\`, and the \`code\` of a start that failed, with its status.
+
+${table(["Code", "Status of the start", "Meaning"], reasons)}`
+}
+
+function states(): string {
+  const rows = Object.entries(runStates).map(([name, { next, live }]) => [
+    `\`${name}\``,
+    next.map((each) => `\`${each}\``).join(", ") || "none",
+    live ? "yes" : "no",
+  ])
+  return `# States of a run
+
+${made}
+
+${table(["State", "May be followed by", "Counts as live"], rows)}`
+}

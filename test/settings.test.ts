@@ -1,0 +1,119 @@
+import assert from "node:assert/strict"
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { readSettings, type Settings, settingsTable } from "#main"
+
+const dir = mkdtempSync(join(tmpdir(), "quayside-settings-"))
+after(() => rmSync(dir, { recursive: true }))
+const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
+const names = Object.keys(settingsTable) as (keyof Settings)[]
+const read = (given: { env?: Record<string, string>; options?: Record<string, string>; file?: unknown; warned?: string[] }) => {
+  const file = given.file === undefined ? undefined : join(dir, "config.json")
+  if (file) writeFileSync(file, JSON.stringify(given.file))
+  return readSettings({ env: given.env ?? {}, options: given.options ?? {}, file, warn: (text) => given.warned?.push(text) })
+}
+
+test("the variables that scripts count on have their names and defaults", () => {
+  const settings = read({})
+  const {
+    port,
+    appsPort,
+    filesPort,
+    host,
+    dataDir,
+    engine,
+    mockGpus,
+    isolation,
+    defaultCpus,
+    defaultMemory,
+    cpuOvercommit,
+    memoryOvercommit,
+  } = settings
+  assert.deepEqual(
+    [port, appsPort, filesPort, host, dataDir, engine, mockGpus, isolation],
+    [8080, 8081, 8082, "localhost", "./data", "docker", 0, "on"],
+  )
+  assert.deepEqual([defaultCpus, defaultMemory, cpuOvercommit, memoryOvercommit], [1, 2048, 4, 1])
+  const known = names.map((name) => settingsTable[name].env)
+  const counted =
+    "PORT APPS_PORT FILES_PORT HOST DATA_DIR DATABASE_URL ADMIN_PASSWORD ENGINE BASE_URL APPS_URL FILES_URL TRUSTED_PROXIES MOCK_GPUS RUN_UID ISOLATION DEFAULT_CPUS DEFAULT_MEMORY CPU_OVERCOMMIT MEMORY_OVERCOMMIT"
+  assert.deepEqual(
+    counted.split(" ").filter((name) => !known.includes(name)),
+    [],
+  )
+})
+
+test("file, environment and command line set the same settings, the later one winning", () => {
+  assert.equal(read({ file: { port: 1 } }).port, 1)
+  assert.equal(read({ file: { port: 1 }, env: { QUAYSIDE_PORT: "2" } }).port, 2)
+  assert.equal(read({ file: { port: 1 }, env: { QUAYSIDE_PORT: "2" }, options: { port: "3" } }).port, 3)
+  assert.deepEqual(read({ file: { trustedProxies: ["10.0.0.0/8", "::1"] } }).trustedProxies, ["10.0.0.0/8", "::1"])
+  assert.equal(read({ env: { QUAYSIDE_DEFAULT_MEMORY: "2GiB" } }).defaultMemory, 2048)
+})
+
+test("help names every setting with its variable and its default", () => {
+  const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
+  for (const name of names) {
+    const option = name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)
+    const { env, default: initial } = settingsTable[name]
+    assert.ok(help.includes(`--${option} `) && help.includes(`QUAYSIDE_${env}. Default: ${initial}.`), name)
+  }
+})
+
+test("an unknown setting and a wrong value are refused with a sentence that names them, without secrets", () => {
+  for (const [given, sentence] of [
+    [{ env: { QUAYSIDE_PROT: "1" } }, /QUAYSIDE_PROT is no setting.*QUAYSIDE_PORT/],
+    [{ env: { QUAYSIDE_PORT: "many" } }, /QUAYSIDE_PORT must be a whole number from 0 to 65535; got "many"/],
+    [{ env: { QUAYSIDE_ENGINE: "podman" } }, /QUAYSIDE_ENGINE must be one of docker, fake/],
+    [{ options: { "apps-prt": "1" } }, /--apps-prt is no setting.*--apps-port/],
+    [{ file: { ports: 1 } }, /ports in .* is no setting/],
+    [{ file: [] }, /must hold a JSON object/],
+    [{ env: { QUAYSIDE_BASE_URL: "https://x/path" } }, /QUAYSIDE_BASE_URL must be an address/],
+    [{ env: { QUAYSIDE_DEFAULT_MEMORY: "2 apples" } }, /amount of memory/],
+  ] as const)
+    assert.throws(() => read(given), { name: "SettingError", message: sentence })
+  assert.throws(
+    () => read({ env: { QUAYSIDE_DATABASE_URL: "mysql://u:hunter2@h" } }),
+    (error: Error) => !error.message.includes("hunter2"),
+  )
+})
+
+test("an empty value means unset, and what Kubernetes injects is passed over with a warning", () => {
+  const warned: string[] = []
+  const env = { QUAYSIDE_PORT: "", QUAYSIDE_SERVICE_HOST: "10.0.0.1", QUAYSIDE_PORT_8080_TCP: "tcp://10.0.0.1:8080", OTHER: "x" }
+  assert.equal(read({ env, warned }).port, 8080)
+  assert.equal(warned.length, 2)
+})
+
+/** `quayside serve` that is expected not to start. */
+async function refusedStart(env: Record<string, string>) {
+  const child = spawn(process.execPath, [program, "serve"], { cwd: dir, env: { ...process.env, QUAYSIDE_ENGINE: "fake", ...env } })
+  const told: Buffer[] = []
+  child.stderr.on("data", (chunk: Buffer) => told.push(chunk))
+  const [code] = await once(child, "close")
+  const lines = Buffer.concat(told.map((chunk) => new Uint8Array(chunk)))
+    .toString()
+    .trim()
+    .split("\n")
+  return { code, sentence: lines.filter((line) => line.startsWith("quayside: ")).join("\n") }
+}
+
+test("a port that is taken and a data directory that cannot be written stop the start with one sentence and exit code 1", async () => {
+  await using server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as { port: number }
+  const others = { QUAYSIDE_PORT: "0", QUAYSIDE_APPS_PORT: "0", QUAYSIDE_FILES_PORT: "0" }
+  const taken = await refusedStart({ ...others, QUAYSIDE_PORT: String(port), QUAYSIDE_DATA_DIR: join(dir, "a") })
+  assert.equal(taken.code, 1)
+  assert.match(taken.sentence, new RegExp(`Port ${port}.* is taken`))
+  writeFileSync(join(dir, "file"), "")
+  const unwritable = await refusedStart({ ...others, QUAYSIDE_DATA_DIR: join(dir, "file", "data") })
+  assert.equal(unwritable.code, 1)
+  assert.ok(unwritable.sentence.includes(join(dir, "file")), unwritable.sentence)
+})
