@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs"
+import { readdir } from "node:fs/promises"
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? Number.NaN)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
+
+/** Least, median and greatest, with one decimal. */
+export function spread(values: readonly number[]): string {
+  const round = (value: number) => value.toFixed(1)
+  return `${round(median(values))} (${round(Math.min(...values))}–${round(Math.max(...values))})`
+}
+
+/** Resolves when the address answers with the status; asks again every 2 ms. */
+export async function answers(url: string, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Promise<void> {
+  const { status = 200, headers = {} } = options
+  for (;;) {
+    const response = await fetch(url, { headers }).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response?.status === status) return
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** A process and its descendants. */
+export async function family(pid: number): Promise<number[]> {
+  const parents = new Map<number, number>()
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8")
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]))
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const members = [pid]
+  for (const member of members) for (const [child, parent] of parents) if (parent === member) members.push(child)
+  return members
+}
+
+/** Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among those who share them. */
+export function memoryOf(pid: number, kind: "Rss" | "Pss"): number {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
+  return Number(new RegExp(`^${kind}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1]) / 1024
+}
