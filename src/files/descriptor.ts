@@ -63,9 +63,11 @@ export class Folder implements Disposable {
     return new Folder(openSync(this.self, constants.O_RDONLY | constants.O_DIRECTORY))
   }
 
+  /** Walks down by single names. An empty list opens this directory a second time. */
   descend(names: readonly Name[]): Folder {
-    let here = this.again()
-    for (const name of names) {
+    const [first, ...others] = names
+    let here = first === undefined ? this.again() : this.folder(first)
+    for (const name of others) {
       using above = here
       here = above.folder(name)
     }

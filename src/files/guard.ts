@@ -45,7 +45,7 @@ export function addressReader(trustedProxies: readonly string[]): (request: Inco
   const trusts = (address: string) => isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
   return (request) => {
     let address = plainAddress(request.socket.remoteAddress ?? "")
-    if (!trusts(address)) return address
+    if (trustedProxies.length === 0 || !trusts(address)) return address
     const hops = String(request.headers["x-forwarded-for"] ?? "")
       .split(",")
       .map((hop) => plainAddress(hop.trim()))

@@ -28,8 +28,8 @@ export class Locks {
 
   /** Locks that bind this path: on it, or deep ones above it. */
   on(path: string): Lock[] {
+    if (this.#byPath.size === 0) return []
     const found = this.#at(path)
-    if (this.#byPath.size === 0) return found
     for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
       found.push(...this.#at(above).filter(({ deep }) => deep))
     }

@@ -1,4 +1,4 @@
-import { fchmodSync, statfsSync } from "node:fs"
+import { accessSync, constants, fchmodSync, statfsSync } from "node:fs"
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
@@ -35,6 +35,8 @@ const allow = { Allow: "OPTIONS, PROPFIND, MKCOL, DELETE" }
 
 function begin(call: Call): Draft {
   using place = checked(call)
+  // Better known before the body than after.
+  accessSync(place.parent.self, constants.W_OK)
   const length = Number(call.request.headers["content-length"] ?? 0)
   if (length > 2 ** 20) assertRoom(place.parent, length)
   return call.scene.workplace.draft(place.parent)

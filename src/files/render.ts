@@ -11,6 +11,7 @@ export function responseRenderer(wish: Wish, scene: Scene): RenderResponse {
   const live = liveOnes(wish, scene)
   const namesOnly = wish.kind === "names"
   const dead = deadRenderer(wish, scene)
+  const href = hrefs()
   return (resource) => {
     const parts = { found: "", absent: "" }
     for (const property of live) {
@@ -19,7 +20,7 @@ export function responseRenderer(wish: Wish, scene: Scene): RenderResponse {
       else if (wish.kind === "some") parts.absent += property.empty
     }
     dead(resource, parts)
-    return responseElement(resource, parts)
+    return responseElement(href(resource), parts)
   }
 }
 
@@ -61,8 +62,8 @@ function emptyOf(key: string): string {
   return emptyElement(key.slice(0, space), key.slice(space + 1))
 }
 
-function responseElement(resource: Resource, { found, absent }: Parts): string {
-  let text = `<D:response><D:href>${hrefOf(resource)}</D:href>`
+function responseElement(href: string, { found, absent }: Parts): string {
+  let text = `<D:response><D:href>${href}</D:href>`
   if (found || !absent) text += `<D:propstat><D:prop>${found}</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>`
   if (absent) text += `<D:propstat><D:prop>${absent}</D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat>`
   return `${text}</D:response>\n`
@@ -72,4 +73,19 @@ export function hrefOf({ path, directory }: Pick<Resource, "path" | "directory">
   if (path === "/") return "/"
   const encoded = path.split("/").map(encodeName).join("/")
   return directory ? `${encoded}/` : encoded
+}
+
+/** As `hrefOf`; the directory above is encoded once for all entries of a listing. */
+function hrefs(): (resource: Resource) => string {
+  let above: string | undefined
+  let encoded = ""
+  return ({ path, name, directory }) => {
+    if (path === "/") return "/"
+    const parent = path.slice(0, path.length - name.length)
+    if (parent !== above) {
+      above = parent
+      encoded = parent.split("/").map(encodeName).join("/")
+    }
+    return `${encoded}${encodeName(name)}${directory ? "/" : ""}`
+  }
 }

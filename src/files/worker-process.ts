@@ -34,7 +34,7 @@ export class WorkerProcess {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { root, sockets, owner, settings } = options
-    this.#child = spawn(process.execPath, [workerFile()], {
+    this.#child = spawn(process.execPath, [...flags, workerFile()], {
       stdio: ["ignore", 2, 2, "ipc", root.fd, ...sockets.map(({ fd }) => fd)],
       env: environment(),
       cwd: "/",
@@ -113,8 +113,14 @@ function workerFile(): string {
   return join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 }
 
-/** Nothing of the main process's own environment: it may hold secrets. */
+/** The young generation stays small: what is allocated are buffers, which live elsewhere. */
+const flags = ["--max-semi-space-size=1"]
+
+/**
+ * Nothing of the main process's own environment: it may hold secrets. One arena for all threads: with one for each, freed buffers of
+ * uploads are never given back (100 MB instead of 35 after a large one).
+ */
 function environment(): NodeJS.ProcessEnv {
   const cache = getCompileCacheDir()
-  return { LANG: "C.UTF-8", UV_USE_IO_URING: "0", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) }
+  return { LANG: "C.UTF-8", MALLOC_ARENA_MAX: "1", UV_USE_IO_URING: "0", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) }
 }

@@ -57,7 +57,15 @@ test("the worker knows nothing of the main process's environment", () => {
   assert.deepEqual(
     names.filter(
       (name) =>
-        !["LANG", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", "NODE_COMPILE_CACHE", "UV_USE_IO_URING", ""].includes(name ?? ""),
+        ![
+          "LANG",
+          "MALLOC_ARENA_MAX",
+          "NODE_CHANNEL_FD",
+          "NODE_CHANNEL_SERIALIZATION_MODE",
+          "NODE_COMPILE_CACHE",
+          "UV_USE_IO_URING",
+          "",
+        ].includes(name ?? ""),
     ),
     [],
   )
