@@ -1,5 +1,4 @@
 import { get } from "node:http"
-import { WebSocket } from "ws"
 import type { Address } from "#engine"
 import type { Readiness } from "./types.ts"
 
@@ -57,10 +56,12 @@ function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: A
   })
 }
 
-function probeWebSocket({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
+async function probeWebSocket({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   const host = address.host.includes(":") ? `[${address.host}]` : address.host
   const path = base + readiness.path
   const banner = readiness.kind === "websocket" ? readiness.banner : ""
+  // Most installations never ask for it.
+  const { WebSocket } = await import("ws")
   const socket = new WebSocket(`ws://${host}:${address.port}${path}`, {
     headers: { ...headers },
     perMessageDeflate: false,
