@@ -64,7 +64,8 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     kill: end,
     start,
     async [Symbol.asyncDispose]() {
-      await stopRuns(`http://localhost:${port}`, password)
+      const isUp = child?.exitCode === null && child.signalCode === null
+      if (isUp && env.QUAYSIDE_ENGINE !== "fake") await stopRuns(`http://localhost:${port}`, password)
       await end("SIGTERM")
       await rm(directory, { recursive: true, force: true })
     },

@@ -158,6 +158,7 @@ const schemas: Record<string, JsonSchema> = {
   },
 }
 
+const proofs = [{ basic: [] }, { bearer: [] }, { session: [] }]
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const json = (schema: JsonSchema) => ({ "application/json": { schema } })
 
@@ -204,6 +205,7 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     tags: [endpoint.tag],
     summary: endpoint.summary,
     ...(endpoint.permission === "none" ? { security: [] } : {}),
+    ...(endpoint.fromLoopback ? { security: [{}, ...proofs] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: json(bodySchema(body.fields, body.mode)) } } : {}),
     responses: {
@@ -230,7 +232,7 @@ export function openApi(options: { version: string; baseUrl: string; memoryUnit:
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: options.baseUrl }],
-    security: [{ basic: [] }, { bearer: [] }, { session: [] }],
+    security: proofs,
     paths,
     components: {
       schemas,

@@ -53,6 +53,8 @@ export interface TextOptions extends Common<string> {
   max?: number
   /** Further rule: returns the sentence of what is wanted when the text does not fit, else undefined. */
   format?: (text: string) => string | undefined
+  /** For the description: what every text that fits matches, as far as a regular expression can say it. */
+  pattern?: string
   /** May not be only white space. Default: the same as being required. */
   filled?: boolean
   /** Never answered, such as a password. */
@@ -75,7 +77,13 @@ export function text(options: TextOptions): Field<string> {
     write,
     initial: options.initial ?? (write === "optional" ? "" : undefined),
     schema: { type: "string", description: doc, ...(options.secret ? { writeOnly: true } : {}) },
-    bodySchema: { type: "string", description: doc, maxLength: max, ...(filled ? { minLength: 1 } : {}) },
+    bodySchema: {
+      type: "string",
+      description: doc,
+      maxLength: max,
+      ...(filled ? { minLength: 1 } : {}),
+      ...(options.pattern ? { pattern: options.pattern } : {}),
+    },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
       return check(value, field)

@@ -9,6 +9,7 @@ export const stamps = {
   DeletedAt: time({ doc: "When it was deleted; null while it is not. Deletion is soft: the owner can restore.", nullable: true }),
 }
 
+const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 export const nameMax = 200
 export const commentMax = 2_000
 export const docMax = 256 * 1024
@@ -19,8 +20,9 @@ export const doc = text({ doc: "Markdown documentation.", max: docMax })
 export const userName = text({
   doc: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,
+  pattern: `^$|${namePattern}`,
   format: (value) => (value === "" ? undefined : checkAccountName(value)),
 })
 
 /** Who is named where a name may be absent. */
-export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", format: checkAccountName })
+export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: checkAccountName })

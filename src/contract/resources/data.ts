@@ -13,6 +13,7 @@ export const dataFields = {
   AccessInfo: text({
     doc: "The directory, absolute below the files root. Empty on POST means a new directory of the owner's. `{files URL}` followed by it (percent-encoded) is its WebDAV address.",
     max: 4_096,
+    pattern: "^$|^/[^/]",
     format: checkAccessInfo,
   }),
   IsPublished: flag({ doc: "Whether every signed-in person may see and read it." }),

@@ -24,6 +24,7 @@ export const imageFields = {
   Port: text({
     doc: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
     max: 16,
+    pattern: "^$|^[1-9][0-9]{0,4}(/tcp)?$",
     format: checkPort,
   }),
   UserName: userName,

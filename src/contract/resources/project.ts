@@ -24,9 +24,19 @@ export interface ProjectDataInput {
 }
 
 const id = integer({ doc: "" })
-const mountPath = text({ doc: "Where it is mounted: absolute, distinct. Empty means a default.", max: 4_096, format: checkMountPath })
+const mountPath = text({
+  doc: "Where it is mounted: absolute, distinct. Empty means a default.",
+  max: 4_096,
+  pattern: "^$|^/[^/]",
+  format: checkMountPath,
+})
 const path = (what: string) =>
-  text({ doc: `Mount location of the ${what} directory: absolute, distinct. Empty means a default.`, max: 4_096, format: checkMountPath })
+  text({
+    doc: `Mount location of the ${what} directory: absolute, distinct. Empty means a default.`,
+    max: 4_096,
+    pattern: "^$|^/[^/]",
+    format: checkMountPath,
+  })
 
 /** ProjectModel: an image, datasets, mount locations and a type. */
 export const projectFields = {
