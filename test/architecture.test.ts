@@ -183,13 +183,13 @@ test("every npm package that src imports is a dependency", () => {
 })
 
 test("no file names a place of the machine that it was written on", () => {
-  const place = new RegExp(`(${[root, `${homedir()}/.`].map(escape).join("|")})(?![\\w-])`)
+  const place = new RegExp(`(${[root, `${homedir()}/.`].map(escaped).join("|")})(?![\\w-])`)
   none(mentions(place), "Paths of this machine")
 })
 
 test("no file names the package indexes of the machine that it was written on", () => {
   const hosts = configuredHosts()
-  if (hosts.length > 0) none(mentions(new RegExp(hosts.map(escape).join("|"), "i")), "Hosts of this machine's configuration")
+  if (hosts.length > 0) none(mentions(new RegExp(hosts.map(escaped).join("|"), "i")), "Hosts of this machine's configuration")
 })
 
 function mentions(pattern: RegExp): string[] {
@@ -220,6 +220,6 @@ function configuredHosts(): string[] {
   return [...new Set([...hosts].map((m) => m[1] ?? ""))]
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
 }
