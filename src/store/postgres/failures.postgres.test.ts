@@ -10,7 +10,7 @@ import { type TestDatabase, testDatabase } from "../testing/databases.ts"
 import { postgresServer } from "../testing/postgres.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser, imageRow } from "../testing/samples.ts"
-import { writeLock } from "./driver.ts"
+import { writeLock } from "./connection.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())

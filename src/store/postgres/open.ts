@@ -3,7 +3,8 @@ import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { loadCatalog } from "../sql/compiled.ts"
-import { PostgresDriver, writeLock } from "./driver.ts"
+import { writeLock } from "./connection.ts"
+import { PostgresDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
 export interface PostgresOptions {
