@@ -211,6 +211,8 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     responses: {
       "200": { description: "The request reached its intended result.", content: answerContent(endpoint.answer) },
       ...Object.fromEntries(failures(endpoint).map((status) => [status, { $ref: "#/components/responses/Failure" }])),
+      // What the HTTP layer itself refuses: 405, 408, 414, 417, 431.
+      default: { $ref: "#/components/responses/Failure" },
     },
   }
 }
