@@ -53,8 +53,10 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   await tree.ensureDirectory("/users/admin")
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
   const events = createEvents({ logger })
+  const listening = Promise.withResolvers<void>()
   const runs = stack.use(
     await createRuns({
+      after: listening.promise,
       store,
       engine,
       clock,
@@ -63,6 +65,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       settings: runSettings(settings, dataDir),
     }),
   )
+  stack.defer(listening.resolve)
   const gateway = stack.use(
     createGateway({
       host: gatewayHost({ store, identity, runs }),
@@ -98,6 +101,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     }),
   )
   await listen({ settings, api, gateway })
+  listening.resolve()
   await starting
   const parts = stack.move()
   return {

@@ -9,6 +9,8 @@ import { version } from "./version.ts"
 
 /** `quayside serve`: starts the server, prints one line with the addresses once it accepts requests, and runs until it is told to end. */
 export async function serve(words: readonly string[]): Promise<number> {
+  // Whoever reads the log may go away; that is no reason to stop.
+  process.stderr.on("error", () => {})
   try {
     const settings = settingsFrom(words)
     if (!settings) return 0

@@ -24,6 +24,8 @@ export interface RunsOptions {
   logger?: Logger
   events?: Partial<RunEvents>
   settings?: GivenRunSettings
+  /** The engine is not looked at before this is settled, so that the first answers need not wait for it. Default: at once. */
+  after?: Promise<unknown>
 }
 
 export interface StartOptions {
@@ -86,7 +88,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
   const { ctx, supervisor } = assemble(options, closing.signal)
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
-  supervisor.begin()
+  supervisor.begin(options.after ?? Promise.resolve())
   const activity = new Activity(ctx)
   const chores = [activity.run(), sweepLogs(ctx)]
   const { board } = ctx
