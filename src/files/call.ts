@@ -7,6 +7,7 @@ import type { Locks } from "./locks.ts"
 import type { LiveProperties } from "./properties.ts"
 import { forbidden, notFound } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
+import type { Turns } from "./turns.ts"
 import type { Workplace } from "./workplace.ts"
 
 /** What all requests share. */
@@ -17,6 +18,7 @@ export interface Scene {
   live: LiveProperties
   locks: Locks
   properties: DeadProperties
+  turns: Turns
   /** Host names that are ours beside the loopback ones. */
   hosts: ReadonlySet<string>
   report(error: unknown): void
@@ -26,6 +28,9 @@ export interface Scene {
 export interface Limits {
   /** Entries that a `Depth: infinity` listing may have. */
   deepEntries: number
+  /** Milliseconds after which a connection on which nothing moves is closed. */
+  stallMs: number
+  connectionsPerAddress: number
 }
 
 export interface Person {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFile, execFileSync, spawnSync } from "node:child_process"
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
@@ -70,6 +70,19 @@ test("rclone synchronizes, checks, moves and purges", { skip: missing("rclone") 
   await rclone("purge", "q:moved")
   assert.equal(existsSync(world.at("moved")), false)
   assert.match((await rclone("about", "q:")).stdout, /Free:/)
+})
+
+test("rclone keeps times of modification when it is told that it may", { skip: missing("rclone") }, async () => {
+  const source = sample("times")
+  const config = join(home, "times.conf")
+  writeFileSync(config, "")
+  const rclone = (...args: string[]) => run("rclone", ["--config", config, ...args])
+  await rclone("config", "create", "q", "webdav", `url=${world.url}/users/ann`, "vendor=owncloud", "user=ann", "pass=right", "--obscure")
+  utimesSync(join(source, "plain.txt"), 1_234_567_890, 1_234_567_890)
+  await rclone("sync", source, "q:times")
+  assert.equal(statSync(world.at("times/plain.txt")).mtimeMs, 1_234_567_890_000)
+  const { stderr } = await rclone("sync", source, "q:times", "--verbose")
+  assert.match(stderr, /There was nothing to transfer/)
 })
 
 test("cadaver stores, lists, locks, describes, moves and deletes", { skip: missing("cadaver") }, async () => {

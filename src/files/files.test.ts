@@ -4,7 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, s
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { asRoot, FilesWorld } from "../../test/fixtures/files-world.ts"
+import { asRoot, basic, FilesWorld } from "../../test/fixtures/files-world.ts"
 
 let world: FilesWorld
 before(async () => {
@@ -209,6 +209,30 @@ test("Host must be ours", async () => {
     assert.equal(await status(host), 200, host)
   for (const host of ["evil.example", "x.localhost", "localhost.evil.example", "a@localhost", "localhost:80:80", "128.0.0.1"])
     assert.equal(await status(host), 400, host)
+})
+
+test("a header that decides whose request it is stands once", async () => {
+  const twice = ["Host: localhost", `Authorization: ${basic("bob")}`, "Destination: /users/ann/y", "Depth: 1"]
+  for (const line of twice) {
+    const connection = await world.raw()
+    connection.write(
+      `COPY /users/ann/x HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nDestination: /users/ann/y\r\nDepth: 0\r\n${line}\r\n\r\n`,
+    )
+    assert.match(await connection.until("\r\n\r\n{"), /^HTTP\/1.1 400 /, line)
+    connection.socket.destroy()
+  }
+})
+
+test("the time of modification that a client sends is kept", async () => {
+  const put = await world.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "1234567890" } })
+  assert.equal(put.headers["x-oc-mtime"], "accepted")
+  const got = await world.ask("HEAD", "/users/ann/dated")
+  assert.equal(got.headers["last-modified"], "Fri, 13 Feb 2009 23:31:30 GMT")
+  assert.equal(got.headers.etag, put.headers.etag)
+  assert.equal(
+    (await world.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "soon" } })).headers["x-oc-mtime"],
+    undefined,
+  )
 })
 
 test("links, FIFOs and sockets do not exist", async () => {

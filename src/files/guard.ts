@@ -1,10 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
+import { isReading } from "./methods.ts"
 import { forbidden, invalid } from "./refusal.ts"
-
-/** Methods that change nothing. */
-const reading = new Set(["OPTIONS", "GET", "HEAD", "PROPFIND"])
-export const isReading = (method: string): boolean => reading.has(method)
 
 /** `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into this server (DNS rebinding). */
 export function checkHost(request: IncomingMessage, allowed: ReadonlySet<string>): void {
@@ -27,9 +24,21 @@ function isLoopback(name: string): boolean {
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))
 }
 
+/** Headers that decide who is asked for what, and by whom, may stand once only: of two, others on the way may have read the other one. */
+export function checkSingle({ rawHeaders }: IncomingMessage): void {
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? ""
+    if (!single.has(name)) continue
+    if (seen.has(name)) throw invalid(`The header ${rawHeaders[i]} stands twice`)
+    seen.add(name)
+  }
+}
+const single = new Set(["authorization", "host", "destination", "depth", "overwrite", "if-match", "origin"])
+
 /** A write that a browser sends for a page of another place is refused, whatever proof goes with it. Programs send neither header. */
 export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {
-  if (isReading(request.method ?? "")) return
+  if (isReading(request.method)) return
   const { origin, "sec-fetch-site": site } = request.headers
   if (origin !== undefined) {
     if (origin !== allowedOrigin) throw forbidden(`A page at ${JSON.stringify(origin)} may not write here`)
@@ -40,17 +49,26 @@ export function checkOrigin(request: IncomingMessage, allowedOrigin: string | un
 
 /** Tells the caller's address: the peer's, or what a trusted proxy says, read from the nearest hop backwards. */
 export function addressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const trusted = new BlockList()
-  for (const entry of trustedProxies) addTo(trusted, entry)
-  const trusts = (address: string) => isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
+  const isTrusted = trusts(trustedProxies)
   return (request) => {
     let address = plainAddress(request.socket.remoteAddress ?? "")
-    if (trustedProxies.length === 0 || !trusts(address)) return address
+    if (!isTrusted(address)) return address
     const hops = String(request.headers["x-forwarded-for"] ?? "")
       .split(",")
       .map((hop) => plainAddress(hop.trim()))
-    for (let hop = hops.pop(); hop && isIP(hop) && trusts(address); hop = hops.pop()) address = hop
+    for (let hop = hops.pop(); hop && isIP(hop) && isTrusted(address); hop = hops.pop()) address = hop
     return address
+  }
+}
+
+/** Whether an address is one of these or in one of these networks. */
+export function trusts(trustedProxies: readonly string[]): (address: string) => boolean {
+  if (trustedProxies.length === 0) return () => false
+  const trusted = new BlockList()
+  for (const entry of trustedProxies) addTo(trusted, entry)
+  return (address) => {
+    const plain = plainAddress(address)
+    return isIP(plain) !== 0 && trusted.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4")
   }
 }
 

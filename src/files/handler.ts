@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { parseTarget } from "./address.ts"
 import { Call, type Person, type Scene } from "./call.ts"
 import { copy, move } from "./copymove.ts"
+import { shareWith } from "./cors.ts"
 import { remove } from "./delete.ts"
 import { get } from "./get.ts"
-import { addressReader, checkHost, checkOrigin, isReading } from "./guard.ts"
+import { addressReader, checkHost, checkOrigin, checkSingle } from "./guard.ts"
 import { lock, unlock } from "./lock.ts"
+import { isReading, type MethodName, methodNames } from "./methods.ts"
 import { mkcol } from "./mkcol.ts"
 import { options } from "./options.ts"
 import { propfind } from "./propfind.ts"
@@ -14,7 +16,7 @@ import { put } from "./put.ts"
 import { forbidden, Refusal } from "./refusal.ts"
 import { answerFailure } from "./respond.ts"
 
-const methods: Readonly<Record<string, (call: Call) => Promise<void>>> = {
+const methods: Readonly<Record<MethodName, (call: Call) => Promise<void>>> = {
   OPTIONS: options,
   GET: get,
   HEAD: get,
@@ -28,7 +30,6 @@ const methods: Readonly<Record<string, (call: Call) => Promise<void>>> = {
   LOCK: lock,
   UNLOCK: unlock,
 }
-export const methodNames = Object.keys(methods)
 
 export interface HandlerOptions {
   scene: Scene
@@ -47,12 +48,14 @@ export function createHandler(settings: HandlerOptions): Handle {
   return async (request, response, proceed) => {
     try {
       checkHost(request, scene.hosts)
-      const method = methods[request.method ?? ""]
-      if (!method) throw unknownMethod(request.method)
+      checkSingle(request)
+      if (shareWith(settings.allowedOrigin, request, response)) return
+      const method = methodOf(request)
       checkOrigin(request, settings.allowedOrigin)
       const address = parseTarget(request.url ?? "")
       const from = addressOf(request)
       const person = await proven(scene, request, from)
+      using _turn = scene.turns.take(person.userId)
       const renew = async () => void (await proven(scene, request, from))
       await method(new Call({ scene, request, response, address, person, renew, proceed }))
     } catch (error) {
@@ -61,15 +64,18 @@ export function createHandler(settings: HandlerOptions): Handle {
   }
 }
 
-export function unknownMethod(method: string | undefined): Refusal {
-  const Allow = methodNames.join(", ")
-  return new Refusal(405, "method_not_allowed", `The files address does not know ${method ?? "this method"}`, { headers: { Allow } })
+function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
+  const name = methodNames.find((one) => one === method)
+  if (name) return methods[name]
+  throw new Refusal(405, "method_not_allowed", `The files address does not know ${method ?? "this method"}`, {
+    headers: { Allow: methodNames.join(", ") },
+  })
 }
 
 async function proven(scene: Scene, request: IncomingMessage, from: string): Promise<Person> {
   const found = await scene.rights.identify(request.headers.authorization, from)
   if (found.ok) {
-    if (found.readOnly && !isReading(request.method ?? "")) throw forbidden("This token may only read")
+    if (found.readOnly && !isReading(request.method)) throw forbidden("This token may only read")
     return { userId: found.userId, readOnly: found.readOnly ?? false }
   }
   const { status, msg, retryAfterSeconds } = found

@@ -1,4 +1,5 @@
 import type { Call } from "./call.ts"
+import { methodNames } from "./methods.ts"
 import { answerEmpty } from "./respond.ts"
 
 /** Tells what can be done at an address that the caller may see. */
@@ -7,7 +8,7 @@ export async function options(call: Call): Promise<void> {
   answerEmpty(call.response, 200, {
     DAV: "1, 2",
     "MS-Author-Via": "DAV",
-    Allow: "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK",
+    Allow: methodNames.join(", "),
     "Accept-Ranges": "bytes",
   })
 }

@@ -15,6 +15,7 @@ export type Depth = (typeof depths)[number]
 export async function propfind(call: Call): Promise<void> {
   const level = await call.visible()
   const depth = depthOf(call)
+  using _turn = depth === "infinity" ? call.scene.turns.take(call.person.userId, "deep") : undefined
   call.proceed()
   const wish = readWish(await readBody(call.request, mostXml))
   const render = responseRenderer(wish, call.scene)

@@ -1,4 +1,4 @@
-import { accessSync, constants, fchmodSync, statfsSync } from "node:fs"
+import { accessSync, constants, fchmodSync, fstatSync, futimesSync, statfsSync } from "node:fs"
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
@@ -17,10 +17,12 @@ export async function put(call: Call): Promise<void> {
   using draft = begin(call)
   call.proceed()
   await receive(call.request, draft.fd)
+  const modified = modifiedOf(call)
+  if (modified !== undefined) futimesSync(draft.fd, modified, modified)
   await draft.flush()
   await call.renew()
   await call.owned()
-  finish(call, draft)
+  finish(call, draft, modified)
 }
 
 function checkForm(call: Call): void {
@@ -42,13 +44,20 @@ function begin(call: Call): Draft {
   return call.scene.workplace.draft(place.parent)
 }
 
+/** The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send it. */
+function modifiedOf(call: Call): number | undefined {
+  const seconds = Number(call.request.headers["x-oc-mtime"] ?? Number.NaN)
+  return Number.isFinite(seconds) && Math.abs(seconds) < 2 ** 40 ? seconds : undefined
+}
+
 /** From the last check to the rename nothing else of this server runs. */
-function finish(call: Call, draft: Draft): void {
+function finish(call: Call, draft: Draft, modified: number | undefined): void {
   using place = checked(call)
   if (place.stats) fchmodSync(draft.fd, place.stats.mode & 0o777)
   draft.place(place.parent, place.name)
-  const stats = place.parent.look(place.name)
-  answerEmpty(call.response, place.stats ? 204 : 201, stats ? { ETag: etagOf(stats) } : {})
+  const headers: Record<string, string> = { ETag: etagOf(fstatSync(draft.fd)) }
+  if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
+  answerEmpty(call.response, place.stats ? 204 : 201, headers)
 }
 
 function checked(call: Call): Place {

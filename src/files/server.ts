@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { createHandler, type HandlerOptions, methodNames } from "./handler.ts"
+import { trusts } from "./guard.ts"
+import { createHandler, type HandlerOptions } from "./handler.ts"
+import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 
-/** A connection on which nothing moves for so long is closed. */
-const stalledMs = 60_000
+const mostConnections = 10_000
 
 /** The HTTP server of the files address. A body may take as long as it needs while it makes progress. */
 export function createFileServer(settings: HandlerOptions): Server {
@@ -17,7 +19,9 @@ export function createFileServer(settings: HandlerOptions): Server {
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 5_000,
   })
-  const busy = watchStalls(server)
+  server.maxConnections = mostConnections
+  limitEachAddress(server, settings)
+  const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     const done = busy(request, response)
     handle(request, response, proceed).then(done, settings.scene.report)
@@ -32,7 +36,7 @@ export function createFileServer(settings: HandlerOptions): Server {
 }
 
 /** While the server itself works for a request (a long copy, a slow disk) a still connection is no stall. */
-function watchStalls(server: Server): (request: IncomingMessage, response: ServerResponse) => () => void {
+function watchStalls(server: Server, stalledMs: number): (request: IncomingMessage, response: ServerResponse) => () => void {
   const working = new WeakMap<object, IncomingMessage>()
   server.setTimeout(stalledMs, (socket) => {
     const request = working.get(socket)
@@ -47,6 +51,24 @@ function watchStalls(server: Server): (request: IncomingMessage, response: Serve
       if (socket && working.get(socket) === request) working.delete(socket)
     }
   }
+}
+
+/** One address must not take all connections; a trusted proxy stands for many people. */
+function limitEachAddress(server: Server, { scene, trustedProxies }: HandlerOptions): void {
+  const open = new Map<string, number>()
+  const isTrusted = trusts(trustedProxies)
+  server.on("connection", (socket: Socket) => {
+    const address = socket.remoteAddress ?? ""
+    if (isTrusted(address)) return
+    const count = (open.get(address) ?? 0) + 1
+    open.set(address, count)
+    socket.once("close", () => {
+      const left = (open.get(address) ?? 1) - 1
+      if (left === 0) open.delete(address)
+      else open.set(address, left)
+    })
+    if (count > scene.limits.connectionsPerAddress) socket.destroy()
+  })
 }
 
 /** What HTTP itself refuses has the failure object, too. */

@@ -8,6 +8,7 @@ import { liveProperties } from "./properties.ts"
 import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
 import type { Settings } from "./settings.ts"
+import { Turns } from "./turns.ts"
 import { Workplace } from "./workplace.ts"
 
 /** Requests under way have so long to end when the service stops. */
@@ -28,10 +29,11 @@ export class Service implements AsyncDisposable {
     this.#scene = {
       root,
       rights: new Rights(authority),
-      workplace: new Workplace(root, report),
+      workplace: openWorkplace(root, report),
       live: liveProperties(root, locks),
       locks,
       properties: new DeadProperties(root),
+      turns: new Turns(),
       hosts: new Set(settings.allowedHosts),
       report,
       limits: settings.limits,
@@ -68,6 +70,17 @@ export class Service implements AsyncDisposable {
     await this.#scene.workplace[Symbol.asyncDispose]()
     this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()
+  }
+}
+
+function openWorkplace(root: Folder, report: (error: unknown) => void): Workplace {
+  try {
+    return new Workplace(root, report)
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error)
+    throw new Error(
+      `The files root cannot be used by uid ${process.getuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
+    )
   }
 }
 

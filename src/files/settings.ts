@@ -11,4 +11,4 @@ export interface Settings {
   limits: Limits
 }
 
-export const defaultLimits: Limits = { deepEntries: 10_000 }
+export const defaultLimits: Limits = { deepEntries: 10_000, stallMs: 60_000, connectionsPerAddress: 1_000 }

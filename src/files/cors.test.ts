@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { FilesWorld } from "../../test/fixtures/files-world.ts"
+
+const origin = "http://localhost:8080"
+let shared: FilesWorld
+let closed: FilesWorld
+before(async () => {
+  shared = await FilesWorld.start({ allowedOrigin: origin })
+  closed = await FilesWorld.start()
+})
+after(async () => {
+  await shared[Symbol.asyncDispose]()
+  await closed[Symbol.asyncDispose]()
+})
+
+const asked = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" }
+
+test("pages of the one origin may use the files address, with what they send themselves", async () => {
+  const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin, ...asked } })
+  assert.equal(preflight.status, 204)
+  assert.equal(preflight.headers["access-control-allow-origin"], origin)
+  assert.match(String(preflight.headers["access-control-allow-methods"]), /PUT/)
+  assert.match(String(preflight.headers["access-control-allow-headers"]), /Authorization/)
+  const put = await shared.ask("PUT", "/users/ann/x", { headers: { origin, "sec-fetch-site": "same-site" }, body: "x" })
+  assert.equal(put.status, 201)
+  assert.equal(put.headers["access-control-allow-origin"], origin)
+  assert.match(String(put.headers["access-control-expose-headers"]), /ETag/)
+  for (const answer of [preflight, put]) {
+    assert.equal(answer.headers["access-control-allow-credentials"], undefined)
+    assert.equal(answer.headers.vary, "Origin")
+  }
+})
+
+test("pages of any other origin may not", async () => {
+  for (const other of ["http://localhost:8081", "https://localhost:8080", "null", "http://localhost:8080.evil.example"]) {
+    const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin: other, ...asked } })
+    assert.equal(preflight.status, 401)
+    assert.equal(preflight.headers["access-control-allow-origin"], undefined)
+    assert.equal((await shared.ask("PUT", "/users/ann/x", { headers: { origin: other }, body: "" })).status, 403)
+  }
+})
+
+test("without a configured origin no page may", async () => {
+  const preflight = await closed.ask("OPTIONS", "/users/ann/x", { headers: { origin, ...asked } })
+  assert.equal(preflight.headers["access-control-allow-origin"], undefined)
+  assert.equal((await closed.ask("PUT", "/users/ann/x", { headers: { origin }, body: "" })).status, 403)
+})
