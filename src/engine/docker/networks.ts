@@ -5,7 +5,7 @@ import type { DockerClient } from "./client.ts"
 import { ifFound, isSubnetTaken, statusOf } from "./errors.ts"
 import { belongsTo, instanceLabel, networkLabels, userOf } from "./labels.ts"
 import { kernelNames } from "./names.ts"
-import { SubnetPool, subnetText } from "./subnets.ts"
+import { addressText, SubnetPool, subnetText } from "./subnets.ts"
 
 export interface NetworksOptions {
   instance: string
@@ -141,6 +141,7 @@ export class Networks {
   async #create(user: string, number: number): Promise<boolean> {
     const name = this.#nameOf(number)
     const bridge = this.#bridgeOf(number)
+    const subnet = this.#pool.at(number)
     try {
       await this.#client.call((docker) =>
         docker.createNetwork({
@@ -148,7 +149,7 @@ export class Networks {
           CheckDuplicate: true,
           Driver: "bridge",
           EnableIPv6: false,
-          IPAM: { Driver: "default", Config: [{ Subnet: subnetText(this.#pool.at(number)) }] },
+          IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
           Labels: networkLabels(this.#options.instance, user),
           Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
         }),

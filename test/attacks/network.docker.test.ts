@@ -1,0 +1,189 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
+import { networkInterfaces } from "node:os"
+import { after, before, describe, test } from "node:test"
+import { promisify } from "node:util"
+import { EngineError, type RunSpec } from "#engine"
+import { specOf } from "../../src/engine/conformance.ts"
+import { kernelNames } from "../../src/engine/docker/names.ts"
+import { type DockerRig, makeDockerRig } from "../../src/engine/docker/testing/rig.ts"
+import { type Outside, openOutside } from "../fixtures/outside.ts"
+
+const run = promisify(execFile)
+const never = new AbortController().signal
+const ignore = () => {}
+const serving = ["sh", "-c", "exec httpd -f -p 8080 -h /www"]
+
+/** A shell script that tries all targets at once and names those that let it connect. */
+function probe(targets: readonly (readonly [host: string, port: number])[]): string {
+  const tries = targets.map(([host, port]) => `(nc -w 3 ${host} ${port} </dev/null >/dev/null 2>&1 && echo ${host} ${port}) &`)
+  return `${tries.join("\n")}\nwait`
+}
+
+/** Whether a process of that user on the host may connect. */
+async function reachesAs(uid: number, host: string, port: number): Promise<boolean> {
+  const words = ["--reuid", String(uid), "--clear-groups", "busybox", "nc", "-w", "3", host, String(port)]
+  const trying = run("setpriv", words, { timeout: 10_000 })
+  trying.child.stdin?.end()
+  return trying.then(
+    () => true,
+    () => false,
+  )
+}
+
+describe("a hostile run on the network", () => {
+  let rig: DockerRig
+  let outside: Outside
+  let bob: RunSpec
+  let bobAt: string
+  before(async () => {
+    rig = await makeDockerRig()
+    outside = await openOutside()
+    bob = specOf({ image: rig.image, command: serving, user: "bob" })
+    await rig.engine.start(bob, ignore, never)
+    bobAt = (await rig.engine.address(bob.key, 8080))?.host ?? ""
+  })
+  after(async () => {
+    await rig[Symbol.asyncDispose]()
+    await outside[Symbol.asyncDispose]()
+  })
+  const network = async (user: string) => {
+    const [name = ""] = (await rig.docker("network", "ls", "--format", "{{.Name}}", "--filter", `label=quayside.user=${user}`))
+      .split("\n")
+      .filter((each) => each.includes(rig.instance))
+    const [{ IPAM, Options }] = JSON.parse(await rig.docker("network", "inspect", name))
+    return { name, gateway: IPAM.Config[0].Gateway as string, subnet: IPAM.Config[0].Subnet as string, options: Options }
+  }
+  /** Every address of this host, other people's gateways included. */
+  const hostAddresses = () =>
+    Object.entries(networkInterfaces()).flatMap(([, all]) => (all ?? []).filter(({ family, internal }) => family === "IPv4" && !internal))
+  const without = async (work: () => Promise<void>) => {
+    const { chains } = kernelNames(rig.instance)
+    for (const chain of Object.values(chains)) await run("iptables", ["--wait", "5", "-t", "mangle", "-F", chain])
+    try {
+      await work()
+    } finally {
+      await rig.engine.observe()
+    }
+  }
+
+  test("reaches no port of the host at any of its addresses", async () => {
+    const server = createServer((socket) => socket.destroy())
+    server.listen({ host: "0.0.0.0", port: 0 })
+    await once(server, "listening")
+    try {
+      const { port } = server.address() as AddressInfo
+      const targets = hostAddresses().map(({ address }) => [address, port] as const)
+      assert.ok(
+        targets.some(([address]) => address.startsWith("10.213.")),
+        "bob's gateway is among them",
+      )
+      const ownGateway = "$(busybox ip route | busybox awk '/^default/ {print $3}')"
+      assert.equal(await rig.output(`echo ${ownGateway}; ${probe([...targets, [ownGateway, port]])}`, {}), (await network("ann")).gateway)
+      const unconfined = await rig.docker("run", "--rm", rig.image, "sh", "-c", probe(targets))
+      assert.match(unconfined, new RegExp(` ${port}$`), "the probe works where nothing is confined")
+    } finally {
+      server.close()
+    }
+  })
+
+  test("reaches no other run, be it another person's or its owner's own", async () => {
+    const own = specOf({ image: rig.image, command: serving })
+    await rig.engine.start(own, ignore, never)
+    const ownAt = (await rig.engine.address(own.key, 8080))?.host ?? ""
+    assert.notEqual((await network("ann")).subnet, (await network("bob")).subnet)
+    const targets = [bobAt, ownAt].map((host) => [host, 8080] as const)
+    assert.equal(await rig.output(probe(targets), {}), "")
+    for (const host of [bobAt, ownAt]) assert.equal((await fetch(`http://${host}:8080/`)).status, 200)
+    await rig.engine.stop(own.key, { graceMs: 0 })
+  })
+
+  test("reaches no port that the host passes on to a container of somebody else", async () => {
+    const id = await rig.docker("run", "--detach", "--rm", "--publish", "8080", rig.image, ...serving)
+    try {
+      const port = Number((await rig.docker("port", id, "8080/tcp")).split("\n")[0]?.split(":").at(-1))
+      const inner = (await rig.docker("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id)).trim()
+      const targets = [...hostAddresses().map(({ address }) => [address, port] as const), [inner, 8080] as const]
+      assert.equal(await rig.output(probe(targets), {}), "")
+    } finally {
+      await rig.docker("rm", "--force", id)
+    }
+  })
+
+  test("reaches a public address, but neither a private nor a link-local one", async () => {
+    const { publicAddress, privateAddress, linkLocalAddress } = outside
+    const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
+    assert.equal(await rig.output(probe(targets), {}), `${publicAddress} 80`)
+  })
+
+  test("reaches what the administrator opened and not what they closed", async () => {
+    const { publicAddress, privateAddress, linkLocalAddress } = outside
+    const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
+    await using opened = await makeDockerRig({ allow: [`${privateAddress}/32`, "169.254.0.0/16"], deny: ["198.51.100.0/24"] })
+    assert.equal(await opened.output(probe(targets), {}), `${privateAddress} 80`)
+    await using closed = await makeDockerRig({ internet: false })
+    assert.equal(await closed.output(probe(targets), {}), "")
+  })
+
+  test("does not learn the name or address of another person's run", async () => {
+    const names = [`quayside-${bob.key}`, `run-${bob.key.slice(0, 12)}`]
+    const said = await rig.output(names.map((name) => `busybox nslookup ${name} 127.0.0.11 2>&1`).join("; "), {})
+    assert.match(said, /can't resolve|can't find|NXDOMAIN|no answer/i)
+    assert.doesNotMatch(said, new RegExp(bobAt.replaceAll(".", "\\.")))
+  })
+
+  test("is not reached by another user of the host, only by Quayside's", async () => {
+    assert.equal(await reachesAs(0, bobAt, 8080), true)
+    assert.equal(await reachesAs(65_534, bobAt, 8080), false)
+    await without(async () => assert.equal(await reachesAs(65_534, bobAt, 8080), true))
+    assert.equal(await reachesAs(65_534, bobAt, 8080), false)
+  })
+
+  test("is not reached by a neighbour of the host who routes to it", async () => {
+    await outside.routeTo((await network("bob")).subnet)
+    await assert.rejects(outside.exec("busybox", "wget", "-q", "-T", "3", "-O", "-", `http://${bobAt}:8080/`))
+  })
+
+  test("is confined again by the next observation when somebody removed the rules, and `check` tells until then", async () => {
+    const { chains, bridgePrefix } = kernelNames(rig.instance)
+    const iptables = (...words: string[]) => run("iptables", ["--wait", "5", "-t", "mangle", ...words])
+    const spoil = [
+      () => iptables("-F", chains.forward),
+      () => iptables("-D", "INPUT", "-j", chains.input),
+      () => iptables("-I", "OUTPUT", "1", "-o", `${bridgePrefix}+`, "-j", "ACCEPT"),
+      () => iptables("-I", chains.input, "1", "-j", "RETURN"),
+    ]
+    for (const change of spoil) {
+      await rig.engine.check()
+      await change()
+      await assert.rejects(rig.engine.check(), (error) => error instanceof EngineError && /firewall rules/.test(error.message))
+      await rig.engine.observe()
+    }
+    await rig.engine.check()
+    await iptables("-D", "OUTPUT", "-o", `${bridgePrefix}+`, "-j", "ACCEPT")
+  })
+
+  test("does not get the address of a run that is gone when it is somebody else's", async () => {
+    const gone = new Set<string>()
+    for (let n = 0; n < 5; n += 1) {
+      const spec = specOf({ image: rig.image, command: serving, user: `person${n}` })
+      await using engine = await rig.open({ networkKeepMs: 0, firewall: "off" })
+      await engine.start(spec, ignore, never)
+      const host = (await engine.address(spec.key, 8080))?.host ?? ""
+      assert.ok(!gone.has(host) && host !== bobAt)
+      gone.add(host)
+      await engine.stop(spec.key, { graceMs: 0 })
+    }
+  })
+
+  test("leaves no network and no rule when the last run is gone", async () => {
+    await using other = await makeDockerRig()
+    await other.output("true", { user: "carol" })
+    assert.equal((await other.networks()).length, 1)
+    await other.engine[Symbol.asyncDispose]()
+    assert.deepEqual(await other.networks(), [])
+    assert.doesNotMatch((await run("iptables-save", ["-t", "mangle"])).stdout, new RegExp(kernelNames(other.instance).chains.input))
+  })
+})
