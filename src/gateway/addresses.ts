@@ -28,9 +28,8 @@ export class Addresses {
   /** Undefined for a host that is none of ours. A key is well formed here, not known. */
   locate(host: string): Place {
     const name = hostName(host)
-    if (name === this.appsUrl.hostname || isLoopback(name)) return { form: "path" }
-    if (!name.endsWith(this.#suffix)) return undefined
-    return { form: "origin", key: name.slice(0, -this.#suffix.length) }
+    if (name.endsWith(this.#suffix)) return { form: "origin", key: name.slice(0, -this.#suffix.length) }
+    return name === this.appsUrl.hostname || isLoopback(name) ? { form: "path" } : undefined
   }
 
   originOf(target: Pick<Target, "key">): string {

@@ -6,7 +6,13 @@ export interface Call {
   request: IncomingMessage
   response: ServerResponse
   /** Set when the request asks to change the protocol: the socket, taken out of HTTP's hands, and what came after the head. */
-  upgrade?: { socket: Duplex; early: Buffer }
+  upgrade?: Upgrade
   /** `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it waits for something else. */
   expects?: "continue" | "unknown"
+}
+
+export interface Upgrade {
+  socket: Duplex
+  /** Hands over what has come since the head; whoever calls it reads on. */
+  takeEarly(): Buffer
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { test } from "node:test"
 import WebSocket, { WebSocketServer } from "ws"
 import { ManualClock } from "#kit"
@@ -70,6 +70,17 @@ test("what a client sends right behind the head is not lost, nor what the progra
   let text = ""
   while (!text.endsWith("welcome early")) text += String((await once(socket, "data"))[0])
   socket.destroy()
+})
+
+test("a client that goes away while the program has not answered its upgrade ends the program's connection", async () => {
+  const program = new Program()
+  program.server.on("upgrade", (_, socket) => socket.on("error", () => {}).resume())
+  await using scene = await Scene.open({ program })
+  const client = connectTo(scene)
+  const [, upstream] = (await once(program.server, "upgrade")) as [unknown, Socket]
+  const ended = new Promise((resolve) => upstream.on("end", resolve))
+  client.terminate()
+  await ended
 })
 
 test("a page elsewhere cannot open a WebSocket at a run's origin, be it with the person's cookie", async () => {

@@ -23,6 +23,8 @@ class Exchange implements AnswerHandler, Opening {
   readonly #close: () => void
   #connection: Connection | undefined
   #hasHead = false
+  /** The beginning of the body is held until it is known whether it is all. */
+  #first: Buffer | undefined
   #isFlushed = false
   #senderSince: number | undefined
   #readerSince: number | undefined
@@ -67,23 +69,29 @@ class Exchange implements AnswerHandler, Opening {
     const { trustworthy } = this.#core.addresses
     const options = { passage: this.#passage, host, trustworthy, isBrowser: site !== undefined, renewal: this.#renewal() }
     response.writeHead(head.status, head.message, answerHeaders(head, options))
-    process.nextTick(() => this.#flush())
   }
 
   onData(chunk: Buffer): void {
-    this.#isFlushed = true
-    if (this.#call.response.write(chunk)) return
-    this.#readerSince ??= this.#core.clock.now()
-    this.#connection?.pause()
+    if (this.#first === undefined && !this.#isFlushed) this.#first = Buffer.from(chunk)
+    else this.#write(Buffer.from(chunk))
+  }
+
+  /** A program may think long, or stream events: what it said so far goes out. */
+  onPause(): void {
+    if (this.#isFlushed || !this.#hasHead) return
+    if (this.#first === undefined) this.#call.response.flushHeaders()
+    this.#flush()
   }
 
   onEnd(trailers: string[]): void {
     this.#connection = undefined
-    this.#isFlushed = true
     const { response, request } = this.#call
-    request.resume()
+    if (!request.complete) request.resume()
     if (trailers.length > 0) response.addTrailers(answerTrailers(trailers))
-    response.end()
+    const last = this.#first
+    this.#first = undefined
+    if (last === undefined) response.end()
+    else response.end(last)
   }
 
   onDrain(): void {
@@ -138,9 +146,18 @@ class Exchange implements AnswerHandler, Opening {
     })
   }
 
-  /** The head goes out by itself when nothing of the body came along with it: a program may think long, or stream events. */
   #flush(): void {
-    if (!this.#isFlushed && !this.#call.response.destroyed) this.#call.response.flushHeaders()
+    this.#isFlushed = true
+    const first = this.#first
+    this.#first = undefined
+    if (first !== undefined) this.#write(first)
+  }
+
+  #write(chunk: Buffer): void {
+    if (!this.#isFlushed) this.#flush()
+    if (this.#call.response.write(chunk)) return
+    this.#readerSince ??= this.#core.clock.now()
+    this.#connection?.pause()
   }
 
   #switch(head: AnswerHead): void {

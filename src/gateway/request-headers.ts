@@ -64,7 +64,7 @@ export function requestHead(request: IncomingMessage, options: HeadOptions): str
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
     const rule = ruleOf(name)
-    if (rule === "drop" || added.names.has(plainName(name)) || named?.has(name.toLowerCase())) continue
+    if (rule === "drop" || (added.names.size > 0 && added.names.has(plainName(name))) || named?.has(name.toLowerCase())) continue
     const value = crossing(rule, rawHeaders[i + 1] as string, passage)
     if (value !== undefined) head += `${name}: ${value}\r\n`
   }

@@ -8,6 +8,8 @@ import { ownHeaders } from "./pages.ts"
 /** How long a client may still send after it was answered, so that it reads the answer rather than a reset. */
 const lingerFor = 5_000
 
+const earlyMost = 65_536
+
 /** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
 export function createHttpServer(take: (call: Call) => void): Server {
   const server = createServer({
@@ -59,7 +61,24 @@ function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Ca
   response.on("finish", () => socket.end(() => socket.destroy()))
   socket.on("error", () => socket.destroy())
   socket.on("close", () => response.destroy())
-  return { request, response, upgrade: { socket, early: head } }
+  return { request, response, upgrade: { socket, takeEarly: readEarly(socket, head) } }
+}
+
+/** Reads on while the answer is awaited: only who reads learns that the client has gone. */
+function readEarly(socket: Socket, head: Buffer): () => Buffer {
+  const early = [head]
+  let length = head.length
+  const onData = (chunk: Buffer) => {
+    early.push(chunk)
+    length += chunk.length
+    if (length > earlyMost) socket.pause()
+  }
+  const onEnd = () => socket.destroy()
+  socket.on("data", onData).on("end", onEnd)
+  return () => {
+    socket.off("data", onData).off("end", onEnd)
+    return Buffer.concat(early)
+  }
 }
 
 /** The newest answer on each connection. */

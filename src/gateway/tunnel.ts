@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream"
-import type { Call } from "./call.ts"
+import type { Call, Upgrade } from "./call.ts"
 import type { Core } from "./core.ts"
 import type { Opening } from "./openings.ts"
 import type { Passage } from "./passage.ts"
@@ -8,7 +8,7 @@ import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
 import type { AnswerHandler, Connection } from "./upstream/connection.ts"
 
 export interface TunnelOptions {
-  call: Call & { upgrade: { socket: Duplex; early: Buffer } }
+  call: Call & { upgrade: Upgrade }
   passage: Passage
   connection: Connection
   /** The program's 101. */
@@ -20,11 +20,11 @@ export interface TunnelOptions {
 export function openTunnel(core: Core, options: TunnelOptions): void {
   const { call, connection, passage } = options
   const head = switchingHead(core, options)
-  const { socket, early } = call.upgrade
+  const { socket } = call.upgrade
   call.response.detachSocket(socket as never)
   const tunnel = new Tunnel({ core, socket, connection, passage })
   connection.handOver(tunnel)
-  tunnel.start(head, early)
+  tunnel.start(head, call.upgrade.takeEarly())
 }
 
 /** Keeps no more than it needs: there may be thousands that say nothing. */
@@ -67,10 +67,12 @@ class Tunnel implements AnswerHandler, Opening {
 
   onData(chunk: Buffer): void {
     this.#core.activity.note(this.#run)
-    if (this.#socket.write(chunk)) return
+    if (this.#socket.write(Buffer.from(chunk))) return
     this.waitingSince ??= this.#core.clock.now()
     this.#connection.pause()
   }
+
+  onPause(): void {}
 
   onDrain(): void {
     this.#socket.resume()

@@ -7,9 +7,15 @@ export interface Address {
   port: number
 }
 
-/** Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing after either, nor after `destroy`. */
+/**
+ * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing after either, nor after `destroy`.
+ *
+ * What `onData` gets is good for the call only: its memory is read into again.
+ */
 export interface AnswerHandler extends AnswerSink {
   onFail(error: Error): void
+  /** All that has come so far was handed over, and the answer's end is not among it. */
+  onPause(): void
   /** What `write` would not take at once has been taken. */
   onDrain(): void
 }
@@ -21,6 +27,8 @@ export interface ConnectionEvents {
 }
 
 const connectWithin = 5_000
+/** All connections read into this one: a read is handed on before the next one begins, and waiting connections hold no buffer. */
+const memory = Buffer.allocUnsafeSlow(65_536)
 
 /** One connection to a run's program, for one request after the other. */
 export class Connection implements AnswerSink {
@@ -32,17 +40,24 @@ export class Connection implements AnswerSink {
   #bodySent = false
   #uses = 0
   #answering = false
+  #isPaused = false
   /** When it became idle, by `performance.now()`, and for how long it may be. */
   idleAt = 0
   idleFor = 4_000
 
   constructor(address: Address, events: ConnectionEvents) {
     this.#events = events
-    const socket = connect({ host: address.host, port: address.port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 })
+    const socket = connect({
+      host: address.host,
+      port: address.port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+      onread: { buffer: memory, callback: (length) => this.#read(length) },
+    })
     this.#socket = socket
     const timer = setTimeout(() => this.#fail(new Error(`no connection within ${connectWithin} ms`)), connectWithin)
     socket.once("connect", () => clearTimeout(timer))
-    socket.on("data", (chunk: Buffer) => this.#read(chunk))
     socket.on("drain", () => this.#handler?.onDrain())
     socket.on("end", () => this.#finish())
     socket.on("error", (error) => this.#fail(error))
@@ -102,8 +117,9 @@ export class Connection implements AnswerSink {
     this.#socket.end()
   }
 
+  /** To be called within `onData`: no more is read after this. */
   pause(): void {
-    this.#socket.pause()
+    this.#isPaused = true
   }
 
   resume(): void {
@@ -136,12 +152,20 @@ export class Connection implements AnswerSink {
     handler?.onEnd(trailers)
   }
 
-  #read(chunk: Buffer): void {
-    if (this.#handler === undefined) return void this.destroy()
+  /** False stops the reading until `resume`. */
+  #read(length: number): boolean {
+    this.#isPaused = false
+    if (this.#handler === undefined) this.destroy()
+    else this.#take(length === memory.length ? memory : memory.subarray(0, length))
+    return !this.#isPaused
+  }
+
+  #take(chunk: Buffer): void {
     this.#answering = true
     try {
       const used = this.#parser.feed(chunk)
       if (this.#parser.isDone) this.#settle(used < chunk.length)
+      else this.#handler?.onPause()
     } catch (error) {
       this.#fail(error as Error)
     }
@@ -151,7 +175,7 @@ export class Connection implements AnswerSink {
   #settle(isSurplus: boolean): void {
     if (this.#handler !== undefined) return
     if (isSurplus || !this.#bodySent || !this.#head?.keep || !this.isUsable) return void this.destroy()
-    this.#socket.resume()
+    this.#isPaused = false
     this.idleAt = performance.now()
     this.idleFor = Math.min(60_000, this.#head.keepFor === undefined ? 4_000 : Math.max(0, this.#head.keepFor - 1_000))
     this.#events.onIdle(this)
