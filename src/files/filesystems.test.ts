@@ -16,10 +16,10 @@ function mayMount(): boolean {
 }
 const skip = !mayMount() && "this process may not mount file systems"
 
-function mount(path: string, size: string): AsyncDisposable {
+function mount(path: string, size: string): () => void {
   mkdirSync(path, { recursive: true })
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},uid=${owner.uid},gid=${owner.gid},mode=0755`, "tmpfs", path])
-  return { [Symbol.asyncDispose]: async () => void execFileSync("umount", ["-l", path]) }
+  return () => void execFileSync("umount", ["-l", path])
 }
 
 function hidden(world: FilesWorld): string[] {
@@ -28,9 +28,7 @@ function hidden(world: FilesWorld): string[] {
 }
 
 test("a full disk refuses an upload and keeps the old file, and work goes on when there is room", { skip }, async () => {
-  await using stack = new AsyncDisposableStack()
-  const world = await FilesWorld.start({ process: "worker", prepare: (folder) => void stack.use(mount(join(folder, "files"), "3m")) })
-  stack.defer(() => world.files[Symbol.asyncDispose]())
+  await using world = await FilesWorld.start({ process: "worker", prepare: (root) => mount(root, "3m") })
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
   for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
     const refused = await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(4_000_000), headers })
@@ -48,10 +46,10 @@ test("a full disk refuses an upload and keeps the old file, and work goes on whe
 
 test("a directory on another file system is as good as any", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
-  const world = await FilesWorld.start({ process: "worker" })
-  stack.defer(() => world[Symbol.asyncDispose]())
+  const world = stack.use(await FilesWorld.start({ process: "worker" }))
   world.makeDirectory("users/ann/disk")
-  stack.use(mount(world.at("disk"), "20m"))
+  const unmount = mount(world.at("disk"), "20m")
+  stack.defer(unmount)
   const ask = async (method: string, path: string, destination?: string, body: string | Buffer = "") =>
     (await world.ask(method, `/users/ann/${path}`, { body, headers: destination ? { destination: `/users/ann/${destination}` } : {} }))
       .status
@@ -74,9 +72,9 @@ test("a directory on another file system is as good as any", { skip }, async () 
 
 test("what a killed worker left on another file system is swept, too", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
-  const world = await FilesWorld.start({ process: "worker" })
-  stack.defer(() => world[Symbol.asyncDispose]())
-  stack.use(mount(world.at("disk"), "20m"))
+  const world = stack.use(await FilesWorld.start({ process: "worker" }))
+  const unmount = mount(world.at("disk"), "20m")
+  stack.defer(unmount)
   writeFileSync(world.at("disk/kept"), "")
   const upload = await world.raw()
   upload.write(`PUT /users/ann/disk/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -175,5 +175,5 @@ test("requests under way end before the server does", async () => {
   await end
   assert.equal(readFileSync(stopped.at("f"), "utf8"), "0123456789")
   assert.deepEqual(readdirSync(join(stopped.root, ".quayside/work")), [])
-  execFileSync("rm", ["-rf", stopped.folder])
+  rmSync(stopped.folder, { recursive: true })
 })
