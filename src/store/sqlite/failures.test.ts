@@ -7,10 +7,11 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { Failure } from "#contract"
 import { StoreError, type StoreErrorKind } from "../errors.ts"
-import type { Store } from "../store.ts"
+import type { Change, Store } from "../store.ts"
 import { sqliteDatabase, type TestDatabase, testDatabase } from "../testing/databases.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser, imageRow } from "../testing/samples.ts"
+import { prepareWriter } from "./open.ts"
 
 const fileOf = (database: TestDatabase) => database.url.slice("sqlite:".length)
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -219,24 +220,32 @@ test("A change too large for the disk is refused alone, and those of its group a
   await using disk = await smallDisk(6144)
   await using store = await disk.open()
   const ann = await addUser(store, "ann")
-  const large = () =>
-    store.change(async (tx) => {
-      for (let i = 0; i < 40; i += 1) {
-        // Work that goes on whatever happens must not write outside of its transaction either.
-        await tx.images.insert(imageRow(ann.id, { name: "large", doc: "x".repeat(250_000) })).catch(() => {})
-      }
-    })
+  // More than the connection keeps in memory, so that the disk is full in the middle of the change and not only at its end. Work that goes on whatever
+  // happens, one by one or all at once, must not write outside of its transaction either.
+  const part = (tx: Change) => tx.images.insert(imageRow(ann.id, { name: "large", doc: "x".repeat(250_000) })).catch(() => {})
+  const oneByOne = store.change(async (tx) => {
+    for (let i = 0; i < 100; i += 1) await part(tx)
+  })
   const small = (name: string) => addImage(store, ann.id, { name })
-  const results = await Promise.allSettled([small("a"), large(), small("b"), large(), small("c")])
+  const first = small("a")
+  const atOnce = store.change((tx) => Promise.all(Array.from({ length: 100 }, () => part(tx))))
+  const results = await Promise.allSettled([
+    oneByOne,
+    first,
+    atOnce,
+    small("b"),
+    store.change((tx) => Promise.all([part(tx), part(tx)])),
+    small("c"),
+  ])
   assert.deepEqual(
     results.map((result) => result.status),
-    ["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled"],
+    ["rejected", "fulfilled", "rejected", "fulfilled", "fulfilled", "fulfilled"],
   )
   for (const result of results) if (result.status === "rejected") assert.ok(isFull(result.reason), String(result.reason))
-  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, everything, { page: 1, pageSize: 100 })
+  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, everything, { page: 1, pageSize: 200 })
   assert.deepEqual(
     rows.map((row) => row.name),
-    ["a", "b", "c"],
+    ["a", "b", "large", "large", "c"],
   )
 })
 
@@ -256,6 +265,13 @@ test("What was acknowledged survives kill -9, whole", async () => {
     assert.equal((await again.audits.list({}, firstPage)).total, total)
     assert.equal((await again.events.after(0, 1_000_000)).length, total)
   }
+})
+
+test("A commit is on the disk before it is acknowledged", () => {
+  const db = new DatabaseSync(":memory:")
+  prepareWriter(db)
+  assert.equal(db.prepare("pragma synchronous").get()?.synchronous, 2)
+  db.close()
 })
 
 test("The database is readable by its owner alone", async () => {

@@ -70,8 +70,8 @@ function takeLock(file: string): Disposable {
   return { [Symbol.dispose]: () => db.close() }
 }
 
-/** Not before the file is known to be ours. */
-function prepareWriter(writer: DatabaseSync): void {
+/** Makes commits durable, and shows that the file can be written. Not before it is known to be ours. */
+export function prepareWriter(writer: DatabaseSync): void {
   // A transaction before anything else shows that the file can be written, whatever its mode says.
   writer.exec("begin immediate; rollback")
   writer.exec(logPragmas)

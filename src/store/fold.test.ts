@@ -1,0 +1,26 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { fold, key } from "./fold.ts"
+
+test("Texts that differ in case, width or ligatures alone are folded to one", () => {
+  for (const [a, b] of [
+    ["Straße", "STRASSE"],
+    ["ﬁne", "FINE"],
+    ["Ａ１", "a1"],
+    ["ΣΑΣ", "σας"],
+    ["É", "e\u0301"],
+    ["Ⅷ", "viii"],
+  ] as const) {
+    assert.equal(fold(a), fold(b), `${a} ${b}`)
+    assert.equal(fold(fold(a)), fold(a), a)
+  }
+  assert.notEqual(fold("a"), fold("á"))
+})
+
+test("A key is the beginning of a text, never half a character", () => {
+  assert.equal(key("x".repeat(300)), "x".repeat(300))
+  assert.equal(key("x".repeat(301)), "x".repeat(300))
+  const cut = key(`${"x".repeat(299)}🎈y`)
+  assert.equal(cut, "x".repeat(299))
+  assert.ok(key("🎈".repeat(400)).isWellFormed())
+})
