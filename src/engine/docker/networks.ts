@@ -35,6 +35,9 @@ export interface Place extends Disposable {
 /** So long a subnet is not given to anybody after its network was taken away: whoever still holds a run's address reaches nobody there. */
 const restMs = 600_000
 const tries = 64
+/** The daemon removes one network after the other, each in a tenth of a second, and whoever observes waits. */
+const removedPerSweep = 4
+const removalMs = 5_000
 
 /**
  * A bridge for each person, without traffic between the containers on it. Nothing is published: Quayside reaches a run at its own address. What a run may reach
@@ -92,16 +95,18 @@ export class Networks {
       if (inUse.has(network.name) || network.starts > 0) network.idleSince = now
       network.isFull = false
     }
-    await Promise.all(
-      [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs).map((each) => this.#remove(each)),
-    )
+    const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs)
+    for (const each of old.slice(0, removedPerSweep)) await this.#remove(each)
   }
 
-  /** Takes away every network that nobody is on. Answers whether none is left; false where the daemon does not tell. */
+  /** Takes away the networks that nobody is on, as many as a few seconds allow. Answers whether none is left; false where the daemon does not tell. */
   async removeUnused(): Promise<boolean> {
     try {
       await this.#list()
-      await Promise.all([...this.#networks.values()].filter(({ starts }) => starts === 0).map((each) => this.#remove(each)))
+      const until = this.#clock.now() + removalMs
+      for (const each of [...this.#networks.values()].filter(({ starts }) => starts === 0)) {
+        if (this.#clock.now() < until) await this.#remove(each)
+      }
       return this.#networks.size === 0
     } catch {
       return false
@@ -212,7 +217,7 @@ export class Networks {
   /** The daemon refuses while a container is on it. */
   async #remove(network: Network): Promise<void> {
     try {
-      await ifFound(this.#client.call((docker) => docker.getNetwork(network.name).remove(), { ms: 5_000 }))
+      await ifFound(this.#client.call((docker) => docker.getNetwork(network.name).remove(), { ms: removalMs }))
     } catch {
       network.idleSince = this.#clock.now()
       return

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, before, test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+import { kernelNames } from "../../src/engine/docker/names.ts"
+import { openWorld, type World } from "../world.ts"
+
+const run = promisify(execFile)
+
+let world: World
+before(async () => {
+  world = await openWorld({ engine: "docker" })
+})
+after(() => world[Symbol.asyncDispose]())
+
+test("a server tells that its firewall rules are missing, and sets them again by itself", async () => {
+  const { chains } = kernelNames(instanceOf(world))
+  const engine = async () => (await (await fetch(`${world.quayside.baseUrl}/readyz`)).json()).checks.engine as { ok: boolean; msg: string }
+  assert.deepEqual(await engine(), { ok: true, msg: "" })
+  const flush = () => run("iptables", ["--wait", "5", "-t", "mangle", "-F", chains.forward])
+  // An observation may come between: then it is set again already.
+  let told = ""
+  for (let n = 0; n < 20 && told === ""; n += 1) {
+    await flush()
+    told = (await engine()).msg
+  }
+  assert.match(told, /firewall rules .* missing/)
+  while (!(await engine()).ok) await sleep(100)
+  assert.match((await run("iptables", ["--wait", "5", "-t", "mangle", "-S", chains.forward])).stdout, /-j DROP/)
+})
+
+function instanceOf({ dataDir }: World): string {
+  using database = new DatabaseSync(join(dataDir, "quayside.db"), { readOnly: true })
+  return String(database.prepare("select value from meta where key = 'instance'").get()?.value)
+}
