@@ -43,7 +43,7 @@ class Exchange implements AnswerHandler, Opening {
     this.#core.activity.note(this.#passage.target.id)
     response.on("close", () => this.#gone())
     response.on("drain", () => {
-      this.#readerSince = undefined
+      this.#readerSince = response.writableEnded ? this.#core.clock.now() : undefined
       this.#connection?.resume()
     })
     this.#send(this.#core.pools.take(this.#upstream(), { mayRepeat: this.#mayRepeat }))
@@ -92,6 +92,7 @@ class Exchange implements AnswerHandler, Opening {
     this.#first = undefined
     if (last === undefined) response.end()
     else response.end(last)
+    if (!response.writableFinished) this.#readerSince ??= this.#core.clock.now()
   }
 
   onDrain(): void {

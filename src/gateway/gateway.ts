@@ -38,6 +38,8 @@ export interface Gateway extends AsyncDisposable {
   openAddress(target: Target, path?: string): string
   /** The run's address in answers: works pasted into a browser, and with a token. */
   urlOf(runId: number): string
+  /** How many requests and sockets are open. */
+  readonly open: number
   /** Asks again at once about everything that is open, rather than within 2 s. */
   recheck(): Promise<void>
 }
@@ -62,6 +64,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     tickets: core.tickets,
     openAddress: (target, path) => core.addresses.originOf(target) + startPath(path),
     urlOf: (runId) => core.addresses.urlOf(runId),
+    get open() {
+      return core.openings.size
+    },
     recheck: () => recheck(core),
     [Symbol.asyncDispose]: () => close({ deadlineMs: 0 }),
   }

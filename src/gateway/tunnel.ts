@@ -7,6 +7,8 @@ import { answerHeaders } from "./response-headers.ts"
 import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
 import type { AnswerHandler, Connection } from "./upstream/connection.ts"
 
+const lingerFor = 60_000
+
 export interface TunnelOptions {
   call: Call & { upgrade: Upgrade }
   passage: Passage
@@ -54,7 +56,7 @@ class Tunnel implements AnswerHandler, Opening {
       this.waitingSince = undefined
       this.#connection.resume()
     })
-    this.#socket.on("end", () => this.#connection.end())
+    this.#socket.on("end", () => this.#endUpstream())
     this.#socket.on("close", () => this.#gone())
   }
 
@@ -80,6 +82,7 @@ class Tunnel implements AnswerHandler, Opening {
 
   /** What the program sent last still reaches the client. */
   onEnd(): void {
+    this.waitingSince ??= this.#core.clock.now()
     this.#socket.end(() => this.#socket.destroy())
   }
 
@@ -90,6 +93,12 @@ class Tunnel implements AnswerHandler, Opening {
   #fromClient(chunk: Buffer): void {
     this.#core.activity.note(this.#run)
     if (!this.#connection.write(chunk)) this.#socket.pause()
+  }
+
+  /** A program may have more to say to a client that says no more, but not for ever. */
+  #endUpstream(): void {
+    this.#connection.end()
+    setTimeout(() => this.cut(), lingerFor).unref()
   }
 
   #gone(): void {

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict"
+import { connect, createServer, type Socket } from "node:net"
+import { test } from "node:test"
+import { keyA, Scene } from "./scene.ts"
+
+/** A small seeded generator: the same cases each time. */
+function random(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0
+    return Math.floor((((state ^ (state >>> 12)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+const answers = [
+  "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+  "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+  "HTTP/1.1 200 OK\r\n\r\nuntil the end",
+  "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw bytes",
+  "HTTP/1.1 304 Not Modified\r\n\r\n",
+  "HTTP/1.1 100 Continue\r\n\r\n",
+  "HTTP/1.1 999 \r\nSet-Cookie: quayside-run=x\r\nLocation: //x\r\nX: \xff\r\n\r\n",
+  "garbage",
+  "",
+]
+const heads = [
+  "GET {p} HTTP/1.1\r\nHost: {h}\r\n{a}\r\n",
+  "GET {p} HTTP/1.0\r\nHost: {h}\r\n{a}\r\n",
+  "HEAD {p} HTTP/1.1\r\nHost: {h}\r\n{a}\r\n",
+  "POST {p} HTTP/1.1\r\nHost: {h}\r\n{a}Sec-Fetch-Site: same-origin\r\nContent-Length: 10\r\n\r\n0123456789",
+  "POST {p} HTTP/1.1\r\nHost: {h}\r\n{a}Sec-Fetch-Site: same-origin\r\nContent-Length: 10\r\n\r\n0123",
+  "POST {p} HTTP/1.1\r\nHost: {h}\r\n{a}Origin: http://{h}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\n",
+  "PUT {p} HTTP/1.1\r\nHost: {h}\r\n{a}Origin: http://{h}\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
+  "GET {p} HTTP/1.1\r\nHost: {h}\r\n{a}Origin: http://{h}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly",
+  "GET {p} HTTP/1.1\r\nHost: {h}\r\n{a}Accept: text/html\r\nConnection: close\r\n\r\n",
+]
+const noise = [
+  "\r\n",
+  "\0",
+  "\x80",
+  " ",
+  "Host: x\r\n",
+  "Content-Length: 3\r\n",
+  "Transfer-Encoding: chunked\r\n",
+  "Connection: upgrade, host\r\n",
+  "HTTP/1.1",
+]
+
+test("three thousand broken exchanges, from both sides, leave the gateway whole and holding nothing", { timeout: 120_000 }, async () => {
+  const pick = random(4711)
+  const sockets = new Set<Socket>()
+  const program = createServer((socket) => {
+    sockets.add(socket)
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket))
+    socket.on("data", () => {
+      socket.write(answers[pick(answers.length)] as string, "latin1")
+      if (pick(3) === 0) socket.end()
+      else if (pick(4) === 0) socket.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve))
+  await using scene = await Scene.open()
+  const { cookie } = await scene.enter()
+  scene.host.targets.set(keyA, { ...scene.target, address: { host: "127.0.0.1", port: (program.address() as { port: number }).port } })
+
+  const one = () =>
+    new Promise<void>((resolve) => {
+      const atOrigin = pick(2) === 0
+      const place = {
+        h: atOrigin ? scene.origin : scene.apps,
+        p: atOrigin ? "/x" : "/run/1/x",
+        a: atOrigin ? `Cookie: ${cookie}\r\n` : "Authorization: Bearer ann\r\n",
+      }
+      let text = (heads[pick(heads.length)] as string).replace(/\{(\w)\}/g, (_, name: "h" | "p" | "a") => place[name])
+      if (pick(3) === 0) {
+        const at = pick(text.length)
+        text = text.slice(0, at) + noise[pick(noise.length)] + text.slice(at + pick(4))
+      }
+      const socket = connect(scene.port, "127.0.0.1", () => socket.write(text, "latin1"))
+      socket.on("error", () => {}).on("close", () => resolve())
+      socket.once("data", () => (pick(2) === 0 ? socket.destroy() : socket.end()))
+      setTimeout(() => socket.destroy(), 30 + pick(60))
+    })
+  for (let i = 0; i < 60; i += 1) await Promise.all(Array.from({ length: 50 }, one))
+
+  const answer = await scene.ask(scene.apps, "/healthz")
+  assert.equal(answer.status, 200)
+  for (const socket of sockets) socket.destroy()
+  for (let i = 0; i < 100 && scene.gateway.open > 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(scene.gateway.open, 0)
+  await new Promise((resolve) => program.close(resolve))
+})
