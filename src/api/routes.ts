@@ -1,39 +1,42 @@
+import type { FastifyInstance } from "fastify"
 import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
 import { type Page, pages } from "./pages.ts"
 
+/** What a request is for. */
 export type Target = { operation: Operation } | { page: Page; name: string }
 
-interface Place {
-  /** By method. */
-  targets: Map<string, Target>
-  allow: string
+declare module "fastify" {
+  interface FastifyContextConfig {
+    target?: Target
+  }
 }
 
-/** What stands at which path: all paths are fixed, so that a lookup finds them. */
+/** Every row of the contract's table at its path and below `/admin`, and the pages; HEAD goes with GET. */
 export class Routes {
-  readonly #places = new Map<string, Place>()
+  readonly #allowed = new Map<string, string[]>()
 
-  constructor() {
+  constructor(app: FastifyInstance) {
     for (const operation of operations) {
       const { method, path }: Endpoint = endpoints[operation]
-      for (const each of [path, `/admin${path}`]) this.#add(method, each, { operation })
+      for (const each of [path, `/admin${path}`]) this.#add(app, { method, path: each, target: { operation } })
     }
-    for (const [path, page] of Object.entries(pages)) this.#add("GET", path, { page, name: "page" })
+    for (const [path, page] of Object.entries(pages)) this.#add(app, { method: "GET", path, target: { page, name: "page" } })
   }
 
-  #add(method: string, path: string, target: Target): void {
-    const place = this.#places.get(path) ?? { targets: new Map<string, Target>(), allow: "" }
-    for (const each of method === "GET" ? ["GET", "HEAD"] : [method]) place.targets.set(each, target)
-    place.allow = [...place.targets.keys()].join(", ")
-    this.#places.set(path, place)
+  #add(app: FastifyInstance, route: { method: string; path: string; target: Target }): void {
+    const methods = route.method === "GET" ? ["GET", "HEAD"] : [route.method]
+    this.#allowed.set(route.path, [...(this.#allowed.get(route.path) ?? []), ...methods])
+    app.route({ method: methods, url: route.path, config: { target: route.target }, handler: notReached })
   }
 
-  /** Throws a `Failure` that tells an unknown path from a wrong method. */
-  find(method: string, path: string): Target {
-    const place = this.#places.get(path)
-    if (!place) throw new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists what there is`)
-    const target = place.targets.get(method)
-    if (target) return target
-    throw new Failure("method_not_allowed", `${path} takes ${place.allow}; got ${method}`, { headers: { allow: place.allow } })
+  /** Why nothing is found: an unknown path, or a method that the path does not take. */
+  refusal(method: string, path: string): Failure {
+    const allow = this.#allowed.get(path)?.join(", ")
+    if (allow !== undefined) return new Failure("method_not_allowed", `${path} takes ${allow}; got ${method}`, { headers: { allow } })
+    return new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists what there is`)
   }
+}
+
+function notReached(): never {
+  throw new Error("Requests are taken over before their handler")
 }

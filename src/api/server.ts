@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
 import type { Services, Surroundings } from "./context.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
@@ -6,7 +6,7 @@ import { drain } from "./http/body.ts"
 import { addressList, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { Visit } from "./http/visit.ts"
+import { originForm, targetOf, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import type { Page } from "./pages.ts"
@@ -22,24 +22,39 @@ export interface ApiServer extends AsyncDisposable {
 const targetMax = 8_192
 
 export function createApi(services: Services): ApiServer {
-  const routes = new Routes()
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    rewriteUrl: originForm,
+    frameworkErrors: (_error, request, reply) => take(request, reply),
+  })
+  const routes = new Routes(app)
   const measures = new Measures()
   const hosts = new HostCheck(services.settings.hostNames)
   const trusted = addressList(services.settings.trustedProxies)
-  const listener: Listener = new Listener((request, response) => void serve(request, response))
+  const listener: Listener = new Listener((request, response) => app.routing(request, response))
   const surroundings: Surroundings = {
     ending: listener.ending,
     metrics: () => measures.text(services, listener.underWay),
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** The router has found its target: from here on the request is ours. Its body is read by the operation, which knows by then who sends it. */
+  function take(request: FastifyRequest, reply: FastifyReply): void {
+    reply.hijack()
+    const { url, config } = request.routeOptions
+    const visit = new Visit(request.raw, reply.raw, trusted)
+    // A path has one spelling: what only percent-decoding makes equal is another one.
+    void serve(visit, url === visit.path ? config.target : undefined)
+  }
+  app.addHook("onRequest", (request, reply, _next) => take(request, reply))
+
+  async function serve(visit: Visit, target: Target | undefined): Promise<void> {
     const started = performance.now()
-    const visit = new Visit(request, response, trusted)
-    let target: Target | undefined
+    const { request, response } = visit
     try {
-      checkTarget(request.url ?? "")
+      checkTarget(targetOf(request))
       hosts.check(visit.host)
-      target = routes.find(request.method ?? "", visit.path)
+      if (!target) throw routes.refusal(request.method ?? "", visit.path)
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
       else await runPage(services, target.page, visit)
     } catch (error) {
@@ -49,8 +64,14 @@ export function createApi(services: Services): ApiServer {
   }
 
   return {
-    listen: (addresses) => listener.listen(addresses),
-    [Symbol.asyncDispose]: () => listener.close(),
+    async listen(addresses) {
+      await app.ready()
+      await listener.listen(addresses)
+    },
+    async [Symbol.asyncDispose]() {
+      await listener.close()
+      await app.close()
+    },
   }
 }
 

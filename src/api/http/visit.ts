@@ -26,7 +26,7 @@ export class Visit {
     this.response = response
     this.#trusted = trusted
     this.requestId = requestIdOf(request)
-    const url = request.url ?? ""
+    const url = targetOf(request)
     const start = url.startsWith("/") ? 0 : authorityEnd(url)
     this.host = start === 0 ? (request.headers.host ?? "") : url.slice("http://".length, start)
     const mark = url.indexOf("?", start)
@@ -39,6 +39,19 @@ export class Visit {
     this.#address ??= callerAddress(this.request, this.#trusted)
     return this.#address
   }
+}
+
+/** The request target as it came; the router is given the path alone. */
+export function targetOf(request: IncomingMessage & { originalUrl?: string }): string {
+  return request.originalUrl ?? request.url ?? ""
+}
+
+/** The request target without scheme and authority, in which a router finds its paths. */
+export function originForm(request: IncomingMessage): string {
+  const url = request.url ?? ""
+  if (url.startsWith("/")) return url
+  const path = url.slice(authorityEnd(url))
+  return path.startsWith("/") ? path : `/${path}`
 }
 
 /** Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a path. */
