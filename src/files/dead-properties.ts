@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, readFileSync, writeSync } from "node:fs"
+import { closeSync, constants, fdatasyncSync, fstatSync, readFileSync, renameSync, writeSync } from "node:fs"
 import { hiddenFolder } from "./address.ts"
 import type { Folder } from "./descriptor.ts"
 import { Refusal } from "./refusal.ts"
@@ -12,7 +12,10 @@ type Entry =
   | { copy: string; to: string; deep: boolean }
 
 const fileName = "properties.jsonl"
-const mostBytes = 16 * 2 ** 20
+/** All properties of all people together, as the log holds them. */
+const mostBytes = 32 * 2 ** 20
+/** A longer log is written anew when less than half of it still counts. */
+const longLog = 2 ** 20
 
 /**
  * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use on, and in a log of changes in the hidden place, of which a
@@ -24,6 +27,8 @@ export class DeadProperties implements Disposable {
   #fd: number | undefined
   #loaded = false
   #bytes = 0
+  /** How long the log was when it was last written anew. */
+  #compacted = 0
 
   constructor(root: Folder) {
     this.#root = root
@@ -85,12 +90,30 @@ export class DeadProperties implements Disposable {
   }
 
   #write(entries: readonly Entry[]): void {
-    // A line that was cut short by a crash ends here.
-    const text = `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
+    const text = textOf(entries)
+    if (this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
     if (this.#bytes + text.length > mostBytes) throw new Refusal(507, "storage_full", "There is no room for more properties")
     writeSync(this.#open(), text)
     this.#bytes += text.length
     for (const entry of entries) apply(this.#byPath, entry)
+  }
+
+  /** Puts a log in place that holds what still counts and nothing else. */
+  #compact(): void {
+    const entries = [...this.#byPath].flatMap(([path, stored]) => [...stored].map(([key, value]) => ({ set: path, key, value })))
+    const text = textOf(entries)
+    using hidden = this.#root.folder(hiddenFolder)
+    const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+    try {
+      writeSync(fd, text)
+      fdatasyncSync(fd)
+      renameSync(hidden.at(`${fileName}.new`), hidden.at(fileName))
+    } finally {
+      closeSync(fd)
+    }
+    this[Symbol.dispose]()
+    this.#bytes = text.length
+    this.#compacted = text.length
   }
 
   #open(): number {
@@ -104,6 +127,11 @@ export class DeadProperties implements Disposable {
     if (this.#fd !== undefined) closeSync(this.#fd)
     this.#fd = undefined
   }
+}
+
+/** A line that a crash cut short ends where the next entries begin. */
+function textOf(entries: readonly Entry[]): string {
+  return `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
 }
 
 function parse(line: string): Entry | undefined {

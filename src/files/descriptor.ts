@@ -5,7 +5,8 @@ export type Name = string | Buffer
 
 /** An open directory stream. */
 export interface Entries {
-  readSync(): { name: Buffer } | null
+  /** The kind is what it was when the entry was read. */
+  readSync(): { name: Buffer; isDirectory(): boolean } | null
   closeSync(): void
 }
 

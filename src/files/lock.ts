@@ -13,6 +13,7 @@ import { answerEmpty, answerXml } from "./respond.ts"
 import { child, DAV, isDav, mostXml, parseXml, serializeXml } from "./xml.ts"
 
 const usualLockMs = 600_000
+const mostOwner = 4_096
 
 /** Takes a lock, or with an empty body renews one. Where nothing is, an empty file is made and locked. */
 export async function lock(call: Call): Promise<void> {
@@ -49,7 +50,9 @@ function readLock(call: Call, body: Buffer): NewLock {
   }
   const owner = child(root, DAV, "owner")
   const { userId } = call.person
-  return { path: call.path, deep: isDeep(call), exclusive, userId, owner: owner ? serializeXml(owner) : "", timeoutMs: timeoutOf(call) }
+  const text = owner ? serializeXml(owner) : ""
+  if (text.length > mostOwner) throw new Refusal(413, "too_large", `A lock's owner element has at most ${mostOwner} characters`)
+  return { path: call.path, deep: isDeep(call), exclusive, userId, owner: text, timeoutMs: timeoutOf(call) }
 }
 
 function isDeep(call: Call): boolean {

@@ -25,7 +25,7 @@ export async function removeTree(place: Folder, name: Name, fresh: () => string)
 async function removeOne(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<boolean> {
   const stats = place.look(name)
   if (!stats) return true
-  if (!stats.isDirectory()) return unlink(place.at(name)).then(() => true, missing)
+  if (!stats.isDirectory()) return unlink(place.at(name)).then(() => true, passed)
   changeMode(place, name, 0o700)
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await empty(place, name, fresh, waiting, slice)
@@ -38,12 +38,13 @@ async function removeOne(place: Folder, name: Name, fresh: () => string, waiting
 
 async function empty(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<void> {
   using folder = place.folder(name)
+  assertSameDevice(folder, place)
   const entries = folder.entries()
   try {
     let files: Promise<unknown>[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
-      if (folder.look(entry.name)?.isDirectory()) moveUp(folder, entry.name, place, fresh, waiting)
-      else files.push(unlink(folder.at(entry.name)).catch(missing))
+      if (entry.isDirectory()) moveUp(folder, entry.name, place, fresh, waiting)
+      else files.push(unlink(folder.at(entry.name)).catch(passed))
       if (files.length >= width) {
         await Promise.all(files)
         files = []
@@ -54,6 +55,12 @@ async function empty(place: Folder, name: Name, fresh: () => string, waiting: Na
   } finally {
     entries.closeSync()
   }
+}
+
+/** What somebody mounted inside of a tree is not the tree's. */
+function assertSameDevice(folder: Folder, place: Folder): void {
+  if (folder.stat().dev !== place.stat().dev)
+    throw Object.assign(new Error("Another file system is mounted in what is to be removed"), { code: "EBUSY" })
 }
 
 /** An empty directory is removed where it is. */
@@ -81,8 +88,9 @@ function errorOf(work: () => void): string | undefined {
   }
 }
 
-function missing(error: NodeJS.ErrnoException): true {
-  if (error.code === "ENOENT") return true
+/** What is gone already, or became a directory since it was read: the directory is looked through again. */
+function passed(error: NodeJS.ErrnoException): true {
+  if (error.code === "ENOENT" || error.code === "EISDIR") return true
   throw error
 }
 

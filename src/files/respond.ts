@@ -65,6 +65,8 @@ export function answerFailure(response: ServerResponse, error: unknown, report: 
 /** With a long unread body the connection is of no more use; it stays open a little, so that the answer is not cut off by a reset. */
 function endOfUnread(request: IncomingMessage): Record<string, string> {
   if (request.complete || !hasBody(request)) return {}
+  // Who waits for `100 Continue` may send the next request instead of the body.
+  if (request.headers.expect !== undefined) return { Connection: "close" }
   if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= 65_536) {
     request.resume()
     return {}

@@ -24,6 +24,9 @@ export function createFileServer(settings: HandlerOptions): Server {
   const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     const done = busy(request, response)
+    // A connection that ends early is seen where it matters; without listeners it would end the process.
+    request.on("error", () => {})
+    response.on("error", () => {})
     handle(request, response, proceed).then(done, settings.scene.report)
   }
   server.on("request", (request, response) => serve(request, response, () => {}))

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { basic, eventually, FilesWorld } from "../../test/fixtures/files-world.ts"
@@ -71,6 +71,42 @@ test("a client that waits to be asked for its body is told early that it is not 
   assert.match(await wanted.until("201 Created"), /201 Created/)
   wanted.socket.destroy()
 })
+
+test("a connection on which a body was announced and not asked for serves nothing more", async () => {
+  const smuggler = await world.raw()
+  smuggler.write(head("/users/bob/x", "Content-Length: 60\r\nExpect: 100-continue\r\n"))
+  await smuggler.until("\r\n\r\n{")
+  smuggler.write(`GET /users/ann/wanted HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n\r\n`)
+  assert.equal((await smuggler.end()).split("HTTP/1.1 ").length, 2)
+})
+
+test("a client that goes away in the middle of a download or a listing harms nobody", async () => {
+  await world.ask("PUT", "/users/ann/download", { body: Buffer.alloc(20_000_000) })
+  world.makeDirectory("users/ann/listed")
+  for (let i = 0; i < 500; i += 1) writeFileSync(world.at("listed", String(i)), "")
+  const proof = `Host: localhost\r\nAuthorization: ${basic("ann")}\r\n`
+  for (let i = 0; i < 20; i += 1) {
+    const reader = await world.raw()
+    const listing = `PROPFIND /users/ann/listed/ HTTP/1.1\r\n${proof}Depth: 1\r\n\r\n`
+    reader.write(`GET /users/ann/download HTTP/1.1\r\n${proof}\r\n${i % 2 === 0 ? listing : ""}`)
+    await reader.until("HTTP/1.1 200")
+    reader.socket.resetAndDestroy()
+  }
+  assert.equal((await world.ask("GET", "/users/ann/download")).body.length, 20_000_000)
+  await eventually("no file is held any more", () => heldFiles() === 0)
+})
+
+/** Descriptors of this process that lead to people's files. */
+function heldFiles(): number {
+  const links = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return ""
+    }
+  })
+  return links.filter((link) => link.startsWith(world.at())).length
+}
 
 test("of two uploads that both require the file to be new only one succeeds", async () => {
   const put = async () =>

@@ -67,11 +67,14 @@ export class Workplace implements AsyncDisposable {
   async #sweepNow(root: Folder): Promise<void> {
     for (const name of namesIn(this.#all)) {
       const age = Date.now() - (this.#all.look(name)?.mtimeMs ?? Date.now())
-      if (name === this.#id || !(isGone(name) || age > abandonedMs)) continue
-      using left = this.#all.folder(name)
-      for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
-      await removeTree(this.#all, name, () => `${name}-${this.#fresh()}`)
+      if (name !== this.#id && (isGone(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
     }
+  }
+
+  async #remove(root: Folder, name: string): Promise<void> {
+    using left = this.#all.folder(name)
+    for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
+    await removeTree(this.#all, name, () => `${name}-${this.#fresh()}`)
   }
 
   #beat(): void {

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { DeadProperties } from "./dead-properties.ts"
+import { Folder } from "./descriptor.ts"
+import { processId } from "./process-id.ts"
+import { Workplace } from "./workplace.ts"
+
+let path: string
+let root: Folder
+before(() => {
+  path = mkdtempSync(join(tmpdir(), "quayside-work-"))
+  root = Folder.open(path)
+})
+after(() => {
+  root[Symbol.dispose]()
+  rmSync(path, { recursive: true, force: true })
+})
+const work = (...names: string[]) => join(path, ".quayside/work", ...names)
+const report = (error: unknown) => assert.fail(String(error))
+
+/** The folder of a process that has ended. */
+function deadId(): string {
+  const [domain, , , random] = processId().split("-")
+  const { pid } = spawnSync("true")
+  return [domain, pid, "12345", random].join("-")
+}
+
+test("what a dead process left is swept, whatever is in it", async () => {
+  await using place = new Workplace(root, report)
+  const dead = deadId()
+  mkdirSync(work(dead, "1/deep/er"), { recursive: true })
+  writeFileSync(work(dead, "2"), "")
+  mkdirSync(join(path, "outside"))
+  writeFileSync(join(path, "outside/kept"), "")
+  symlinkSync(join(path, "outside"), work(dead, "1/link"))
+  symlinkSync("/etc", work(dead, "3"))
+  await place.sweep(root)
+  assert.equal(existsSync(work(dead)), false)
+  assert.equal(existsSync(join(path, "outside/kept")), true)
+})
+
+test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(work("0123456789ab-1-1-00"), { recursive: true })
+  await place.sweep(root)
+  assert.equal(existsSync(work("0123456789ab-1-1-00")), true)
+  const longAgo = Date.now() / 1000 - 700
+  utimesSync(work("0123456789ab-1-1-00"), longAgo, longAgo)
+  await place.sweep(root)
+  assert.equal(existsSync(work("0123456789ab-1-1-00")), false)
+})
+
+test("two that live beside each other leave each other alone", async () => {
+  const one = new Workplace(root, report)
+  const other = new Workplace(root, report)
+  using draft = one.draft(root)
+  await other.sweep(root)
+  draft.place(root, "drafted")
+  assert.equal(existsSync(join(path, "drafted")), true)
+  await one[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+  assert.deepEqual(readdirSync(work()), [])
+})
+
+test("stored properties outlive the process, a line that was cut short, and the rewriting of their log", async () => {
+  await using _place = new Workplace(root, report)
+  const file = join(path, ".quayside/properties.jsonl")
+  {
+    using first = new DeadProperties(root)
+    first.patch("/a", [{ key: "urn:x color", value: "<blue/>" }])
+    first.patch("/a/b", [{ key: "urn:x size", value: "<one/>" }])
+  }
+  writeFileSync(file, '{"set":"/a","key":"urn:x cut', { flag: "a" })
+  {
+    using second = new DeadProperties(root)
+    for (let i = 0; i < 3_000; i += 1) second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
+    second.move("/a", "/c")
+    second.copy("/c", "/d", false)
+    second.forget("/churn")
+  }
+  using third = new DeadProperties(root)
+  assert.deepEqual(
+    [...(third.opened() ?? [])].map(([at, stored]) => [at, [...stored]]),
+    [
+      ["/c", [["urn:x color", "<blue/>"]]],
+      ["/c/b", [["urn:x size", "<one/>"]]],
+      ["/d", [["urn:x color", "<blue/>"]]],
+    ],
+  )
+  const { statSync } = await import("node:fs")
+  assert.ok(statSync(file).size < 2.5 * 2 ** 20)
+})
