@@ -1,12 +1,20 @@
 import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
 import { settingsTable } from "#main"
 import { conformancePage } from "./page.ts"
+import { permissionsPage } from "./permissions.ts"
 
 const made = "This page is made from the code's own tables by `script/reference`; a test fails when it is not current."
 
 /** The pages of `docs/reference/` that are made from tables, by their file names. */
 export function referencePages(): Readonly<Record<string, string>> {
-  return { "api.md": api(), "settings.md": settings(), "codes.md": codes(), "states.md": states(), "conformance.md": conformancePage() }
+  return {
+    "api.md": api(),
+    "settings.md": settings(),
+    "codes.md": codes(),
+    "states.md": states(),
+    "conformance.md": conformancePage(),
+    "../explanation/permissions.md": permissionsPage(made),
+  }
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
