@@ -1,3 +1,5 @@
+import { createServer } from "node:net"
+import { networkInterfaces } from "node:os"
 import type { Settings } from "./settings.ts"
 
 export interface Addresses {
@@ -24,4 +26,31 @@ export function addressesOf(settings: Settings): Addresses {
 function nameOf(host: string): string {
   if (host === "0.0.0.0" || host === "::" || host.startsWith("127.") || host === "::1") return "localhost"
   return host.includes(":") ? `[${host}]` : host
+}
+
+/** What `host` means to a listener: `localhost` is both loopback addresses, as far as this machine has them. */
+export function hostsOf(host: string): string[] {
+  if (host !== "localhost") return [host]
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  return own.some(({ address }) => address === "::1") ? ["127.0.0.1", "::1"] : ["127.0.0.1"]
+}
+
+/** The settings with a free port in place of each 0, since the addresses that are told must be those that are listened on. */
+export async function withPorts(settings: Settings): Promise<Settings> {
+  const chosen = { ...settings }
+  for (const name of ["port", "appsPort", "filesPort"] as const) {
+    if (chosen[name] === 0) chosen[name] = await freePort(hostsOf(settings.host)[0] ?? "127.0.0.1")
+  }
+  return chosen
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject)
+    server.listen({ host, port: 0 }, resolve)
+  })
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }

@@ -8,7 +8,7 @@ import { createGateway, type Gateway, type GatewayHost, type Visitor } from "#ga
 import { type Clock, type Logger, systemClock } from "#kit"
 import { createRuns, type Runs } from "#runs"
 import { openStore, type Store } from "#store"
-import { addressesOf } from "./addresses.ts"
+import { addressesOf, hostsOf, withPorts } from "./addresses.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import { SettingError, type Settings } from "./settings.ts"
 
@@ -31,7 +31,8 @@ export interface ComposeOptions {
 
 /** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
-  const { settings, logger } = options
+  const { logger } = options
+  const settings = await withPorts(options.settings)
   const clock = systemClock
   await using stack = new AsyncDisposableStack()
   const dataDir = resolve(settings.dataDir)
@@ -258,7 +259,7 @@ async function healthOf(files: Promise<Files>): Promise<{ ok: boolean; msg: stri
 }
 
 async function listen({ settings, api, gateway }: { settings: Settings; api: ApiServer; gateway: Gateway }): Promise<void> {
-  const hosts = settings.host === "localhost" ? ["127.0.0.1", "::1"] : [settings.host]
+  const hosts = hostsOf(settings.host)
   await gateway.listen(hosts.map((host) => ({ host, port: settings.appsPort })))
   await api.listen(hosts.map((host) => ({ host, port: settings.port })))
 }
