@@ -34,13 +34,22 @@ export interface Events {
   refused(actor: Actor, action: string, code: string): void
 }
 
-export function createEvents({ logger }: { logger: Logger }): Events {
+export interface EventsOptions {
+  logger: Logger
+  /** Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must not throw. */
+  onChange?: (thing: Thing) => void
+}
+
+export function createEvents({ logger, onChange = () => {} }: EventsOptions): Events {
   return {
     async changed(tx, actor, { verb, thing }) {
       const event = `${thing.type}.${verb}`
       await tx.journal({ event, data: { ID: thing.id }, thing })
       await tx.audit({ actor: actor.userName, action: event, thing, outcome: "done", address: actor.address, requestId: actor.requestId })
-      tx.afterCommit(() => logger.info({ event, id: thing.id, actor: actor.userName, requestId: actor.requestId }, "changed"))
+      tx.afterCommit(() => {
+        logger.info({ event, id: thing.id, actor: actor.userName, requestId: actor.requestId }, "changed")
+        onChange(thing)
+      })
     },
     async session(tx, actor, verb) {
       const action = `session.${verb}`

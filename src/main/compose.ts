@@ -53,7 +53,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
   await tree.ensureDirectory("/users/admin")
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
-  const events = createEvents({ logger })
+  // Whose dataset is withdrawn loses it at once, not when the file server asks again.
+  const events = createEvents({ logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
   const listening = Promise.withResolvers<void>()
   const runs = stack.use(
     await createRuns({
