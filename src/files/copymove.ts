@@ -8,7 +8,7 @@ import { type Change, checkLocks } from "./locking.ts"
 import { type Place, placeForNew, placeOfExisting } from "./place.ts"
 import { ClientGone, forbidden, invalid, notFound, Refusal } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
-import type { Stage } from "./workplace.ts"
+import type { Stage } from "./stage.ts"
 
 interface Transfer {
   call: Call

@@ -8,7 +8,7 @@ import { type Place, placeForNew } from "./place.ts"
 import { receive } from "./receive.ts"
 import { invalid, Refusal } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
-import type { Draft } from "./workplace.ts"
+import type { Draft } from "./stage.ts"
 
 /** Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the new. */
 export async function put(call: Call): Promise<void> {

@@ -96,7 +96,12 @@ function passed(error: NodeJS.ErrnoException): true {
 
 /** Closes a descriptor that may be closed already. */
 export function closeQuietly(fd: number): void {
+  attempt(() => closeSync(fd))
+}
+
+/** For what makes no difference when it fails. */
+export function attempt(work: () => void): void {
   try {
-    closeSync(fd)
+    work()
   } catch {}
 }

@@ -5,6 +5,7 @@ import { isHidden } from "./address.ts"
 import { type Copied, CopyLimit, type CopyOptions, copyEntry } from "./copy.ts"
 import { Folder } from "./descriptor.ts"
 import type { Owner } from "./messages.ts"
+import { refusalOf } from "./refusal.ts"
 import { Workplace } from "./workplace.ts"
 
 export interface TreeOptions {
@@ -168,6 +169,8 @@ function refuse(path: string, error: unknown): never {
   if (code === "ENAMETOOLONG") throw new Failure("invalid", `A name in ${path} has more than 255 bytes`)
   if (isAbsence(error))
     throw new Failure("conflict", `${path} cannot be used: something in it is not a directory, or vanished`, { cause: error })
+  const told = refusalOf(error)
+  if (told) throw new Failure(told.code, `${path}: ${told.message}`, { cause: error })
   throw error
 }
 

@@ -1,0 +1,89 @@
+import { constants, fdatasync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
+import { promisify } from "node:util"
+import type { Folder } from "./descriptor.ts"
+import { attempt, closeQuietly, removeTree } from "./remove.ts"
+
+const sync = promisify(fdatasync)
+
+interface Spot {
+  folder: Folder
+  name: string
+}
+
+/** A name in the hidden place, at first with nothing there. Disposing it removes what is still there. */
+export class Stage implements AsyncDisposable {
+  readonly parent: Folder
+  readonly name: string
+  readonly #marker: Spot | undefined
+  #count = 0
+
+  constructor(parent: Folder, name: string, marker?: Spot) {
+    this.parent = parent
+    this.name = name
+    this.#marker = marker
+  }
+
+  /** On a file system of its own the target's directory holds it, and a link in the worker's folder tells the sweep where. */
+  static beside(parent: Folder, name: string, marker: Spot): Stage {
+    symlinkSync(readlinkSync(parent.self), marker.folder.at(marker.name))
+    return new Stage(parent, name, marker)
+  }
+
+  /** Gives up the name, and not what is there. */
+  abandon(): void {
+    this.parent[Symbol.dispose]()
+    if (!this.#marker) return
+    const { folder, name } = this.#marker
+    attempt(() => unlinkSync(folder.at(name)))
+    folder[Symbol.dispose]()
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await removeTree(this.parent, this.name, () => {
+        this.#count += 1
+        return `${this.name}-${this.#count}`
+      })
+    } finally {
+      this.abandon()
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove()
+  }
+}
+
+/** A file under way. Unless it was placed, disposing it leaves nothing. */
+export class Draft implements Disposable {
+  readonly fd: number
+  readonly #stage: Stage
+  #placed = false
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+    try {
+      this.fd = stage.parent.open(stage.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o644)
+    } catch (error) {
+      stage.abandon()
+      throw error
+    }
+  }
+
+  /** Makes what was written survive a power cut. */
+  flush(): Promise<void> {
+    return sync(this.fd)
+  }
+
+  /** Gives it its place; a file that was there under this name is replaced. */
+  place(parent: Folder, name: string): void {
+    renameSync(this.#stage.parent.at(this.#stage.name), parent.at(name))
+    this.#placed = true
+  }
+
+  [Symbol.dispose](): void {
+    closeQuietly(this.fd)
+    if (!this.#placed) attempt(() => unlinkSync(this.#stage.parent.at(this.#stage.name)))
+    this.#stage.abandon()
+  }
+}
