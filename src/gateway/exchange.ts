@@ -3,7 +3,8 @@ import type { Core } from "./core.ts"
 import type { Opening } from "./openings.ts"
 import type { Passage } from "./passage.ts"
 import { sendFailure, unavailable } from "./refusals.ts"
-import { requestHead, requestTrailers } from "./request-headers.ts"
+import { hasBody, RequestBody } from "./request-body.ts"
+import { requestHead } from "./request-headers.ts"
 import { answerHeaders, answerTrailers } from "./response-headers.ts"
 import { openTunnel } from "./tunnel.ts"
 import { type AnswerHead, BadAnswer } from "./upstream/answer-head.ts"
@@ -26,7 +27,7 @@ class Exchange implements AnswerHandler, Opening {
   /** The beginning of the body is held until it is known whether it is all. */
   #first: Buffer | undefined
   #isFlushed = false
-  #senderSince: number | undefined
+  readonly #body: RequestBody | undefined
   #readerSince: number | undefined
 
   constructor(core: Core, call: Call, passage: Passage) {
@@ -34,7 +35,8 @@ class Exchange implements AnswerHandler, Opening {
     this.#call = call
     this.#passage = passage
     this.address = passage.address
-    this.#mayRepeat = !hasBody(call) && /^(?:GET|HEAD|OPTIONS)$/.test(call.request.method ?? "")
+    if (hasBody(call)) this.#body = new RequestBody(call, passage, core.clock)
+    this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(call.request.method ?? "")
     this.#close = core.openings.add(passage.visitor, passage.target, this)
   }
 
@@ -48,12 +50,13 @@ class Exchange implements AnswerHandler, Opening {
     })
     this.#send(this.#core.pools.take(this.#upstream(), { mayRepeat: this.#mayRepeat }))
     if (expects) response.writeContinue()
-    if (hasBody(this.#call)) this.#sendBody()
-    else this.#connection?.endBody()
+    if (this.#connection === undefined) return
+    if (this.#body) this.#body.start(this.#connection)
+    else this.#connection.endBody()
   }
 
   get waitingSince(): number | undefined {
-    return this.#senderSince ?? this.#readerSince
+    return this.#body?.waitingSince ?? this.#readerSince
   }
 
   cut(): void {
@@ -85,8 +88,8 @@ class Exchange implements AnswerHandler, Opening {
 
   onEnd(trailers: string[]): void {
     this.#connection = undefined
-    const { response, request } = this.#call
-    if (!request.complete) request.resume()
+    this.#body?.stop()
+    const { response } = this.#call
     if (trailers.length > 0) response.addTrailers(answerTrailers(trailers))
     const last = this.#first
     this.#first = undefined
@@ -96,8 +99,7 @@ class Exchange implements AnswerHandler, Opening {
   }
 
   onDrain(): void {
-    this.#senderSince = this.#call.request.complete ? undefined : this.#core.clock.now()
-    this.#call.request.resume()
+    this.#body?.goOn()
   }
 
   onFail(error: Error): void {
@@ -105,7 +107,7 @@ class Exchange implements AnswerHandler, Opening {
     this.#connection = undefined
     if (isStale && this.#mayRepeat && !this.#call.response.destroyed) return void this.#repeat()
     this.#core.logger.debug({ err: error, run: this.#passage.target.id }, "a run's program did not answer")
-    this.#call.request.resume()
+    this.#body?.stop()
     if (this.#hasHead) this.#call.response.destroy()
     else sendFailure(this.#core, this.#call, unavailable(error instanceof BadAnswer ? "malformed" : "silent"))
   }
@@ -129,22 +131,6 @@ class Exchange implements AnswerHandler, Opening {
   #repeat(): void {
     this.#send(this.#core.pools.open(this.#upstream()))
     this.#connection?.endBody()
-  }
-
-  #sendBody(): void {
-    const { request } = this.#call
-    const isChunked = request.headers["transfer-encoding"] !== undefined
-    this.#senderSince = this.#core.clock.now()
-    request.on("data", (chunk: Buffer) => {
-      const hasRoom = this.#connection === undefined || (isChunked ? writeChunk(this.#connection, chunk) : this.#connection.write(chunk))
-      this.#senderSince = hasRoom ? this.#core.clock.now() : undefined
-      if (!hasRoom) request.pause()
-    })
-    request.on("end", () => {
-      this.#senderSince = undefined
-      if (isChunked) this.#connection?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#passage)}\r\n`)
-      this.#connection?.endBody()
-    })
   }
 
   #flush(): void {
@@ -177,20 +163,8 @@ class Exchange implements AnswerHandler, Opening {
 
   #gone(): void {
     this.#close()
+    this.#body?.stop()
     this.#connection?.destroy()
     this.#connection = undefined
   }
-}
-
-export function hasBody({ request: { headers } }: Call): boolean {
-  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0"
-}
-
-function writeChunk(connection: Connection, chunk: Buffer): boolean {
-  connection.cork()
-  connection.write(`${chunk.length.toString(16)}\r\n`)
-  connection.write(chunk)
-  const hasRoom = connection.write("\r\n")
-  connection.uncork()
-  return hasRoom
 }

@@ -5,7 +5,7 @@ import { answerOwnPath, sendToBase, sessionNotKept, startPath } from "./enter.ts
 import { exchange } from "./exchange.ts"
 import type { Target } from "./host.ts"
 import { isFrontDoor, isOwn, pathAtOrigin, pathInProgram } from "./paths.ts"
-import { forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
+import { checkAddress, forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
 import type { Session } from "./sessions.ts"
 
 /** Answers a request at a run's own origin, where a signed cookie of that origin is the only proof. */
@@ -17,6 +17,7 @@ export function answerAtOrigin(core: Core, call: Call, key: string): void | Prom
   if (isOwn(path)) return answerOwnPath(core, call, target)
   if (comesFromElsewhere(request, originSaid(core, call)))
     throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
+  checkAddress(path)
   const session = core.sessions.find(request.headers.cookie, key)
   const may = session !== undefined && core.openings.mayOpen(session.visitor, target)
   if (typeof may !== "boolean") return may.then((yes) => decide(core, call, { target, session: yes ? session : undefined }))

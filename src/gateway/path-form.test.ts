@@ -195,6 +195,8 @@ test("a token in the address is never a proof, and is not passed on", async () =
   for (const query of [`token=${token}`, `access_token=${token}&x`, `x=1&token=${token}`]) {
     assert.equal((await scene.ask(scene.apps, `/run/1/?${query}`)).status, 401)
     assert.equal((await scene.ask(scene.apps, `/run/1/?${query}`, { headers: ann })).status, 400)
+    assert.equal((await scene.ask(scene.apps, `/run/1/?${query}`, { headers: page })).status, 400)
+    assert.equal((await scene.ask(scene.origin, `/?${query}`, { headers: page })).status, 400)
   }
   assert.equal(scene.program.requests.length, 0)
 })

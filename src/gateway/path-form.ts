@@ -5,7 +5,7 @@ import type { Core } from "./core.ts"
 import { exchange } from "./exchange.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, splitRunPath } from "./paths.ts"
-import { forbidden, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
+import { checkAddress, forbidden, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
 
 /** Answers a request at the apps URL itself, where an `Authorization` header is the only proof and browsers load nothing. */
 export async function answerAtPath(core: Core, call: Call): Promise<void> {
@@ -14,7 +14,10 @@ export async function answerAtPath(core: Core, call: Call): Promise<void> {
   const split = splitRunPath(url)
   if (split === undefined) return answerBeside(call, url)
   const { id, rest } = split
-  if (isBrowserLoad(request)) return redirect(call, core.addresses.openUrl(id, { path: cleanPath(rest) }))
+  if (isBrowserLoad(request)) {
+    checkAddress(url)
+    return redirect(call, core.addresses.openUrl(id, { path: cleanPath(rest) }))
+  }
   checkPlace(core, call)
   const visitor = await identify(core, call)
   checkAddress(url)
@@ -37,12 +40,6 @@ function checkPlace({ addresses }: Core, { request }: Call): void {
   const { host = "" } = request.headers
   const origins = [addresses.appsUrl.origin, `${addresses.appsUrl.protocol}//${host.toLowerCase()}`]
   if (saysElsewhere(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
-}
-
-/** A token there proves nothing, and would reach the program and its log. */
-function checkAddress(url: string): void {
-  if (!/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(url)) return
-  throw new Failure("invalid", "A token belongs into the Authorization header, not into the address", { field: "Authorization" })
 }
 
 async function identify(core: Core, { request }: Call): Promise<Visitor> {

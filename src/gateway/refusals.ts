@@ -24,6 +24,12 @@ export function forbidden(msg: string): Failure {
   return new Failure("forbidden", msg)
 }
 
+/** A token in the address proves nothing, and would reach the program and everybody's logs. */
+export function checkAddress(url: string): void {
+  if (!/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(url)) return
+  throw new Failure("invalid", "A token belongs into the Authorization header, not into the address", { field: "Authorization" })
+}
+
 export function notReady(target: Target): Refusal {
   const state = target.state === "ready" ? "starting" : target.state
   const msg = `The run is not ready: it is ${state}`
