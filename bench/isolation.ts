@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { Engine, RunSpec } from "#engine"
-import { specOf } from "../src/engine/conformance.ts"
-import { makeDockerRig } from "../src/engine/docker/testing/rig.ts"
+import { makeDockerRig } from "../test/fixtures/docker-rig.ts"
+import { specOf } from "../test/fixtures/run-spec.ts"
 import { median, spread } from "./tools.ts"
 
 const repeats = 15

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import { after, before, describe, test } from "node:test"
+import { type Program, specOf } from "../../test/fixtures/run-spec.ts"
 import { type Engine, EngineError, type LogLine, type ObservedRun, type RunSpec, type StartStep } from "./engine.ts"
 
 /** What an adapter's test gives to the suite. */
@@ -28,8 +28,6 @@ export interface Subject {
   source: string
 }
 
-export type Program = Pick<RunSpec, "image"> & Partial<RunSpec>
-
 /** The promises of `Engine`, the same for every adapter. */
 export function conformance(name: string, make: () => Promise<Subject & AsyncDisposable>): void {
   describe(`the ${name} engine`, () => {
@@ -49,26 +47,6 @@ export function conformance(name: string, make: () => Promise<Subject & AsyncDis
     observeTests(lent)
     logTests(lent)
   })
-}
-
-/** A spec with a fresh key around a program. */
-export function specOf(program: Program): RunSpec {
-  return {
-    key: randomBytes(16).toString("hex"),
-    run: 7,
-    project: 5,
-    user: "ann",
-    command: [],
-    env: {},
-    port: 8080,
-    cpus: 1,
-    memoryMiB: 64,
-    gpus: [],
-    nodes: 1,
-    mounts: [],
-    writableRoot: false,
-    ...program,
-  }
 }
 
 const never = new AbortController().signal

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { stat } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { specOf } from "../../src/engine/conformance.ts"
-import { type DockerRig, makeDockerRig } from "../../src/engine/docker/testing/rig.ts"
+import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { specOf } from "../fixtures/run-spec.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

@@ -6,10 +6,10 @@ import { networkInterfaces } from "node:os"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import { EngineError, type RunSpec } from "#engine"
-import { specOf } from "../../src/engine/conformance.ts"
-import { kernelNames } from "../../src/engine/docker/names.ts"
-import { type DockerRig, makeDockerRig } from "../../src/engine/docker/testing/rig.ts"
+import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { kernelNames } from "../fixtures/kernel-names.ts"
 import { type Outside, openOutside } from "../fixtures/outside.ts"
+import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)
 const never = new AbortController().signal

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { after, before, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
-import { kernelNames } from "../../src/engine/docker/names.ts"
+import { kernelNames } from "../fixtures/kernel-names.ts"
 import { openWorld, type World } from "../world.ts"
 
 const run = promisify(execFile)

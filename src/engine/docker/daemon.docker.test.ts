@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { readdir } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
+import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
-import { specOf } from "../conformance.ts"
-import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
+import { specOf } from "../../../test/fixtures/run-spec.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

@@ -1,6 +1,6 @@
+import { makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { startRegistry } from "../../../test/fixtures/registry.ts"
 import { conformance } from "../conformance.ts"
-import { makeDockerRig } from "./testing/rig.ts"
 
 conformance("docker", async () => {
   const registry = await startRegistry()

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
-import { specOf } from "../conformance.ts"
+import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
-import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 describe("a program in a run's container", () => {
   let rig: DockerRig

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
+import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { type Registry, startRegistry } from "../../../test/fixtures/registry.ts"
-import { specOf } from "../conformance.ts"
+import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../engine.ts"
-import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 /** The image has no program at all, so that a start ends with `command_not_found` where the pull went well. */
 describe("a start whose image must be fetched", () => {

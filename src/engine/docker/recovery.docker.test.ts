@@ -3,11 +3,11 @@ import { mkdir, readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
-import { specOf } from "../conformance.ts"
+import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
 import { containerName, labelsOf } from "./labels.ts"
 import { Pins } from "./pins.ts"
-import { type DockerRig, makeDockerRig } from "./testing/rig.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}
