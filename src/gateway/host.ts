@@ -4,7 +4,7 @@ export interface GatewayHost {
   byId(id: number): Target | undefined
   byKey(key: string): Target | undefined
 
-  /** Who an `Authorization` header belongs to. `address` is the caller's, after trusted proxies. */
+  /** Who an `Authorization` header belongs to, or with which status and sentence to refuse it. `address` is the caller's, after trusted proxies. */
   identify(
     authorization: string,
     address: string,

@@ -62,12 +62,19 @@ test("a proof for one run opens no other", async () => {
   assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: { authorization: "Bearer one" } })).status, 404)
 })
 
-test("too many wrong proofs are 429 with the time to wait", async () => {
+test("a proof that is refused for another reason says which, and how long to wait", async () => {
   await using scene = await Scene.open()
-  const answer = await scene.ask(scene.apps, "/run/1/", { headers: { authorization: "Bearer slow-down" } })
-  assert.equal(answer.status, 429)
-  assert.equal(answer.headers["retry-after"], "7")
-  assert.equal(JSON.parse(answer.text).code, "too_many_requests")
+  for (const [status, code, retryAfterSeconds, wait] of [
+    [429, "too_many_requests", 7, "7"],
+    [503, "unavailable", undefined, "2"],
+    [403, "forbidden", undefined, undefined],
+  ] as const) {
+    scene.host.refusals.set("Bearer x", { status, msg: "why", ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
+    const answer = await scene.ask(scene.apps, "/run/1/", { headers: { authorization: "Bearer x" } })
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers["retry-after"], wait)
+    assert.deepEqual(JSON.parse(answer.text), { ok: false, msg: "why", code })
+  }
 })
 
 test("whatever a browser loads is sent to be opened, with its path, and never served", async () => {

@@ -49,8 +49,11 @@ async function identify(core: Core, { request }: Call): Promise<Visitor> {
   const found = await core.host.identify(authorization, core.callers.addressOf(request))
   if (!("status" in found)) return found
   if (found.status === 401) throw unauthorized(found.msg)
-  throw new Failure("too_many_requests", found.msg, { headers: { "Retry-After": String(found.retryAfterSeconds ?? 60) } })
+  const wait = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)
+  throw new Failure(refusedProof[found.status], found.msg, wait === undefined ? {} : { headers: { "Retry-After": String(wait) } })
 }
+
+const refusedProof = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
 
 /** The run, when it is live and this visitor may open it: hidden and missing look the same. */
 async function admitted({ host, openings }: Core, visitor: Visitor, id: number): Promise<Target> {

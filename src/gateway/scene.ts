@@ -35,8 +35,11 @@ export class TestHost implements GatewayHost {
     return this.targets.get(key)
   }
 
+  readonly refusals = new Map<string, { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>()
+
   async identify(authorization: string) {
-    if (authorization === "Bearer slow-down") return { status: 429 as const, msg: "Too many wrong passwords", retryAfterSeconds: 7 }
+    const refusal = this.refusals.get(authorization)
+    if (refusal) return refusal
     return this.tokens.get(authorization) ?? { status: 401 as const, msg: "Unknown user name or wrong password" }
   }
 
