@@ -40,7 +40,6 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   checkRights(settings)
   const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
-  const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   const filesRoot = join(dataDir, "files")
   const urls = addressesOf(settings)
   // The worker needs a while to load: nothing else waits for it until the end.
@@ -51,8 +50,10 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
   identity.onForget(async () => (await files)?.invalidate())
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
-  await tree.ensureDirectory("/users/admin")
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
+  // Only now: a start that cannot be shows no password.
+  const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
+  await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
   const events = createEvents({ logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
   const listening = Promise.withResolvers<void>()
