@@ -45,7 +45,7 @@ interface Figures {
 const loads = {
   one: `request = function() return wrk.format("GET", "/image?ID=" .. math.random(1, ${rows * 2})) end`,
   list: `request = function() return wrk.format("GET", string.format("/images?UserName=long%02d&page=%d", math.random(0, ${usersPerSet - 1}), math.random(1, 5))) end`,
-  post: `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = [==[${JSON.stringify({ ...imageBody("short", 1), UserName: undefined })}]==]`,
+  post: `wrk.method = "POST"\nwrk.path = "/image"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = [==[${JSON.stringify({ ...imageBody("short", 1), UserName: undefined })}]==]`,
 }
 type Load = keyof typeof loads
 
