@@ -53,7 +53,8 @@ function modifiedOf(call: Call): number | undefined {
 /** From the last check to the rename nothing else of this server runs. */
 function finish(call: Call, draft: Draft, modified: number | undefined): void {
   using place = checked(call)
-  if (place.stats) fchmodSync(draft.fd, place.stats.mode & 0o777)
+  const mode = (place.stats?.mode ?? 0o644) & 0o777
+  if (mode !== 0o644) fchmodSync(draft.fd, mode)
   draft.place(place.parent, place.name)
   const headers: Record<string, string> = { ETag: etagOf(fstatSync(draft.fd)) }
   if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
