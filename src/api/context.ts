@@ -45,6 +45,18 @@ export interface Surroundings {
   metrics(): string
 }
 
+/** An answer of lines, sent as they come. */
+export class Lines {
+  readonly lines: AsyncIterable<string>
+  /** Whether the caller is answered before the first line is there. */
+  readonly isLive: boolean
+
+  constructor(lines: AsyncIterable<string>, isLive: boolean) {
+    this.lines = lines
+    this.isLive = isLive
+  }
+}
+
 /** One request as its handler sees it. */
 export interface Context<Op extends Operation = Operation> {
   /** Whoever proved who they are; undefined where `isAnonymous`. */

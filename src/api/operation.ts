@@ -1,11 +1,12 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
-import type { Context, Handler, Services, Surroundings } from "./context.ts"
+import { type Context, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
 import { checkOrigin, isFromLoopback } from "./http/guards.ts"
+import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { anonymous, type Visit } from "./http/visit.ts"
 
@@ -83,6 +84,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bodyMaxDefault)
   const handler = handlers[operation] as Handler<Operation>
   const answer = await handler(services, call)
+  if (answer instanceof Lines) return sendLines(visit.response, answer, visit.requestId)
   const isText = "text" in endpoint.answer
   send(visit.response, call.status, isText ? (answer as string) : JSON.stringify(answer), {
     requestId: visit.requestId,

@@ -2,6 +2,7 @@ import {
   choice,
   deletedParam,
   exactParam,
+  followParam,
   idParam,
   idsParam,
   isPublishParam,
@@ -9,6 +10,7 @@ import {
   paging,
   scalarParams,
   sortParam,
+  tailParam,
   timeParam,
   userNameParam,
   wordsParam,
@@ -259,6 +261,21 @@ export const endpoints = {
     query: none,
     answer: { one: "Capacity" },
     permission: "capacity:read",
+  },
+
+  runLogs: {
+    method: "GET",
+    path: "/running_project/logs",
+    tag: "Running projects",
+    summary: "The run's output, oldest first, as JSON lines `{time, stream, text}`; kept after its end",
+    query: {
+      ID: idParam,
+      tail: tailParam,
+      since: timeParam("Only what is younger than this time."),
+      follow: followParam,
+    },
+    answer: { text: "application/x-ndjson" },
+    permission: "run:logs",
   },
 
   whoami: {

@@ -290,3 +290,27 @@ test("after a restart the lists are what the engine really holds", async () => {
   assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, String(seen.State) === "ready")
   await stop(`ID=${run.ID}`)
 })
+
+test("a run's output is answered as JSON lines to who may read it, also after the end", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const logs = (query = "", as = ann.authorization) =>
+    fetch(`${baseUrl}/running_project/logs?ID=${run.ID}${query}`, { headers: { authorization: as } })
+  const lines = async (answer: Response) =>
+    (await answer.text())
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line))
+  const live = await logs()
+  assert.equal(live.headers.get("content-type"), "application/x-ndjson")
+  const told = await lines(live)
+  assert.ok(told.length > 0)
+  for (const line of told) assert.deepEqual([Object.keys(line), typeof line.text], [["time", "stream", "text"], "string"])
+  assert.deepEqual(await lines(await logs("&tail=1")), told.slice(-1))
+  assert.deepEqual(await lines(await logs(`&since=${new Date(Date.now() + 60_000).toISOString()}`)), [])
+  const following = await logs("&follow=1")
+  await stop(`ID=${run.ID}`)
+  assert.deepEqual((await lines(following)).slice(0, told.length), told, "following ends with the run")
+  assert.deepEqual((await lines(await logs())).slice(0, told.length), told, "kept after the end")
+  assert.deepEqual([(await logs("", bob.authorization)).status, (await logs("", admin)).status], [404, 403])
+})

@@ -348,7 +348,7 @@ const beyond: readonly Entry[] = [
     later("TotalLimits"),
   ],
   ["DELETE `/running_project`", stopping],
-  ["GET `/running_project/logs", later("logs over HTTP")],
+  ["GET `/running_project/logs", "a run's output is answered as JSON lines to who may read it, also after the end"],
   ["GET `/running_project/stats", later("stats")],
   ["POST `/running_project/keep", later("keep and repeat")],
   ["WebSocket `ControlURL`", later("the control channel")],

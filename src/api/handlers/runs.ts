@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto"
 import { type Caller, can, projectThing, runThing, standIn, viewerOf } from "#access"
 import { Failure, parseBody, type RunningProject, reasonStatus, runningProjectFields, runStateNames } from "#contract"
+import type { LogLine } from "#engine"
 import { AlreadyRunning } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import { type Context, type Handlers, Lines, type Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { toMiB } from "../units.ts"
 import { makeDirectories } from "./code.ts"
 import { limitsOf } from "./limits.ts"
-import { listAnswer, pageOf, sortOf } from "./lists.ts"
+import { iso, listAnswer, pageOf, sortOf } from "./lists.ts"
 import { planRun } from "./plan.ts"
 import { demand } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
@@ -181,4 +182,18 @@ async function list(services: Services, context: Context<"listRuns">) {
   return listAnswer(found, page, await runAnswers(services, caller, found.rows))
 }
 
-export const runHandlers = { startRun: start, stopRun: stop, readRun: read, listRuns: list } satisfies Partial<Handlers>
+async function logs(services: Services, context: Context<"runLogs">) {
+  const { ID, tail, since, follow = false } = context.query
+  if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
+  const run = await services.store.runs.get(ID)
+  demand(context.caller, "run:logs", { thing: run && (await thingOf(services, run)), what: "running project" })
+  const from = tail === undefined ? {} : { tail }
+  const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal: context.signal }
+  return new Lines(asText(services.runs.logs(run as RunRow, options)), follow)
+}
+
+async function* asText(lines: AsyncIterable<LogLine>): AsyncIterable<string> {
+  for await (const { time, stream, text } of lines) yield JSON.stringify({ time: iso(time), stream, text })
+}
+
+export const runHandlers = { startRun: start, stopRun: stop, readRun: read, listRuns: list, runLogs: logs } satisfies Partial<Handlers>

@@ -1,0 +1,30 @@
+import { once } from "node:events"
+import type { ServerResponse } from "node:http"
+import type { Lines } from "../context.ts"
+
+/**
+ * Sends lines as they come, no faster than they are read. What fails before the head is sent is thrown, so that it is answered as a refusal; what fails later cuts the
+ * answer off, so that nobody takes it for whole.
+ */
+export async function sendLines(response: ServerResponse, { lines, isLive }: Lines, requestId: string): Promise<void> {
+  const head = () =>
+    response.writeHead(200, {
+      "content-type": "application/x-ndjson",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    })
+  if (isLive) head().flushHeaders()
+  try {
+    for await (const line of lines) {
+      if (!response.headersSent) head()
+      if (response.destroyed) return
+      if (!response.write(`${line}\n`)) await Promise.race([once(response, "drain"), once(response, "close")])
+    }
+    if (!response.headersSent) head()
+    response.end()
+  } catch (error) {
+    if (!response.headersSent) throw error
+    response.destroy()
+  }
+}
