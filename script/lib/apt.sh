@@ -2,8 +2,10 @@
 
 packages_docker=(docker.io iptables)
 packages_base_image=(debootstrap)
-packages_test_docker=(busybox-static litmus curl)
+packages_test_docker=(busybox-static curl iptables)
 packages_test_postgres=(postgresql)
+packages_test_api=(python3-venv)
+packages_test_tools=(litmus cadaver rclone curl davfs2)
 packages_test_browser=(chromium fonts-dejavu-core)
 packages_bench=(wrk nginx-light curl)
 

@@ -9,7 +9,7 @@ foreground=$([ ! -t 0 ] || echo --foreground)
 
 # The files of one kind, as test_files: `unit`, or the word before .test.ts.
 find_tests() {
-  local special='\.(postgres|docker|browser|docs|slow)\.test\.ts$' pattern
+  local special='\.(tools|postgres|docker|browser|docs|slow)\.test\.ts$' pattern
   if [ "$1" = unit ]; then pattern='\.test\.ts$'; else pattern="\\.$1\\.test\\.ts\$"; fi
   mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | grep -E "$pattern" |
     { if [ "$1" = unit ]; then grep -vE "$special" | grep -vx test/architecture.test.ts; else cat; fi; } | sort)

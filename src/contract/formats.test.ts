@@ -167,7 +167,8 @@ test("a mount place is absolute, without detours, not / and not over a system di
 
 test("a dataset's location is a directory below the files root other than / and /users", () => {
   for (const path of ["", "/users/ann/x", "/shared", "/users/ann/"]) assert.equal(checkAccessInfo(path), undefined, path)
-  for (const path of ["/", "/users", "/users/", "x", "/a/../b", "/a/./b"]) assert.equal(typeof checkAccessInfo(path), "string", path)
+  for (const path of ["/", "/users", "/users/", "/.quayside", "/.quayside/work", "x", "/a/../b", "/a/./b"])
+    assert.equal(typeof checkAccessInfo(path), "string", path)
 })
 
 test("default places are made from the datasets' names and are unique within the project", () => {

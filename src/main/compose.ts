@@ -29,6 +29,9 @@ export interface ComposeOptions {
   announcePassword: (password: string) => void
 }
 
+/** How long requests through the gateway may take to finish when the service stops. */
+const closeMs = 8_000
+
 /** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger } = options
@@ -69,40 +72,38 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     }),
   )
   stack.defer(listening.resolve)
-  const gateway = stack.use(
-    createGateway({
-      host: gatewayHost({ store, identity, runs }),
-      baseUrl: urls.baseUrl,
-      appsUrl: urls.appsUrl,
-      cookieKey: secretKey(dataDir, "gateway-cookie"),
-      trustedProxies: settings.trustedProxies,
-      logger,
-      clock,
-    }),
-  )
+  const gateway = createGateway({
+    host: gatewayHost({ store, identity, runs }),
+    baseUrl: urls.baseUrl,
+    appsUrl: urls.appsUrl,
+    cookieKey: secretKey(dataDir, "gateway-cookie"),
+    trustedProxies: settings.trustedProxies,
+    logger,
+    clock,
+  })
   const readiness = readinessOf({ store, engine, files: starting })
-  const api = stack.use(
-    createApi({
-      store,
-      identity,
-      runs,
-      tree,
-      gateway,
-      events,
-      clock,
-      logger,
-      readiness,
-      settings: {
-        version: options.version,
-        baseUrl: urls.baseUrl,
-        origin: settings.baseUrl || undefined,
-        hostNames: urls.hostNames,
-        trustedProxies: settings.trustedProxies,
-        memoryUnit: settings.memoryUnit,
-        secureCookies: urls.baseUrl.startsWith("https:"),
-      },
-    }),
-  )
+  const api = createApi({
+    store,
+    identity,
+    runs,
+    tree,
+    gateway,
+    events,
+    clock,
+    logger,
+    readiness,
+    settings: {
+      version: options.version,
+      baseUrl: urls.baseUrl,
+      origin: settings.baseUrl || undefined,
+      hostNames: urls.hostNames,
+      trustedProxies: settings.trustedProxies,
+      memoryUnit: settings.memoryUnit,
+      secureCookies: urls.baseUrl.startsWith("https:"),
+    },
+  })
+  // Together, so that what is under way gets all of the time that a stop may take.
+  stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
   await listen({ settings, api, gateway })
   listening.resolve()
   await starting

@@ -79,6 +79,7 @@ export function checkAccessInfo(text: string): string | undefined {
   const shape = checkAbsolutePath(text)
   if (shape !== undefined) return shape
   const path = normalPath(text)
+  if (path === "/.quayside" || path.startsWith("/.quayside/")) return "a directory that is not the service's own"
   if (path === "/" || path === "/users") return "a directory below the files root other than / and /users"
   return undefined
 }
