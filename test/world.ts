@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import pg from "pg"
 import { basic, bearer, type Client, createClient } from "#client"
 import { silentLogger } from "#kit"
 import { compose, type Quayside, readSettings } from "#main"
@@ -29,6 +31,7 @@ export interface Person {
 export async function openWorld(options: Readonly<Record<string, string>> = {}): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-world-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
+  const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
   const settings = readSettings({
     env: {},
     file: undefined,
@@ -40,6 +43,7 @@ export async function openWorld(options: Readonly<Record<string, string>> = {}):
       "files-port": filesPort,
       "data-dir": dataDir,
       "admin-password": adminPassword,
+      ...(database ? { "database-url": database.url } : {}),
       ...options,
     },
   })
@@ -67,9 +71,24 @@ export async function openWorld(options: Readonly<Record<string, string>> = {}):
     },
     async [Symbol.asyncDispose]() {
       await quayside[Symbol.asyncDispose]()
+      await database?.drop()
       await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** An empty database on the server with this URL, whose user may make some. */
+async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `quayside_world_${randomBytes(6).toString("hex")}`
+  const ask = async (statement: string) => {
+    const client = new pg.Client({ connectionString: server })
+    await client.connect()
+    await client.query(statement).finally(() => client.end())
+  }
+  await ask(`create database ${name} template template0 encoding 'UTF8'`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
 }
 
 /** Ports that were free a moment ago, all different. */

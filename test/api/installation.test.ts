@@ -102,7 +102,9 @@ test("open gives the same answer for any ID that the caller may not open", async
   await world.admin.stopRun({ query: { ID: run.ID } })
 })
 
-test("no secret is written where it can be read by others", () => {
+test("no secret is written where it can be read by others", {
+  skip: process.env.WORLD_POSTGRES !== undefined && "a file of SQLite's",
+}, () => {
   const file = readFileSync(join(world.dataDir, "quayside.db")).toString("latin1")
   assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))
 })

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { globSync } from "node:fs"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { postgresServer } from "./testing/postgres.ts"
+
+test("The tests of the whole API pass with PostgreSQL below, as they do with SQLite", { timeout: 300_000 }, async () => {
+  await using server = await postgresServer()
+  const files = globSync(fileURLToPath(new URL("../../test/api/*.test.ts", import.meta.url))).filter(
+    (file) => !/\.\w+\.test\.ts$/.test(file),
+  )
+  assert.ok(files.length > 5)
+  const env: NodeJS.ProcessEnv = { ...process.env, WORLD_POSTGRES: server.urlOf("postgres") }
+  delete env.NODE_TEST_CONTEXT
+  const args = ["--test", "--test-concurrency=2", "--test-timeout=120000", "--test-reporter=tap", ...files]
+  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: "utf8", maxBuffer: 1 << 26 })
+  assert.equal(
+    status,
+    0,
+    stdout
+      .split("\n")
+      .filter((line) => /^\s*not ok/.test(line))
+      .join("\n"),
+  )
+  assert.match(stdout, /^# pass [1-9]\d+$/m)
+})
