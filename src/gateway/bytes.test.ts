@@ -316,10 +316,13 @@ test("connections to the program are kept and used again, one request at a time"
 })
 
 test("bytes that nobody asked for end a kept connection, and reach nobody", async () => {
+  const connections: Socket[] = []
   await using made = await rawScene((socket) => {
+    connections.push(socket)
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
   })
   for (let i = 0; i < 3; i += 1) assert.equal((await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })).text, "ok")
+  assert.equal(new Set(connections).size, 3)
 })
 
 test("a kept connection that the program was closing costs a GET nothing", async () => {
@@ -354,6 +357,23 @@ test("a run that moved is asked at its new address only", async () => {
   scene.host.targets.set(keyA, { ...scene.target, address: await other.listen() })
   assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).text, "the new one")
   assert.equal(scene.program.requests.length, before)
+})
+
+test("a question that waits when its run moves is not asked again at the old address", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const program = new Program((incoming, response) => {
+    if (program.requests.length === 1) incoming.resume().on("end", () => response.end("first"))
+    else resolve()
+  })
+  await using scene = await Scene.open({ program })
+  await scene.ask(scene.apps, "/run/1/", { headers: ann })
+  const waiting = scene.ask(scene.apps, "/run/1/", { headers: ann })
+  await promise
+  scene.host.targets.set(keyA, { ...scene.target, address: { host: "127.0.0.1", port: 1 } })
+  await scene.gateway.recheck()
+  assert.equal((await waiting).status, 503)
+  assert.equal(program.requests.length, 2)
+  assert.equal(program.connections, 1)
 })
 
 test("activity is told at most once a second for each run", async () => {

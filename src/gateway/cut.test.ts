@@ -118,6 +118,18 @@ test("the program's refusal of a WebSocket reaches the client", async () => {
   assert.equal(String((await once(answer, "data"))[0]), "no")
 })
 
+test("a change to a protocol that was not asked for, or to none, is refused", async () => {
+  for (const fields of ["Upgrade: telnet\r\n", "", "Upgrade: websocket, telnet\r\n"]) {
+    const program = new Program()
+    program.server.on("upgrade", (_, socket) =>
+      socket.on("error", () => {}).write(`HTTP/1.1 101 x\r\nConnection: Upgrade\r\n${fields}\r\n`),
+    )
+    await using scene = await Scene.open({ program })
+    const [, answer] = (await once(connectTo(scene), "unexpected-response")) as [unknown, IncomingMessage]
+    assert.equal(answer.statusCode, 503)
+  }
+})
+
 test("cookies and tokens of Quayside's do not cross with a WebSocket, and what the run adds does", async () => {
   await using scene = await open({ target: { upstreamHeaders: { Authorization: "token run" } } })
   const { cookie } = await scene.enter()

@@ -16,7 +16,6 @@ export function exchange(core: Core, call: Call, passage: Passage): void {
 }
 
 class Exchange implements AnswerHandler, Opening {
-  readonly address: { host: string; port: number }
   readonly #core: Core
   readonly #call: Call
   readonly #passage: Passage
@@ -34,7 +33,6 @@ class Exchange implements AnswerHandler, Opening {
     this.#core = core
     this.#call = call
     this.#passage = passage
-    this.address = passage.address
     if (hasBody(call)) this.#body = new RequestBody(call, passage, core.clock)
     this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(call.request.method ?? "")
     this.#close = core.openings.add(passage.visitor, passage.target, this)
@@ -113,7 +111,7 @@ class Exchange implements AnswerHandler, Opening {
   }
 
   #upstream() {
-    return { key: this.#passage.target.key, address: this.address }
+    return { key: this.#passage.target.key, address: this.#passage.address }
   }
 
   #send(connection: Connection): void {

@@ -11,8 +11,6 @@ const patience = 5 * 60_000
 
 /** One exchange or tunnel that is open for a visitor at a run. */
 export interface Opening {
-  /** Where its upstream connection leads; a run that moved is another program's neighbour by now. */
-  readonly address: { host: string; port: number }
   /** Since when it has waited for the client to send or to take anything, in milliseconds since the epoch; undefined while it does not. */
   readonly waitingSince: number | undefined
   /** Ends it at once, both sides. */
@@ -101,7 +99,6 @@ export class Openings {
   async #recheck(id: string, pair: Pair): Promise<void> {
     const target = this.#host.byKey(pair.key)
     if (target === undefined || target.id !== pair.id) cut(pair.open)
-    else cut([...pair.open].filter((opening) => target.address !== undefined && !sameAddress(opening.address, target.address)))
     const now = this.#clock.now()
     cut([...pair.open].filter(({ waitingSince = now }) => now - waitingSince >= patience))
     if (pair.open.size === 0) {
@@ -143,10 +140,6 @@ export class Openings {
 
 function cut(open: Iterable<Opening>): void {
   for (const opening of [...open]) opening.cut()
-}
-
-export function sameAddress(a: { host: string; port: number }, b: { host: string; port: number }): boolean {
-  return a === b || (a.host === b.host && a.port === b.port)
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

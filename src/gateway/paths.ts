@@ -16,7 +16,7 @@ const longest = 2_048
  */
 export function cleanPath(path: string | null | undefined): string {
   if (!path?.startsWith("/") || path.length > longest) return ""
-  const url = URL.parse(`http://run.invalid${path.replace(/^\/+/, "/")}`)
+  const url = URL.parse(`http://run.invalid${path}`)
   if (url === null || url.host !== "run.invalid" || url.username !== "") return ""
   const pathname = url.pathname.replace(/^\/+/, "/")
   return isOwn(pathname) || pathname + url.search === "/" ? "" : pathname + url.search

@@ -31,7 +31,6 @@ export function openTunnel(core: Core, options: TunnelOptions): void {
 
 /** Keeps no more than it needs: there may be thousands that say nothing. */
 class Tunnel implements AnswerHandler, Opening {
-  readonly address: { host: string; port: number }
   readonly #socket: Duplex
   readonly #connection: Connection
   readonly #core: Core
@@ -44,7 +43,6 @@ class Tunnel implements AnswerHandler, Opening {
     this.#socket = socket
     this.#connection = connection
     this.#run = passage.target.id
-    this.address = passage.address
     this.#close = core.openings.add(passage.visitor, passage.target, this)
   }
 

@@ -41,6 +41,7 @@ export class Connection implements AnswerSink {
   #uses = 0
   #answering = false
   #isPaused = false
+  #isSevered = false
   /** When it became idle, by `performance.now()`, and for how long it may be. */
   idleAt = 0
   idleFor = 4_000
@@ -70,7 +71,7 @@ export class Connection implements AnswerSink {
 
   /** Whether a failure now may only mean that a kept connection was about to be closed: it carried an earlier request and answered nothing to this. */
   get isStale(): boolean {
-    return this.#uses > 1 && !this.#answering
+    return this.#uses > 1 && !this.#answering && !this.#isSevered
   }
 
   get isUsable(): boolean {
@@ -132,8 +133,9 @@ export class Connection implements AnswerSink {
     this.#socket.destroy()
   }
 
-  /** As `destroy`, but whoever waits for an answer is told. */
+  /** As `destroy`, but whoever waits for an answer is told, and does not ask the same address again. */
   sever(): void {
+    this.#isSevered = true
     this.#fail(new Error("the run ended or moved"))
   }
 
