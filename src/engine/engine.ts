@@ -8,6 +8,12 @@ export interface Engine extends AsyncDisposable {
   /** Who decides where a run goes and on which devices. With `engine`, admission checks limits and order only. */
   readonly placement: "quayside" | "engine"
 
+  /**
+   * Makes sure that runs can be confined on this machine, and rejects with one sentence where they cannot. A start makes sure by itself; asked before, it tells
+   * the administrator early.
+   */
+  prepare(): Promise<void>
+
   /** Resolves when the engine answers; rejects with `EngineError("engine_unreachable")`. */
   ping(signal?: AbortSignal): Promise<void>
 

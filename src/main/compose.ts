@@ -54,7 +54,9 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   identity.onForget(async () => (await files)?.invalidate())
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
-  // Only now: a start that cannot be shows no password.
+  // Spawning the firewall's tools takes a while, which only the very first start waits for: one that cannot be shows no password.
+  const isFirst = (await store.users.count()) === 0
+  if (isFirst) await engine.prepare()
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
@@ -105,6 +107,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   // Together, so that what is under way gets all of the time that a stop may take.
   stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
   await listen({ settings, api, gateway })
+  if (!isFirst) await engine.prepare()
   listening.resolve()
   await starting
   const parts = stack.move()

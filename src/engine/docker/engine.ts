@@ -33,15 +33,12 @@ import { watchEvents } from "./watch.ts"
 const defaultPool = "10.213.0.0/16"
 const defaultKeepMs = 300_000
 
-/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made, or the firewall's rules cannot be set. */
+/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
   const pins = new Pins(options)
-  const firewall = firewallOf(options)
-  const [staged, confined] = await Promise.allSettled([pins.prepare(), firewall?.prepare()])
-  if (staged.status === "rejected") throw staged.reason
-  if (confined.status === "rejected") throw confined.reason
-  return new DockerEngine(options, pins, firewall)
+  await pins.prepare()
+  return new DockerEngine(options, pins, firewallOf(options))
 }
 
 function firewallOf(options: DockerOptions): Firewall | undefined {
@@ -75,6 +72,10 @@ class DockerEngine implements Engine {
     const { instance, clock, networkPool: pool = defaultPool, networkKeepMs: keepMs = defaultKeepMs } = options
     this.#networks = new Networks(this.#client, { instance, pool, keepMs, confined: firewall !== undefined, clock })
     this.#starter = new Starter({ client: this.#client, pins, networks: this.#networks, firewall, options })
+  }
+
+  async prepare(): Promise<void> {
+    await this.#firewall?.prepare()
   }
 
   async ping(signal?: AbortSignal): Promise<void> {

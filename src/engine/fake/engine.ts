@@ -49,6 +49,8 @@ export class FakeEngine implements Engine {
     this.#world = options.world
   }
 
+  async prepare(): Promise<void> {}
+
   async ping(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     if (!this.#world.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
