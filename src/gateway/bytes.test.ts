@@ -369,8 +369,9 @@ test("a question that waits when its run moves is not asked again at the old add
   await scene.ask(scene.apps, "/run/1/", { headers: ann })
   const waiting = scene.ask(scene.apps, "/run/1/", { headers: ann })
   await promise
-  scene.host.targets.set(keyA, { ...scene.target, address: { host: "127.0.0.1", port: 1 } })
-  await scene.gateway.recheck()
+  await using other = new Program((_, response) => response.end("the new one"))
+  scene.host.targets.set(keyA, { ...scene.target, address: await other.listen() })
+  assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).text, "the new one")
   assert.equal((await waiting).status, 503)
   assert.equal(program.requests.length, 2)
   assert.equal(program.connections, 1)
