@@ -103,7 +103,7 @@ class Exchange implements AnswerHandler, Opening {
   onFail(error: Error): void {
     const isStale = this.#connection?.isStale ?? false
     this.#connection = undefined
-    if (isStale && this.#mayRepeat && !this.#call.response.destroyed) return void this.#repeat()
+    if (isStale && this.#mayRepeat && this.#isStillThere()) return void this.#repeat()
     this.#core.logger.debug({ err: error, run: this.#passage.target.id }, "a run's program did not answer")
     this.#body?.stop()
     if (this.#hasHead) this.#call.response.destroy()
@@ -124,6 +124,12 @@ class Exchange implements AnswerHandler, Opening {
     }
     this.#connection = connection
     connection.begin({ method: request.method ?? "", head: requestHead(request, options) }, this)
+  }
+
+  #isStillThere(): boolean {
+    const { address, target } = this.#passage
+    const now = this.#core.host.byKey(target.key)?.address
+    return !this.#call.response.destroyed && now?.host === address.host && now.port === address.port
   }
 
   #repeat(): void {
