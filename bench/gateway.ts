@@ -103,7 +103,7 @@ async function main(): Promise<void> {
     [proxies, nginxPort, upstream],
     [forSockets, nginxSockets, sockets],
   ] as const) {
-    const pids = await startNginx(stack, { dir, name: `proxy${port}`, core: 0, text: proxyConf(port, to) })
+    const pids = await startNginx(stack, { dir, name: `proxy${port}`, core: 0, text: proxyConf(port, to, dir) })
     list.push({ name: "nginx", port, pids, headers: [`Host: ${key}.localhost:${port}`, "Cookie: a=1"] })
   }
   for (const [list, port, to] of [
@@ -294,8 +294,8 @@ function upstreamConf(port: number, dir: string): string {
     listen 127.0.0.1:${port} reuseport backlog=4096; root ${dir}; location = /small { default_type text/plain; return 200 "${"x".repeat(1024)}"; } } }`
 }
 
-function proxyConf(port: number, to: number): string {
-  return `${common} worker_rlimit_nofile 65536; pid /tmp/quayside-bench-${port}.pid; http { access_log off; keepalive_requests 1000000000; proxy_temp_path /tmp/quayside-bench-${port};
+function proxyConf(port: number, to: number, dir: string): string {
+  return `${common} worker_rlimit_nofile 65536; pid ${dir}/${port}.pid; http { access_log off; keepalive_requests 1000000000; proxy_temp_path ${dir}/${port};
     map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
     upstream program { server 127.0.0.1:${to}; keepalive 64; keepalive_requests 1000000000; }
     server { listen 127.0.0.1:${port} backlog=4096; location / { proxy_pass http://program; proxy_http_version 1.1; proxy_max_temp_file_size 0; proxy_read_timeout 1h;
