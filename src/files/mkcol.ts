@@ -12,6 +12,8 @@ export async function mkcol(call: Call): Promise<void> {
   assertCreatable(call.names)
   using place = placeForNew(call.scene.root, call.names)
   if (place.stats) throw exists()
+  // Where a home or a dataset would begin, only the service makes it.
+  await call.owned()
   checkLocks(call, [{ names: call.names, member: true, deep: false }])
   place.parent.make(place.name)
   answerEmpty(call.response, 201)

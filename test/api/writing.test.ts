@@ -360,3 +360,10 @@ test("a failure carries ok, msg, code, where it helps field, and the request's I
   assert.ok(isFailure(other))
   assert.notEqual(other.body.requestId, "no spaces please")
 })
+
+test("homes are made with their people only, not by a directory of their name", async () => {
+  const made = await fetch(`${world.quayside.filesUrl}/users/nobody-yet/`, { method: "MKCOL", headers: { authorization: admin } })
+  assert.equal(made.status, 403)
+  const own = await fetch(`${world.quayside.filesUrl}/users/admin/notes/`, { method: "MKCOL", headers: { authorization: admin } })
+  assert.equal(own.status, 201)
+})
