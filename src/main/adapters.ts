@@ -1,0 +1,71 @@
+import { type Caller, can, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
+import type { Engine } from "#engine"
+import type { Authority, Files } from "#files"
+import type { GatewayHost, Visitor } from "#gateway"
+import type { Clock } from "#kit"
+import type { Runs } from "#runs"
+import type { Store } from "#store"
+
+/** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
+export function authorityOf({ store, identity, clock }: { store: Store; identity: Identity; clock: Clock }): Authority {
+  return {
+    async identify(authorization, address) {
+      const caller = await identity.identifyForFiles(authorization, address)
+      if (caller instanceof Refusal) return refusalOf(caller)
+      return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
+    },
+    async access(userId, paths) {
+      const caller = await standIn(store, await store.users.get(userId), clock.now())
+      return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
+    },
+  }
+}
+
+function refusalOf({ status, message, retryAfterSeconds }: Refusal) {
+  return {
+    ok: false as const,
+    status: status as 401 | 403 | 429 | 503,
+    msg: message,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  }
+}
+
+/** What the gateway asks: runs from memory, people from their proofs. */
+export function gatewayHost({ store, identity, runs }: { store: Store; identity: Identity; runs: Runs }): GatewayHost {
+  const visitorOf = (caller: Caller): Visitor => {
+    const only = onlyRun(caller)
+    return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
+  }
+  return {
+    byId: (id) => runs.target(id),
+    byKey: (key) => runs.targetByKey(key),
+    async identify(authorization, address) {
+      const caller = await identity.identify(authorization, undefined, address)
+      return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)
+    },
+    async mayOpen(visitor, runId) {
+      const caller = await identity.recall(visitor.userId, visitor.proofId)
+      const run = caller && (await store.runs.get(runId))
+      return run !== undefined && can(caller as Caller, "run:open", runThing(run)) === "yes"
+    },
+    active: (id) => runs.active(id),
+  }
+}
+
+export function readinessOf({ store, engine, files }: { store: Store; engine: Engine; files: Promise<Files> }) {
+  const told = (check: Promise<unknown>) =>
+    check.then(() => ({ ok: true, msg: "" })).catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
+  return async () => {
+    const [storeCheck, engineCheck, filesCheck] = await Promise.all([
+      told(store.check()),
+      told(engine.check(AbortSignal.timeout(5_000))),
+      healthOf(files),
+    ])
+    return { store: storeCheck, engine: engineCheck, files: filesCheck }
+  }
+}
+
+async function healthOf(files: Promise<Files>): Promise<{ ok: boolean; msg: string }> {
+  const started = await Promise.race([files, Promise.resolve(undefined)])
+  return started ? started.health() : { ok: false, msg: "The file server is starting" }
+}
