@@ -32,6 +32,8 @@ export interface ComposeOptions {
 
 /** How long requests through the gateway may take to finish when the service stops. */
 const closeMs = 8_000
+/** How long the first requests are answered before anything else is done. */
+const firstAnswersMs = 25
 
 /** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
@@ -108,6 +110,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   // Together, so that what is under way gets all of the time that a stop may take.
   stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
   await listen({ settings, api, gateway })
+  // Each spawn holds this thread for some milliseconds: who waits for the first answer comes before them.
+  await clock.sleep(firstAnswersMs)
   if (!isFirst) await engine.prepare()
   listening.resolve()
   await starting
