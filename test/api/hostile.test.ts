@@ -4,9 +4,9 @@ import { connect } from "node:net"
 import { after, test } from "node:test"
 import { basic } from "#client"
 import { type Endpoint, endpoints } from "#contract"
+import { type Random, seededRandom } from "../fixtures/random.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, isFailure, raw } from "./asking.ts"
-import { type Random, seededRandom } from "./random.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())

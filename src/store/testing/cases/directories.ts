@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { seededRandom } from "../random.ts"
+import { seededRandom } from "../../../../test/fixtures/random.ts"
 import { addData, addUser } from "../samples.ts"
 import type { Case } from "./case.ts"
 

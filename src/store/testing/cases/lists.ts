@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
+import { type Random, seededRandom } from "../../../../test/fixtures/random.ts"
 import { fold } from "../../fold.ts"
 import type { Page, PageRequest, Viewer } from "../../rows.ts"
 import type { ResourceFilter, Store } from "../../store.ts"
-import { type Random, seededRandom } from "../random.ts"
 import { addUser, dataRow, groupRow, imageRow, projectRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
