@@ -1,15 +1,22 @@
 // Puts one small fault at a time into a copy of the tree and runs the tests that should notice.
-// Usage: node script/mutants.ts [REPORT]   One line for each fault on standard output; exit code 0 only when all were caught.
-// The report gets a line `pass …` or `fail …` for each.
+// Usage: node script/mutants.ts [--part NAME]… [--docker | --no-docker] [REPORT]
+// Without --part all parts of test/mutants/ are taken. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out.
+// One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
 
 import { execFileSync, spawn } from "node:child_process"
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { type Mutant, mutants } from "../test/mutants.ts"
+import { createInterface } from "node:readline"
+import { parseArgs } from "node:util"
+import { type Mutant, needsDocker, parts } from "../test/mutants/index.ts"
 
 const root = resolve(import.meta.dirname, "..")
-const report = process.argv[2]
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { part: { type: "string", multiple: true }, docker: { type: "boolean" }, "no-docker": { type: "boolean" } },
+})
+const report = positionals[0]
 /** Copies at work at once: as many as there are processors here and on the machines that run the tests. */
 const workers = 2
 
@@ -19,32 +26,42 @@ interface Verdict {
   by: string
 }
 
-const sound = copyOfTree()
-const before = await runTests(sound, [...new Set(mutants.flatMap(({ tests }) => tests))])
-rmSync(sound, { recursive: true })
-rmSync(`${sound}.outcomes`, { force: true })
-if (before.caught) {
-  process.stderr.write(`Without any fault this fails already: ${before.by}\n`)
+const all = chosen()
+const rounds = [
+  { mutants: values.docker ? [] : all.filter((mutant) => !needsDocker(mutant)), workers },
+  { mutants: values["no-docker"] ? [] : all.filter(needsDocker), workers: 1 },
+]
+for (const round of rounds) {
+  if (round.mutants.length === 0) continue
+  await expectSound(round.mutants)
+  const queue = [...round.mutants.entries()]
+  const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work(queue, round.mutants.length)))
+  if (!verdicts.flat().every((caught) => caught)) process.exitCode = 1
+}
+
+function chosen(): readonly Mutant[] {
+  const wrong = values.part?.find((name) => parts[name] === undefined)
+  if (wrong !== undefined) throw new TypeError(`--part must be one of ${Object.keys(parts).join(", ")}; got ${JSON.stringify(wrong)}`)
+  return (values.part ?? Object.keys(parts)).flatMap((name) => parts[name] ?? [])
+}
+
+/** A test that fails without any fault would catch them all. */
+async function expectSound(mutants: readonly Mutant[]): Promise<void> {
+  using copy = copyOfTree()
+  const verdict = await runTests(copy.path, [...new Set(mutants.flatMap(({ tests }) => tests))])
+  if (!verdict.caught) return
+  process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
   process.exit(1)
 }
 
-const queue = [...mutants.entries()]
-const verdicts = await Promise.all(Array.from({ length: workers }, work))
-process.exitCode = verdicts.flat().every((caught) => caught) ? 0 : 1
-
-async function work(): Promise<boolean[]> {
-  const copy = copyOfTree()
+async function work(queue: [number, Mutant][], total: number): Promise<boolean[]> {
+  using copy = copyOfTree()
   const caught: boolean[] = []
-  try {
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      const [at, mutant] = next
-      const verdict = await examine(copy, mutant)
-      tell(`${at + 1}/${mutants.length} ${mutant.file}: ${mutant.fault}`, verdict)
-      caught.push(verdict.caught)
-    }
-  } finally {
-    rmSync(copy, { recursive: true })
-    rmSync(`${copy}.outcomes`, { force: true })
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    const [at, mutant] = next
+    const verdict = await examine(copy.path, mutant)
+    tell(`${at + 1}/${total} ${mutant.file}: ${mutant.fault}`, verdict)
+    caught.push(verdict.caught)
   }
   return caught
 }
@@ -70,32 +87,47 @@ async function examine(copy: string, { file, find, replace, tests }: Mutant): Pr
   }
 }
 
-/** The first test that fails, in the order in which they end. */
-function runTests(copy: string, tests: readonly string[]): Promise<Verdict> {
-  const outcomes = `${copy}.outcomes`
-  rmSync(outcomes, { force: true })
+/**
+ * The first test that fails, in the order in which they end. Nothing else has to be known, so the others are stopped then, with what they
+ * started; what they keep outside their process, containers for one, they remove themselves: where Docker is at work they go on to their end.
+ */
+async function runTests(copy: string, tests: readonly string[]): Promise<Verdict> {
   const options = ["--test", "--test-timeout=60000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
-  const child = spawn(process.execPath, [...options, `--test-reporter-destination=${outcomes}`, ...tests], { cwd: copy, stdio: "ignore" })
-  return new Promise((done) => {
-    child.on("exit", (code) => {
-      const failed = readFileSync(outcomes, "utf8").match(/^fail (.*)$/m)?.[1]
-      if (code === 0) done({ caught: false, by: `All of these passed: ${tests.join(", ")}` })
-      else done({ caught: true, by: failed ?? `exit code ${code}` })
-    })
-  })
+  const env = { ...process.env, TMPDIR: join(copy, "tmp") }
+  const child = spawn(process.execPath, [...options, ...tests], { cwd: copy, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
+  const ended = new Promise<number | null>((done) => void child.on("exit", done))
+  const patient = tests.some((file) => file.includes(".docker."))
+  let failed: string | undefined
+  for await (const line of createInterface(child.stdout)) {
+    failed ??= /^fail (.*)$/.exec(line)?.[1]
+    if (failed !== undefined && !patient) break
+  }
+  if (failed !== undefined && !patient) stopGroup(child.pid)
+  const code = await ended
+  if (failed === undefined && code === 0) return { caught: false, by: `All of these passed: ${tests.join(", ")}` }
+  return { caught: true, by: failed ?? `exit code ${code}` }
 }
 
-/** What git knows, and what is new and not ignored, with the packages of the original. */
-function copyOfTree(): string {
-  const copy = mkdtempSync(join(tmpdir(), "quayside-mutants-"))
+function stopGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, "SIGKILL")
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** What git knows, and what is new and not ignored, with the packages of the original. Its `tmp` is the tests' place for temporary files. */
+function copyOfTree(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), "quayside-mutants-"))
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8" }).split("\0")
   for (const file of files.filter((name) => name !== "" && !name.startsWith("images/"))) {
-    mkdirSync(dirname(join(copy, file)), { recursive: true })
-    cpSync(join(root, file), join(copy, file), { force: true })
+    mkdirSync(dirname(join(path, file)), { recursive: true })
+    cpSync(join(root, file), join(path, file), { force: true })
   }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+  symlinkSync(join(root, "node_modules"), join(path, "node_modules"))
+  mkdirSync(join(path, "tmp"))
   // The test of the layout asks git for the files.
-  execFileSync("git", ["init", "--quiet", copy])
-  writeFileSync(join(copy, ".git/info/exclude"), "/node_modules\n")
-  return copy
+  execFileSync("git", ["init", "--quiet", path])
+  writeFileSync(join(path, ".git/info/exclude"), "/node_modules\n/tmp\n")
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) }
 }
