@@ -194,6 +194,26 @@ function observeTests(lent: () => Subject): void {
     await engine.stop(spec.key)
   })
 
+  test("tells what an observed run uses and how much it wrote, and nothing of one that is gone", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await engine.start(spec, ignore, never)
+    await engine.observe()
+    const stats = (await engine.stats()).find(({ key }) => key === spec.key)
+    assert.ok(stats && stats.cpuSeconds !== null && stats.memory !== null && stats.networkIn !== null && stats.networkOut !== null)
+    assert.ok(stats.memory > 0 && stats.memory <= spec.memoryMiB * 2 ** 20)
+    assert.deepEqual([stats.gpuMemory, stats.gpuBusy], [null, null])
+    const written = (await engine.layers()).get(spec.key)
+    assert.ok(written !== undefined && written < 2 ** 20)
+    await engine.stop(spec.key)
+    await engine.observe()
+    assert.equal(
+      (await engine.stats()).some(({ key }) => key === spec.key),
+      false,
+    )
+    assert.equal((await engine.layers()).has(spec.key), false)
+  })
+
   test("calls the watcher after a start and after a stop", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)

@@ -47,6 +47,12 @@ export interface Engine extends AsyncDisposable {
   /** Output, oldest first. With `follow` it goes on until the program ends or the signal is aborted. An unknown key yields nothing. */
   logs(key: string, options?: LogOptions): AsyncIterable<LogLine>
 
+  /** What each running run uses, as the last `observe` saw them: one not seen yet, or gone since, is absent. Cheap enough for every few seconds. Rejects with the signal's reason only. */
+  stats(signal?: AbortSignal): Promise<RunStats[]>
+
+  /** Bytes in the writable layer of each run that the engine holds, by key: mounts and memory are no part of it. It counts files, so ask rarely. Rejects as `observe` does. */
+  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
+
   /** Where this process reaches a port of a running run. `undefined` when the engine does not run it. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }
@@ -122,6 +128,22 @@ export interface ObservedRun {
   imageDigest: string
   nodeNames: string[]
   gpuDevices: string[]
+}
+
+/** Null is what the engine cannot tell. Amounts of memory and traffic are bytes. */
+export interface RunStats {
+  key: string
+  /** Processor time since the start, all processors together, in seconds. */
+  cpuSeconds: number | null
+  /** Without what the kernel would drop of cached files. */
+  memory: number | null
+  /** On all of its devices. */
+  gpuMemory: number | null
+  /** From 0 to 1, the mean of its devices. */
+  gpuBusy: number | null
+  /** Since the start. */
+  networkIn: number | null
+  networkOut: number | null
 }
 
 export interface LogOptions {

@@ -11,6 +11,7 @@ import {
   type NodeCapacity,
   type ObservedRun,
   type RunSpec,
+  type RunStats,
   type Started,
   type StartStep,
 } from "../engine.ts"
@@ -28,6 +29,7 @@ import type { DockerOptions } from "./options.ts"
 import { Pins } from "./pins.ts"
 import { removeContainer } from "./remove.ts"
 import { Starter } from "./start.ts"
+import { containerStats } from "./stats.ts"
 import { watchEvents } from "./watch.ts"
 
 const defaultPool = "10.213.0.0/16"
@@ -158,6 +160,14 @@ class DockerEngine implements Engine {
       throw error
     })
     if (found) yield* readLogs(this.#client, found.Id, options)
+  }
+
+  stats(signal?: AbortSignal): Promise<RunStats[]> {
+    return containerStats(this.#observer.running, signal)
+  }
+
+  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    return this.#observer.layers(signal)
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {

@@ -4,6 +4,9 @@ import type { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 import { identityOf, instanceLabel } from "./labels.ts"
 
+/** How long the daemon may count the files of all writable layers. */
+const layersMs = 120_000
+
 /** What the list of containers does not tell and only an inspection does. */
 interface Details {
   state: string
@@ -11,6 +14,16 @@ interface Details {
   oomKilled: boolean
   startedAt: number | null
   finishedAt: number | null
+  /** Of the init process, in the daemon's namespace; 0 while there is none. */
+  pid: number
+}
+
+/** A container that ran when it was last looked at. */
+export interface RunningContainer {
+  key: string
+  id: string
+  pid: number
+  gpuDevices: readonly string[]
 }
 
 /**
@@ -23,6 +36,7 @@ export class Observer {
   readonly #known = new Map<string, Details>()
   /** Names of the networks that the containers last seen are on. */
   networks: ReadonlySet<string> = new Set()
+  running: readonly RunningContainer[] = []
 
   constructor(client: DockerClient, instance: string) {
     this.#client = client
@@ -35,6 +49,10 @@ export class Observer {
     const present = new Set(list.map((container) => container.Id))
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id)
     const runs = await Promise.all(list.map((container) => this.#observed(container, nodeName, signal)))
+    this.running = list.flatMap(({ Id: id }, n) => {
+      const run = runs[n]
+      return run?.state === "running" ? [{ id, key: run.key, pid: this.#known.get(id)?.pid ?? 0, gpuDevices: run.gpuDevices }] : []
+    })
     return runs.filter((run) => run !== undefined)
   }
 
@@ -44,18 +62,28 @@ export class Observer {
     else this.#known.delete(container)
   }
 
-  #list(signal: AbortSignal | undefined): Promise<Dockerode.ContainerInfo[]> {
+  /** Bytes in each container's writable layer, by the run's key. */
+  async layers(signal: AbortSignal | undefined): Promise<Map<string, number>> {
+    const list = (await this.#list(signal, { size: true, ms: layersMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
+    return new Map(
+      list.flatMap(({ Labels, SizeRw = 0 }) => {
+        const identity = identityOf(Labels)
+        return identity ? [[identity.key, SizeRw] as const] : []
+      }),
+    )
+  }
+
+  #list(signal: AbortSignal | undefined, { size = false, ms }: { size?: boolean; ms?: number } = {}): Promise<Dockerode.ContainerInfo[]> {
     const filters = { label: [instanceLabel(this.#instance)] }
-    return this.#client.call((docker, abort) => docker.listContainers({ all: true, filters, ...abort }), {
-      signal,
-    })
+    const options = { signal, ...(ms === undefined ? {} : { ms }) }
+    return this.#client.call((docker, abort) => docker.listContainers({ all: true, size, filters, ...abort }), options)
   }
 
   async #observed(container: Dockerode.ContainerInfo, nodeName: string, signal: AbortSignal | undefined): Promise<ObservedRun | undefined> {
     const identity = identityOf(container.Labels)
     const details = identity && (await this.#details(container, signal))
     if (!details) return undefined
-    const { state: engineState, ...rest } = details
+    const { state: engineState, pid: _, ...rest } = details
     return { ...identity, ...rest, state: stateOf(engineState), imageDigest: container.ImageID, nodeNames: [nodeName] }
   }
 
@@ -81,6 +109,7 @@ function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {
     // The daemon may stamp the start of a program that ended at once after its end.
     startedAt: startedAt !== null && finishedAt !== null ? Math.min(startedAt, finishedAt) : startedAt,
     finishedAt,
+    pid: state.Pid,
   }
 }
 

@@ -7,6 +7,12 @@ import type { ReasonCode } from "#contract"
 export const behaviours = {
   /** Serves HTTP and WebSocket on the run's port; see `service.ts` for its paths. */
   http: {},
+  /** Serves, and uses all processors that it has. */
+  busy: {},
+  /** Serves, and has written so many MiB (100) to its own root file system. */
+  writes: { argument: 100 },
+  /** Serves, and as a Jupyter server has a kernel that computes without using the processor. */
+  computing: {},
   /** Opens its port only after so many milliseconds (500). */
   slow: { argument: 500 },
   /** Never opens its port. */

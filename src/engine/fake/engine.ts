@@ -12,6 +12,7 @@ import {
   type NodeCapacity,
   type ObservedRun,
   type RunSpec,
+  type RunStats,
   type Started,
   type StartStep,
 } from "../engine.ts"
@@ -122,7 +123,7 @@ export class FakeEngine implements Engine {
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     await this.ping(signal)
-    return [...this.#world.containers.values()].filter((c) => c.instance === this.#options.instance).map(observed)
+    return this.#all().map(observed)
   }
 
   async watch(changed: () => void, signal: AbortSignal): Promise<void> {
@@ -158,12 +159,27 @@ export class FakeEngine implements Engine {
     if (container) yield* readLogs(this.#world, container, options)
   }
 
+  async stats(signal?: AbortSignal): Promise<RunStats[]> {
+    signal?.throwIfAborted()
+    const now = this.#world.clock.now()
+    return this.#all().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
+  }
+
+  async layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    await this.ping(signal)
+    return new Map(this.#all().map(({ spec }) => [spec.key, writtenBy(behaviourOf(spec.image))]))
+  }
+
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
     await this.ping(signal)
     const container = this.#mine(key)
     if (container?.state !== "running") return undefined
     const listening = port === container.spec.port ? this.#world.portOf(key) : undefined
     return { host: "127.0.0.1", port: listening ?? closedPort }
+  }
+
+  #all(): FakeContainer[] {
+    return [...this.#world.containers.values()].filter((container) => container.instance === this.#options.instance)
   }
 
   #mine(key: string): FakeContainer | undefined {
@@ -189,6 +205,18 @@ function observed(container: FakeContainer): ObservedRun {
   const { spec, state, exitCode, oomKilled, startedAt, finishedAt } = container
   const { key, run, project, user } = spec
   return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...startedOf(container) }
+}
+
+/** Pretended figures: a sixteenth of the memory, no traffic, and a processor only where the behaviour says so. */
+function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
+  const isBusy = behaviourOf(spec.image).name === "busy"
+  const cpuSeconds = isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
+  const memory = Math.floor(spec.memoryMiB / 16) * 2 ** 20
+  return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
+}
+
+function writtenBy({ name, argument }: Behaviour): number {
+  return name === "writes" ? argument * 2 ** 20 : 0
 }
 
 function digestOf(image: string): string {

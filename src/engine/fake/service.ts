@@ -22,7 +22,7 @@ export interface ServiceOptions {
  *
  * `/echo` answers the request as JSON, `/env` the environment, `/status/<code>` that status, `/bytes/<n>` so many bytes, `/exit/<code>` ends
  * the program, `/log/<text>` prints a line, `/cookie` sets one, `/redirect/<path>` leads to `/<path>`, `/stream` never ends, `/hang` never
- * answers; anything else is a page with status 200 (`/api` and `/api/status` in Jupyter's shape). A WebSocket echoes; one at
+ * answers; anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels` in Jupyter's shape). A WebSocket echoes; one at
  * `…/websockify` greets as a VNC server does.
  */
 export async function serve(options: ServiceOptions): Promise<Service> {
@@ -90,11 +90,7 @@ const handlers: Record<string, (call: Call) => void> = {
     })
   },
   env: (call) => sendJson(call, call.options.spec.env),
-  api: (call) =>
-    sendJson(
-      call,
-      call.argument === "status" ? { connections: 0, kernels: 0, last_activity: new Date().toISOString() } : { version: "0.0.0" },
-    ),
+  api: (call) => sendJson(call, jupyterAnswer(call)),
   healthz: (call) => sendJson(call, { status: "alive", lastHeartbeat: Date.now() }),
   status: ({ response, argument }) => response.writeHead(Number(argument) || 400).end(),
   bytes: ({ response, argument }) => response.end(Buffer.alloc(Number(argument) || 0, "x")),
@@ -110,6 +106,13 @@ const handlers: Record<string, (call: Call) => void> = {
     response.on("close", () => clearInterval(timer))
   },
   hang: () => {},
+}
+
+function jupyterAnswer({ argument, options }: Call): unknown {
+  const isComputing = options.behaviour.name === "computing"
+  if (argument === "status") return { connections: 0, kernels: isComputing ? 1 : 0, last_activity: new Date().toISOString() }
+  if (argument === "kernels") return isComputing ? [{ id: "kernel", name: "python3", execution_state: "busy" }] : []
+  return { version: "0.0.0" }
 }
 
 function sendJson({ response }: Call, value: unknown): void {
