@@ -31,7 +31,7 @@ function refusalOf({ status, message, retryAfterSeconds }: Refusal) {
 }
 
 /** What the gateway asks: runs from memory, people from their proofs. */
-export function gatewayHost({ store, identity, runs }: { store: Store; identity: Identity; runs: Runs }): GatewayHost {
+export function gatewayHost({ identity, runs }: { identity: Identity; runs: Runs }): GatewayHost {
   const visitorOf = (caller: Caller): Visitor => {
     const only = onlyRun(caller)
     return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
@@ -45,8 +45,8 @@ export function gatewayHost({ store, identity, runs }: { store: Store; identity:
     },
     async mayOpen(visitor, runId) {
       const caller = await identity.recall(visitor.userId, visitor.proofId)
-      const run = caller && (await store.runs.get(runId))
-      return run !== undefined && can(caller as Caller, "run:open", runThing(run)) === "yes"
+      const run = runs.row(runId)
+      return caller !== undefined && run !== undefined && can(caller, "run:open", runThing(run)) === "yes"
     },
     active: (id) => runs.active(id),
   }

@@ -78,7 +78,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   )
   stack.defer(listening.resolve)
   const gateway = createGateway({
-    host: gatewayHost({ store, identity, runs }),
+    host: gatewayHost({ identity, runs }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
     cookieKey: secretKey(dataDir, "gateway-cookie"),

@@ -65,6 +65,8 @@ export interface Runs extends AsyncDisposable {
   target(id: number): RunTarget | undefined
   targetByKey(key: string): RunTarget | undefined
   live(): RunTarget[]
+  /** The last committed row of a live run, from memory; at most `observeEvery` old where another process wrote it. */
+  row(id: number): RunRow | undefined
 
   /** The run was used just now. */
   active(id: number): void
@@ -103,6 +105,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     target: (id) => board.target(id),
     targetByKey: (key) => board.targetByKey(key),
     live: () => board.targets(),
+    row: (id) => board.row(id),
     active: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastOf(id),
     progress: (id) => supervisor.progressOf(id),
