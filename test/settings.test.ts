@@ -76,6 +76,7 @@ test("an unknown setting and a wrong value are refused with a sentence that name
     [{ file: [] }, /must hold a JSON object/],
     [{ env: { QUAYSIDE_BASE_URL: "https://x/path" } }, /QUAYSIDE_BASE_URL must be an address/],
     [{ env: { QUAYSIDE_DEFAULT_MEMORY: "2 apples" } }, /amount of memory/],
+    [{ env: { QUAYSIDE_TRUSTED_PROXIES: "10.0.0.0/8, proxy.example" } }, /QUAYSIDE_TRUSTED_PROXIES must be addresses and networks/],
   ] as const)
     assert.throws(() => read(given), { name: "SettingError", message: sentence })
   assert.throws(

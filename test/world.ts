@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
 import { basic, bearer, type Client, createClient } from "#client"
-import { silentLogger } from "#kit"
+import { type Logger, silentLogger } from "#kit"
 import { compose, type Quayside, readSettings } from "#main"
 
 export const adminPassword = "correct horse battery"
@@ -28,7 +28,7 @@ export interface Person {
   readonly client: Client
 }
 
-export async function openWorld(options: Readonly<Record<string, string>> = {}): Promise<World> {
+export async function openWorld(options: Readonly<Record<string, string>> = {}, logger: Logger = silentLogger): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-world-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
   const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
@@ -47,7 +47,7 @@ export async function openWorld(options: Readonly<Record<string, string>> = {}):
       ...options,
     },
   })
-  const start = () => compose({ settings, version: "0.0.0", logger: silentLogger, announcePassword: () => {} })
+  const start = () => compose({ settings, version: "0.0.0", logger, announcePassword: () => {} })
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })

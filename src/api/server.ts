@@ -1,9 +1,10 @@
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
+import { Callers } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
-import { addressList, HostCheck } from "./http/guards.ts"
+import { HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
@@ -37,7 +38,7 @@ export function createApi(services: Services): ApiServer {
   const routes = new Routes(app)
   const measures = new Measures()
   const hosts = new HostCheck(services.settings.hostNames)
-  const trusted = addressList(services.settings.trustedProxies)
+  const callers = new Callers(services.settings.trustedProxies)
   const listener: Listener = new Listener((request, response) => app.routing(request, response))
   const surroundings: Surroundings = {
     ending: listener.ending,
@@ -48,7 +49,7 @@ export function createApi(services: Services): ApiServer {
   function take(request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack()
     const { url, config } = request.routeOptions
-    const visit = new Visit(request.raw, reply.raw, trusted)
+    const visit = new Visit(request.raw, reply.raw, callers)
     // A path has one spelling: what only percent-decoding makes equal is another one.
     void serve(visit, url === visit.path ? config.target : undefined)
   }

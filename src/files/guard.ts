@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { BlockList, isIP } from "node:net"
+import { isIP } from "node:net"
 import { isReading } from "./methods.ts"
 import { forbidden, invalid } from "./refusal.ts"
 
@@ -45,42 +45,4 @@ export function checkOrigin(request: IncomingMessage, allowedOrigin: string | un
     return
   }
   if (site !== undefined && site !== "same-origin" && site !== "none") throw forbidden("A page of another place may not write here")
-}
-
-/** Tells the caller's address: the peer's, or what a trusted proxy says, read from the nearest hop backwards. */
-export function addressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const isTrusted = trusts(trustedProxies)
-  return (request) => {
-    let address = plainAddress(request.socket.remoteAddress ?? "")
-    if (!isTrusted(address)) return address
-    const hops = String(request.headers["x-forwarded-for"] ?? "")
-      .split(",")
-      .map((hop) => plainAddress(hop.trim()))
-    for (let hop = hops.pop(); hop && isIP(hop) && isTrusted(address); hop = hops.pop()) address = hop
-    return address
-  }
-}
-
-/** Whether an address is one of these or in one of these networks. */
-export function trusts(trustedProxies: readonly string[]): (address: string) => boolean {
-  if (trustedProxies.length === 0) return () => false
-  const trusted = new BlockList()
-  for (const entry of trustedProxies) addTo(trusted, entry)
-  return (address) => {
-    const plain = plainAddress(address)
-    return isIP(plain) !== 0 && trusted.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4")
-  }
-}
-
-function addTo(list: BlockList, entry: string): void {
-  const [address = "", bits] = entry.split("/")
-  const family = isIP(address) === 6 ? "ipv6" : "ipv4"
-  if (isIP(address) === 0) throw new TypeError(`A trusted proxy is an address or a network like 10.0.0.0/8, got ${JSON.stringify(entry)}`)
-  if (bits === undefined) list.addAddress(address, family)
-  else list.addSubnet(address, Number(bits), family)
-}
-
-/** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
-function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "")
 }

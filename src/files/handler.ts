@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Callers } from "#kit"
 import { parseTarget } from "./address.ts"
 import { Call, type Person, type Scene } from "./call.ts"
 import { copy, move } from "./copymove.ts"
 import { shareWith } from "./cors.ts"
 import { remove } from "./delete.ts"
 import { get } from "./get.ts"
-import { addressReader, checkHost, checkOrigin, checkSingle } from "./guard.ts"
+import { checkHost, checkOrigin, checkSingle } from "./guard.ts"
 import { lock, unlock } from "./lock.ts"
 import { isReading, type MethodName, methodNames } from "./methods.ts"
 import { mkcol } from "./mkcol.ts"
@@ -44,7 +45,7 @@ export type Handle = (request: IncomingMessage, response: ServerResponse, procee
 
 export function createHandler(settings: HandlerOptions): Handle {
   const { scene } = settings
-  const addressOf = addressReader(settings.trustedProxies)
+  const callers = new Callers(settings.trustedProxies)
   return async (request, response, proceed) => {
     try {
       checkHost(request, scene.hosts)
@@ -53,7 +54,7 @@ export function createHandler(settings: HandlerOptions): Handle {
       const method = methodOf(request)
       checkOrigin(request, settings.allowedOrigin)
       const address = parseTarget(request.url ?? "")
-      const from = addressOf(request)
+      const from = callers.addressOf(request)
       const person = await proven(scene, request, from)
       using _turn = scene.turns.take(person.userId)
       const renew = async () => void (await proven(scene, request, from))

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { trusts } from "./guard.ts"
+import { Callers } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
@@ -59,10 +59,10 @@ function watchStalls(server: Server, stalledMs: number): (request: IncomingMessa
 /** One address must not take all connections; a trusted proxy stands for many people. */
 function limitEachAddress(server: Server, { scene, trustedProxies }: HandlerOptions): void {
   const open = new Map<string, number>()
-  const isTrusted = trusts(trustedProxies)
+  const callers = new Callers(trustedProxies)
   server.on("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? ""
-    if (isTrusted(address)) return
+    if (callers.trusts(address)) return
     const count = (open.get(address) ?? 0) + 1
     open.set(address, count)
     socket.once("close", () => {

@@ -1,7 +1,6 @@
-import type { Clock, Logger } from "#kit"
+import type { Callers, Clock, Logger } from "#kit"
 import type { Activity } from "./activity.ts"
 import type { Addresses } from "./addresses.ts"
-import type { Callers } from "./caller.ts"
 import type { GatewayHost } from "./host.ts"
 import type { Openings } from "./openings.ts"
 import type { Sessions } from "./sessions.ts"

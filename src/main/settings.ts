@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { nearest } from "#contract"
 import { isNetworkPool, isSubnet } from "#engine"
-import { logLevels } from "#kit"
+import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
 export class SettingError extends Error {
@@ -41,6 +41,8 @@ const url = (value: string) => {
 /** The engine knows the form of addresses and networks. */
 const subnets = (value: string) =>
   list(value).map((entry) => (isSubnet(entry) ? entry : wanted("addresses and networks like 10.1.2.0/24, with commas between")))
+const proxies = (value: string) =>
+  list(value).map((entry) => (isAddressOrNetwork(entry) ? entry : wanted("addresses and networks like 10.0.0.0/8, with commas between")))
 const list = (value: string) =>
   value
     .split(",")
@@ -144,7 +146,7 @@ export const settingsTable = {
     env: "TRUSTED_PROXIES",
     default: "none",
     initial: [] as string[],
-    read: list,
+    read: proxies,
     doc: "Addresses and networks, with commas between, whose `X-Forwarded-For` counts.",
   }),
   mockGpus: setting({

@@ -332,7 +332,12 @@ const beyond: readonly Entry[] = [
     "from many addresses slow the name, and the right password still comes through",
   ],
   ["The right password from", "from a crowd do not stand before the right one of somebody who has not failed"],
-  ["`X-Forwarded-For` counts", "metrics are OpenMetrics text from loopback or for administrators, without what people wrote"],
+  [
+    "`X-Forwarded-For` counts",
+    "through a trusted proxy the caller's own address counts, at all three addresses",
+    "without trust X-Forwarded-For is passed over, at all three addresses",
+    "a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged",
+  ],
   ["A deleted person's runs", "disabling a person stops their runs with access_withdrawn"],
   ["A running project carries", runFields],
   ["`ControlURL` is empty", ready],

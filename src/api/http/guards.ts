@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http"
-import { BlockList, isIP } from "node:net"
+import { isIP } from "node:net"
 import { Failure } from "#contract"
+import { isLoopbackAddress, peerOf } from "#kit"
 
 /** `host:port`, `[v6]:port` or `host`, without the port and in lower case. */
 export function hostName(host: string): string {
@@ -62,49 +63,9 @@ function elsewhere(): Failure {
   return new Failure("forbidden", "A page from elsewhere may not change anything here")
 }
 
-/** Reads a list of addresses and networks such as `10.0.0.0/8, ::1`. Throws on anything else. */
-export function addressList(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = "", prefix] = entry.split("/")
-    const family = isIP(address) === 6 ? "ipv6" : "ipv4"
-    if (isIP(address) === 0) throw new TypeError(`An IP address or network is wanted, got ${JSON.stringify(entry)}`)
-    if (prefix === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(prefix), family)
-  }
-  return list
-}
-
-/** Where a request really comes from: the last address of `X-Forwarded-For` that is no trusted proxy, when the peer is one. */
-export function callerAddress(request: IncomingMessage, trusted: BlockList): string {
-  const peer = plainAddress(request.socket.remoteAddress ?? "")
-  const forwarded = request.headers["x-forwarded-for"]
-  if (forwarded === undefined || !isIn(trusted, peer)) return peer
-  const hops = String(forwarded)
-    .split(",")
-    .map((hop) => plainAddress(hop.trim()))
-  for (const hop of hops.reverse()) {
-    if (isIP(hop) === 0) return peer
-    if (!isIn(trusted, hop)) return hop
-  }
-  return peer
-}
-
 /** Whether a request comes from this machine. What was forwarded from elsewhere does not, whatever its last hop. */
 export function isFromLoopback(request: IncomingMessage, address: string): boolean {
   const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded
-  const peer = plainAddress(request.socket.remoteAddress ?? "")
-  return isLoopback(peer) && (forwarded === undefined || (address !== peer && isLoopback(address)))
-}
-
-function isLoopback(address: string): boolean {
-  return address === "::1" || (isIP(address) === 4 && address.startsWith("127."))
-}
-
-function isIn(list: BlockList, address: string): boolean {
-  return isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
-}
-
-function plainAddress(address: string): string {
-  return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address
+  const peer = peerOf(request)
+  return isLoopbackAddress(peer) && (forwarded === undefined || (address !== peer && isLoopbackAddress(address)))
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { BlockList } from "node:net"
-import { callerAddress } from "./guards.ts"
+import type { Callers } from "#kit"
 
 /** Who proved nothing. */
 export const anonymous = "anonymous"
@@ -18,13 +17,13 @@ export class Visit {
   readonly host: string
   /** Who asks, as far as is known by now. */
   userName = anonymous
-  readonly #trusted: BlockList
+  readonly #callers: Callers
   #address: string | undefined
 
-  constructor(request: IncomingMessage, response: ServerResponse, trusted: BlockList) {
+  constructor(request: IncomingMessage, response: ServerResponse, callers: Callers) {
     this.request = request
     this.response = response
-    this.#trusted = trusted
+    this.#callers = callers
     this.requestId = requestIdOf(request)
     const url = targetOf(request)
     const start = url.startsWith("/") ? 0 : authorityEnd(url)
@@ -36,7 +35,7 @@ export class Visit {
 
   /** The caller's, after trusted proxies. */
   get address(): string {
-    this.#address ??= callerAddress(this.request, this.#trusted)
+    this.#address ??= this.#callers.addressOf(this.request)
     return this.#address
   }
 }

@@ -1,0 +1,80 @@
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIP } from "node:net"
+
+/**
+ * Tells where requests come from. `X-Forwarded-For` counts only from peers that are trusted, and is read from the nearest hop backwards: what stands before the last
+ * address that nobody trusted vouches for is a stranger's word.
+ */
+export class Callers {
+  readonly #trusted = new BlockList()
+  readonly #isEmpty: boolean
+
+  /** `trusted`: addresses and networks such as `10.0.0.0/8`. Throws `TypeError` on anything else. */
+  constructor(trusted: readonly string[]) {
+    this.#isEmpty = trusted.length === 0
+    for (const entry of trusted) addTo(this.#trusted, entry)
+  }
+
+  /** The caller's address: the last one that is no trusted proxy's; the farthest known where all are. */
+  addressOf(request: IncomingMessage): string {
+    const peer = peerOf(request)
+    if (this.#isEmpty) return peer
+    const chain = this.#chain(request, peer)
+    return chain.findLast((address) => !this.trusts(address)) ?? chain[0] ?? peer
+  }
+
+  /** What `X-Forwarded-For` tells the next one: what trusted proxies said, and the peer. */
+  chainOf(request: IncomingMessage): string {
+    const peer = peerOf(request)
+    return this.#isEmpty ? peer : this.#chain(request, peer).join(", ")
+  }
+
+  trusts(address: string): boolean {
+    if (this.#isEmpty) return false
+    const plain = plainAddress(address)
+    return isIP(plain) !== 0 && this.#trusted.check(plain, family(plain))
+  }
+
+  /** Farthest first. Words that are no address, and what stands before them, do not count. */
+  #chain(request: IncomingMessage, peer: string): string[] {
+    const said = request.headers["x-forwarded-for"]
+    if (said === undefined || !this.trusts(peer)) return [peer]
+    const hops = String(said)
+      .split(",")
+      .map((hop) => plainAddress(hop.trim()))
+    return [...hops.slice(hops.findLastIndex((hop) => isIP(hop) === 0) + 1), peer]
+  }
+}
+
+/** The address at the other end of the connection. */
+export function peerOf(request: IncomingMessage): string {
+  return plainAddress(request.socket.remoteAddress ?? "unknown")
+}
+
+export function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || (isIP(address) === 4 && address.startsWith("127."))
+}
+
+/** Whether an entry is an address, or a network like `10.0.0.0/8`. */
+export function isAddressOrNetwork(entry: string): boolean {
+  const [address = "", bits, more] = entry.split("/")
+  const most = isIP(address) === 6 ? 128 : 32
+  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+}
+
+function addTo(list: BlockList, entry: string): void {
+  const [address = "", bits] = entry.split("/")
+  if (!isAddressOrNetwork(entry))
+    throw new TypeError(`A trusted proxy is an address or a network like 10.0.0.0/8; got ${JSON.stringify(entry)}`)
+  if (bits === undefined) list.addAddress(address, family(address))
+  else list.addSubnet(address, Number(bits), family(address))
+}
+
+function family(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4"
+}
+
+/** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
+function plainAddress(address: string): string {
+  return /^::ffff:/i.test(address) && isIP(address.slice(7)) === 4 ? address.slice(7) : address
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { basic } from "#client"
+import { createLogger } from "#kit"
+import { adminPassword, openWorld, type World } from "../world.ts"
+import { ask, type Loose } from "./asking.ts"
+
+const admin = basic("admin", adminPassword)
+/** What a wrong password is tried at: each of the three addresses. */
+const doors = (world: World): [string, string, string][] => [
+  ["base", world.quayside.baseUrl, "/whoami"],
+  ["apps", world.quayside.appsUrl, "/run/1/"],
+  ["files", world.quayside.filesUrl, "/users/admin/"],
+]
+const triesMax = 10
+
+/** The statuses of wrong passwords for one name, each said to come from the next of these addresses. */
+async function wrong(door: readonly [string, string, string], from: readonly string[]): Promise<number[]> {
+  const [name, url, path] = door
+  const statuses: number[] = []
+  for (const address of from) {
+    const answer = await ask(url, "GET", path, { as: basic(`nobody-${name}`, "wrong"), headers: { "x-forwarded-for": address } })
+    statuses.push(answer.status)
+  }
+  return statuses
+}
+
+const many = (address: (i: number) => string) => Array.from({ length: triesMax + 1 }, (_, i) => address(i))
+
+test("through a trusted proxy the caller's own address counts, at all three addresses", async () => {
+  await using world = await openWorld({ "trusted-proxies": "127.0.0.1,10.0.0.0/8" })
+  for (const door of doors(world)) {
+    const crowd = await wrong(
+      door,
+      many((i) => `203.0.113.${i}`),
+    )
+    assert.deepEqual(new Set(crowd), new Set([401]), `${door[0]}: people behind one proxy do not slow each other`)
+    const one = await wrong(
+      door,
+      many((i) => `6.6.6.${i}, 198.51.100.7, 10.1.1.${i}`),
+    )
+    assert.equal(one.at(-1), 429, `${door[0]}: what somebody writes before their own address gains them nothing`)
+  }
+  const headers = { "x-forwarded-for": "6.6.6.6, 198.51.100.9, 10.1.1.1" }
+  await ask(world.quayside.baseUrl, "POST", "/image", { as: admin, body: { Name: "audited", Image: "b" }, headers })
+  const { body } = await ask(world.quayside.baseUrl, "GET", "/audit?Action=image.created", { as: admin })
+  assert.equal(((body.data as unknown as Loose[])[0] as Loose).Address, "198.51.100.9")
+})
+
+test("without trust X-Forwarded-For is passed over, at all three addresses", async () => {
+  await using world = await openWorld()
+  for (const door of doors(world)) {
+    const crowd = await wrong(
+      door,
+      many((i) => `203.0.113.${i}`),
+    )
+    assert.equal(crowd.at(-1), 429, door[0])
+  }
+})
+
+test("a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged", async () => {
+  for (const trusted of ["", "127.0.0.1"]) {
+    const lines: string[] = []
+    const logger = createLogger("warn", (line) => lines.push(line))
+    await using world = await openWorld(trusted === "" ? {} : { "trusted-proxies": trusted }, logger)
+    const ofMetrics = async (headers: Record<string, string>) => (await ask(world.quayside.baseUrl, "GET", "/metrics", { headers })).status
+    assert.equal(await ofMetrics({}), 200)
+    assert.deepEqual(lines, [])
+    assert.equal(await ofMetrics({ "x-forwarded-for": "203.0.113.9", "x-request-id": "spoofed" }), 401)
+    assert.equal(await ofMetrics({ forwarded: "for=203.0.113.9" }), 401)
+    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("forwarded"))
+    assert.deepEqual(
+      told.map(({ level }) => level),
+      ["warn", "warn"],
+    )
+    assert.equal(told[0].requestId, "spoofed")
+    assert.equal(told[0].address, trusted === "" ? "127.0.0.1" : "203.0.113.9")
+  }
+})
