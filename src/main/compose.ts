@@ -59,7 +59,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
   // Spawning the firewall's tools takes a while, which only the very first start waits for: one that cannot be shows no password.
   const isFirst = (await store.users.count()) === 0
-  if (isFirst) await engine.prepare()
+  if (isFirst) await confine(engine, logger)
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
@@ -112,7 +112,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   await listen({ settings, api, gateway })
   // Each spawn holds this thread for some milliseconds: who waits for the first answer comes before them.
   await clock.sleep(firstAnswersMs)
-  if (!isFirst) await engine.prepare()
+  if (!isFirst) await confine(engine, logger)
   listening.resolve()
   await starting
   const parts = stack.move()
@@ -167,10 +167,20 @@ async function engineOf(made: {
     mockGpus: settings.mockGpus,
     clock,
     logger,
-  }).catch((error: unknown) => {
-    if (!(error instanceof EngineError) || !error.message.startsWith("Isolation needs ")) throw error
-    throw new SettingError(`${error.message}: see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine`)
-  })
+  }).catch((error: unknown) => refuse(error, logger))
+}
+
+/** What the engine lacks from the beginning is the administrator's to see to, and no fault of the program. */
+async function confine(engine: Engine, logger: Logger): Promise<void> {
+  await engine.prepare().catch((error: unknown) => refuse(error, logger))
+}
+
+function refuse(error: unknown, logger: Logger): never {
+  if (!(error instanceof EngineError)) throw error
+  if (error.detail !== undefined) logger.warn({ detail: error.detail }, "the engine refused")
+  const isRight = error.message.startsWith("Isolation needs ")
+  const way = isRight ? ": see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine" : ""
+  throw new SettingError(`${error.message}${way}`)
 }
 
 function runSettings(settings: Settings, dataDir: string) {

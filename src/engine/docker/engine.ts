@@ -77,7 +77,7 @@ class DockerEngine implements Engine {
   }
 
   async prepare(): Promise<void> {
-    await this.#firewall?.prepare()
+    await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])
   }
 
   async ping(signal?: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto"
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { type Directory, namesOf } from "#kit"
+import { Directory, namesOf } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 import { bind, unmount } from "./mounting.ts"
 import { openSources } from "./sources.ts"
@@ -59,6 +60,24 @@ export class Pins {
         "engine_error",
         `The staging folder ${this.#stagingDir} must have mode 0700 and belong to the user Quayside runs as`,
       )
+    }
+  }
+
+  /** Binds a directory and undoes it. Rejects with one sentence where this process may not. */
+  async prove(): Promise<void> {
+    if (this.#isolation === "off") return
+    const key = randomBytes(16).toString("hex")
+    const folder = this.#folderOf(key)
+    const path = join(folder, "0")
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    try {
+      await using directory = await Directory.open(folder)
+      await bind([{ directory, path, readOnly: true }], join(folder, "mounts"))
+    } catch (cause) {
+      const detail = cause instanceof EngineError ? cause.detail : undefined
+      throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
+    } finally {
+      await this.release(key)
     }
   }
 
