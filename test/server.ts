@@ -22,7 +22,8 @@ export interface ServerProcess extends AsyncDisposable {
 
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 
-export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+/** `heard` takes what it writes on standard error, which is shown otherwise. */
+export async function startServer(env: Readonly<Record<string, string>> = {}, heard?: (chunk: Buffer) => void): Promise<ServerProcess> {
   const directory = await mkdtemp(join(tmpdir(), "quayside-server-"))
   const [port, appsPort, filesPort] = await freePorts(3)
   const password = "a password for tests"
@@ -46,8 +47,9 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     child = spawn(process.execPath, [program, "serve"], {
       cwd: directory,
       env: { ...process.env, ...settings },
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", heard ? "pipe" : "inherit"],
     })
+    if (heard) child.stderr?.on("data", heard)
     await ready(child)
   }
   await start()

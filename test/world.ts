@@ -28,7 +28,11 @@ export interface Person {
   readonly client: Client
 }
 
-export async function openWorld(options: Readonly<Record<string, string>> = {}, logger: Logger = silentLogger): Promise<World> {
+export async function openWorld(
+  options: Readonly<Record<string, string>> = {},
+  logger: Logger = silentLogger,
+  accessLog?: (line: string) => void,
+): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-world-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
   const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
@@ -47,7 +51,7 @@ export async function openWorld(options: Readonly<Record<string, string>> = {}, 
       ...options,
     },
   })
-  const start = () => compose({ settings, version: "0.0.0", logger, announcePassword: () => {} })
+  const start = () => compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {} })
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })

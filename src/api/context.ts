@@ -18,6 +18,8 @@ export interface Services {
   readonly events: Events
   readonly clock: Clock
   readonly logger: Logger
+  /** Takes a line for each request; none are made without it. */
+  readonly accessLog: ((line: string) => void) | undefined
   readonly settings: ApiSettings
   /** What `/readyz` tells, one line for each part. */
   readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>

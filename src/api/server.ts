@@ -2,6 +2,7 @@ import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
 import { Callers } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
+import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
 import { HostCheck } from "./http/guards.ts"
@@ -37,6 +38,7 @@ export function createApi(services: Services): ApiServer {
   })
   const routes = new Routes(app)
   const measures = new Measures()
+  const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new HostCheck(services.settings.hostNames)
   const callers = new Callers(services.settings.trustedProxies)
   const listener: Listener = new Listener((request, response) => app.routing(request, response))
@@ -67,7 +69,9 @@ export function createApi(services: Services): ApiServer {
     } catch (error) {
       await refuse(services, visit, { error, target })
     }
-    measures.count(nameOf(target), response.statusCode, (performance.now() - started) / 1_000)
+    const took = performance.now() - started
+    measures.count(nameOf(target), response.statusCode, took / 1_000)
+    accessLog?.note(visit, target !== undefined, took)
   }
 
   return {

@@ -1,5 +1,6 @@
 export { Directory, namesOf } from "./beneath.ts"
 export { Callers, isAddressOrNetwork, isLoopbackAddress, peerOf } from "./caller.ts"
 export { type Clock, ManualClock, systemClock } from "./clock.ts"
+export { Gathered } from "./gathered.ts"
 export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } from "./logger.ts"
 export { deadline, Overloaded, type RetryOptions, retry, Semaphore } from "./waiting.ts"

@@ -12,18 +12,20 @@ export type LogLevel = (typeof logLevels)[number]
 
 /**
  * JSON lines `{time, level, …fields, msg}` on standard error, so that standard output stays free for what a command prints. Errors among the fields are written with
- * name, code, stack and causes.
+ * name, code, stack and causes. `write` is told the line's level too: what is urgent must not wait.
  */
-export function createLogger(level: LogLevel, write: (line: string) => void = (line) => void process.stderr.write(line)): Logger {
+export function createLogger(level: LogLevel, write: WriteLine = (line) => void process.stderr.write(line)): Logger {
   return new LineLogger(logLevels.indexOf(level), {}, write)
 }
+
+export type WriteLine = (line: string, level: Exclude<LogLevel, "silent">) => void
 
 class LineLogger implements Logger {
   readonly #least: number
   readonly #fields: object
-  readonly #write: (line: string) => void
+  readonly #write: WriteLine
 
-  constructor(least: number, fields: object, write: (line: string) => void) {
+  constructor(least: number, fields: object, write: WriteLine) {
     this.#least = least
     this.#fields = fields
     this.#write = write
@@ -45,10 +47,10 @@ class LineLogger implements Logger {
     return new LineLogger(this.#least, { ...this.#fields, ...fields }, this.#write)
   }
 
-  #log(level: LogLevel, fields: object, text: string): void {
+  #log(level: Exclude<LogLevel, "silent">, fields: object, text: string): void {
     if (logLevels.indexOf(level) < this.#least) return
     const line = { time: new Date().toISOString(), level, ...this.#fields, ...fields, msg: text }
-    this.#write(`${textOf(line)}\n`)
+    this.#write(`${textOf(line)}\n`, level)
   }
 }
 

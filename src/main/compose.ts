@@ -26,6 +26,8 @@ export interface ComposeOptions {
   settings: Settings
   version: string
   logger: Logger
+  /** Takes a line for each request to the base URL; none are made without it. */
+  accessLog?: (line: string) => void
   /** Shown before the password counts. */
   announcePassword: (password: string) => void
 }
@@ -97,6 +99,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     clock,
     logger,
     readiness,
+    accessLog: options.accessLog,
     settings: {
       version: options.version,
       baseUrl: urls.baseUrl,

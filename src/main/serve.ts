@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { parseArgs } from "node:util"
-import { createLogger } from "#kit"
+import { createLogger, Gathered, systemClock } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
@@ -45,10 +45,16 @@ function settingsFrom(words: readonly string[]): Settings | undefined {
 }
 
 function start(settings: Settings): Promise<Quayside> {
-  const logger = createLogger(settings.logLevel)
+  const log = new Gathered((text) => void process.stderr.write(text), { clock: systemClock })
+  process.on("exit", () => log.flush())
+  const logger = createLogger(settings.logLevel, (line, level) => {
+    log.add(line)
+    if (level === "warn" || level === "error") log.flush()
+  })
+  const isWanted = settings.accessLog === "on" && (settings.logLevel === "info" || settings.logLevel === "debug")
   const announcePassword = (password: string) =>
     void process.stdout.write(`The first administrator is admin, the password ${password} (it is not shown again)\n`)
-  return compose({ settings, version, logger, announcePassword })
+  return compose({ settings, version, logger, ...(isWanted ? { accessLog: (line) => log.add(line) } : {}), announcePassword })
 }
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */

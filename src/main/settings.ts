@@ -228,6 +228,13 @@ export const settingsTable = {
     read: oneOf(...logLevels),
     doc: "Least level of what is logged.",
   }),
+  accessLog: setting({
+    env: "ACCESS_LOG",
+    default: "on",
+    initial: "on" as "on" | "off",
+    read: oneOf("on", "off"),
+    doc: "A line of level `info` for each request to the base URL: method, path without its query, status, milliseconds, request ID, user and address.",
+  }),
 } as const
 
 export type SettingName = keyof typeof settingsTable

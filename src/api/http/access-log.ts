@@ -1,0 +1,46 @@
+import type { Clock } from "#kit"
+import type { Visit } from "./visit.ts"
+
+/** Characters of a path that nobody knows. */
+const pathMax = 200
+
+/**
+ * A line for each request, in the form of the logger's: method, path, status, milliseconds, request ID, who and from where. Never the query, a header or a body. It is put
+ * together as text, since it is made for every request: all its parts but an unknown path are known to need no escaping.
+ */
+export class AccessLog {
+  readonly #write: (line: string) => void
+  readonly #clock: Clock
+  #at = 0
+  #time = ""
+
+  constructor(write: (line: string) => void, clock: Clock) {
+    this.#write = write
+    this.#clock = clock
+  }
+
+  /** `isKnown`: the path is one of the table's. Status 0: the caller went away before there was an answer. */
+  note(visit: Visit, isKnown: boolean, milliseconds: number): void {
+    const { request, response, requestId, userName, address } = visit
+    const path = isKnown ? `"${visit.path}"` : plainPath(visit.path)
+    const status = response.headersSent ? response.statusCode : 0
+    this.#write(
+      `{"time":"${this.#now()}","level":"info","method":"${request.method}","path":${path},"status":${status},"ms":${milliseconds.toFixed(2)},"requestId":"${requestId}","user":"${userName}","address":"${address}","msg":"request"}\n`,
+    )
+  }
+
+  /** Many requests end in the same millisecond. */
+  #now(): string {
+    const at = this.#clock.now()
+    if (at !== this.#at) {
+      this.#at = at
+      this.#time = new Date(at).toISOString()
+    }
+    return this.#time
+  }
+}
+
+/** A token that was pasted into a path stays out of the log. */
+function plainPath(path: string): string {
+  return JSON.stringify(path.slice(0, pathMax).replaceAll(/qs_[\w-]+/g, "qs_…"))
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect } from "node:net"
+import { test } from "node:test"
+import { basic } from "#client"
+import { silentLogger } from "#kit"
+import { startServer } from "../server.ts"
+import { adminPassword, openWorld } from "../world.ts"
+import { ask, raw } from "./asking.ts"
+
+const admin = basic("admin", adminPassword)
+
+test("a request leaves one line with method, path, status, duration, request ID, user and address, and no secret", async () => {
+  const lines: string[] = []
+  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
+  const { baseUrl } = world.quayside
+  lines.length = 0
+  const headers = { "x-request-id": "mine" }
+  await ask(baseUrl, "GET", "/images?q=secret-words", { as: admin, headers })
+  await ask(baseUrl, "POST", "/admin/image", { as: admin, body: { Name: "secret-name", Image: "b" } })
+  await ask(baseUrl, "GET", "/whoami", { as: basic("admin", "secret-password") })
+  await ask(baseUrl, "GET", '/no"where/qs_secret-token')
+  await ask(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
+  assert.equal(lines.length, 5)
+  const told = lines.map((line) => JSON.parse(line))
+  for (const line of told) {
+    assert.deepEqual(Object.keys(line), ["time", "level", "method", "path", "status", "ms", "requestId", "user", "address", "msg"])
+    assert.ok(!Number.isNaN(Date.parse(line.time)) && line.ms >= 0 && line.requestId !== "")
+    assert.deepEqual([line.level, line.msg, line.address], ["info", "request", "127.0.0.1"])
+  }
+  assert.deepEqual(
+    told.map(({ method, path, status, user }) => [method, path, status, user]),
+    [
+      ["GET", "/images", 200, "admin"],
+      ["POST", "/admin/image", 200, "admin"],
+      ["GET", "/whoami", 401, "anonymous"],
+      ["GET", '/no"where/qs_…', 404, "anonymous"],
+      ["GET", "/open", 302, "anonymous"],
+    ],
+  )
+  assert.equal(told[0].requestId, "mine")
+  assert.ok(lines.every((line) => line.endsWith("}\n") && !line.includes("secret")))
+})
+
+test("whatever is sent, each line of the log is JSON", async () => {
+  const lines: string[] = []
+  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
+  const { baseUrl } = world.quayside
+  for (const target of [
+    "/\xff\xfe",
+    "/%00%22",
+    '/"},{"',
+    "//",
+    "/\\",
+    `/${"x".repeat(20_000)}`,
+    "*",
+    "http://localhost/healthz",
+    "/healthz\x7f",
+  ])
+    await raw(baseUrl, Buffer.from(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: "\r\nConnection: close\r\n\r\n`, "latin1"))
+  assert.ok(lines.length > 5)
+  for (const line of lines) assert.ok(line.length < 1_000 && JSON.parse(line).msg === "request", line)
+})
+
+test("a caller who goes away before the answer is told as status 0", async () => {
+  const lines: string[] = []
+  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
+  const image = await world.admin.createImage({ body: { Name: "slow", Image: "fake/slow:600000" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  lines.length = 0
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(world.quayside.baseUrl).port) })
+  const body = JSON.stringify({ ProjectID: project.ID })
+  socket.write(
+    `POST /running_project HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  while ((await world.admin.listRuns()).data.length === 0);
+  lines.length = 0
+  socket.destroy()
+  await once(socket, "close")
+  while (!lines.some((line) => line.includes('/running_project"'))) await world.admin.whoami()
+  const [line] = lines.filter((each) => each.includes('/running_project"'))
+  assert.deepEqual([JSON.parse(line ?? "").status, JSON.parse(line ?? "").user], [0, "admin"])
+})
+
+test("lines are told from level info on, and not at all when they are switched off", async () => {
+  for (const [env, isTold] of [
+    [{ QUAYSIDE_LOG_LEVEL: "info" }, true],
+    [{ QUAYSIDE_LOG_LEVEL: "info", QUAYSIDE_ACCESS_LOG: "off" }, false],
+    [{ QUAYSIDE_LOG_LEVEL: "warn" }, false],
+  ] as const) {
+    const told: Buffer[] = []
+    await using server = await startServer({ QUAYSIDE_ENGINE: "fake", ...env }, (chunk) => told.push(chunk))
+    await ask(server.baseUrl, "GET", "/healthz")
+    const closed = once(server.child, "close")
+    await server.kill("SIGTERM")
+    await closed
+    assert.equal(Buffer.concat(told).toString().includes('"path":"/healthz"'), isTold, JSON.stringify(env))
+  }
+})
