@@ -10,6 +10,7 @@ import {
   type Params,
   type Project,
   type Query,
+  type Reason,
   type RunningProject,
   type Token,
   type User,
@@ -28,6 +29,7 @@ interface Schemas {
   NewToken: Token & { Token: string }
   Whoami: Whoami
   Capacity: Capacity
+  Preview: Preview
   FilesToken: { Token: string; ExpiresAt: string }
   AuditEntry: AuditEntry
   Health: { ok: boolean }
@@ -46,6 +48,14 @@ export interface Capacity {
   }[]
   /** What the caller's own limits leave them; null is unlimited. */
   you: { Cpus: number | null; Memory: number | null; Gpus: number | null }
+}
+
+/** What would become of a start. */
+export interface Preview {
+  Admitted: boolean
+  Queued: boolean
+  QueuePosition: number | null
+  Reason: Reason | null
 }
 
 interface Share {

@@ -120,6 +120,16 @@ const schemas: Record<string, JsonSchema> = {
     required: ["ok", "checks"],
   },
   Capacity: capacitySchema,
+  Preview: {
+    type: "object",
+    properties: {
+      Admitted: { type: "boolean", description: "It would start at once." },
+      Queued: { type: "boolean", description: "It would wait for what others hold." },
+      QueuePosition: { type: ["integer", "null"], description: "From 1, where it would wait." },
+      Reason: { ...runningProjectFields.Reason.schema, description: "Why it would fail." },
+    },
+    required: ["Admitted", "Queued", "QueuePosition", "Reason"],
+  },
   FilesToken: {
     type: "object",
     properties: { Token: text, ExpiresAt: { type: "string", format: "date-time" } },

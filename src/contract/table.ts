@@ -218,6 +218,17 @@ export const endpoints = {
     answer: { one: "RunningProject" },
     permission: "project:start",
   },
+  previewRun: {
+    method: "POST",
+    path: "/preview",
+    tag: "Running projects",
+    summary:
+      "What would become of a start with this body; nothing is started, and what a start refuses to make a run of is refused here alike",
+    query: none,
+    body: { name: "RunningProject", fields: runningProjectFields, mode: "create" },
+    answer: { one: "Preview" },
+    permission: "run:preview",
+  },
   stopRun: {
     method: "DELETE",
     path: "/running_project",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { RunRow } from "#store"
-import { countNodes, freeNodes, overLimit, schedule, tooLarge } from "./admission.ts"
+import { countNodes, freeNodes, schedule, tooLarge } from "./admission.ts"
+import { overLimit, type RunLimits } from "./quota.ts"
 
 const plain = { cpuOvercommit: 1, memoryOvercommit: 1, reserve: { cpus: 0, memoryMiB: 0 } }
 const gpu = (id: string, memoryMiB = 16_384) => ({ id, model: "m", memoryMiB })
@@ -10,7 +11,18 @@ const node = (name: string, cpus: number, gpus: ReturnType<typeof gpu>[] = []) =
 let ids = 0
 function run(fields: Partial<RunRow> = {}) {
   ids += 1
-  return { id: ids, state: "queued" as const, cpus: 1, memoryMiB: 0, gpus: 0, gpuMemoryMiB: 0, nodeNames: [], gpuDevices: [], ...fields }
+  return {
+    id: ids,
+    userName: "ann",
+    state: "queued" as const,
+    cpus: 1,
+    memoryMiB: 0,
+    gpus: 0,
+    gpuMemoryMiB: 0,
+    nodeNames: [],
+    gpuDevices: [],
+    ...fields,
+  }
 }
 
 test("What is handed out counts reserve and overcommit, and a single run gets no more than a node really has", () => {
@@ -33,15 +45,34 @@ test("What no node has is refused by name, with what the largest has", () => {
 })
 
 test("A person's limits count all of their live runs and the new one", () => {
-  const own = [run({ cpus: 2, memoryMiB: 100, gpus: 1 }), run({ cpus: 1, memoryMiB: 100 })] as RunRow[]
+  const own = [run({ cpus: 2, memoryMiB: 100, gpus: 1 }), run({ cpus: 1, memoryMiB: 100 })]
   const one = run({ cpus: 1, memoryMiB: 50, gpus: 1 })
-  assert.equal(overLimit(one, own, { MaxRuns: 3, MaxCpus: 4, MaxMemory: 250, MaxGpus: 2 }), undefined)
-  assert.equal(overLimit(one, own, { MaxRuns: null }), undefined)
+  const over = (limits: RunLimits, held = own) => overLimit(one, held, { limits, caps: [] })
+  assert.equal(over({ MaxRuns: 3, MaxCpus: 4, MaxMemory: 250, MaxGpus: 2 }), undefined)
+  assert.equal(over({ MaxRuns: null }), undefined)
   for (const limits of [{ MaxRuns: 2 }, { MaxCpus: 3 }, { MaxMemory: 249 }, { MaxGpus: 1 }]) {
-    assert.equal(overLimit(one, own, limits)?.code, "quota_exceeded")
+    assert.equal(over(limits)?.code, "quota_exceeded")
   }
-  assert.match(overLimit(one, own, { MaxCpus: 3 })?.msg ?? "", /limit is 3 CPUs; with this run it would be 4/)
-  assert.equal(overLimit(one, [], { MaxRuns: 0 })?.code, "quota_exceeded")
+  assert.match(over({ MaxCpus: 3 })?.msg ?? "", /person's limit is 3 CPUs; with this run it would be 4/)
+  assert.equal(over({ MaxRuns: 0 }, [])?.code, "quota_exceeded")
+  const caps = [{ groupName: "lab", limits: { MaxGpus: 1 }, members: new Set(["ann", "bob"]) }]
+  assert.match(overLimit(one, own, { limits: {}, caps })?.msg ?? "", /all members of lab together is 1 GPUs; with this run it would be 2/)
+  assert.equal(overLimit(one, [], { limits: {}, caps }), undefined)
+})
+
+test("What the members of a group may hold together makes them wait for each other, in their order, and nobody else", () => {
+  const nodes = countNodes([node("a", 16)], plain)
+  const lab = { groupName: "lab", limits: { MaxCpus: 4 }, members: new Set(["ann", "bob"]) }
+  const holder = run({ userName: "bob", state: "ready", cpus: 2, nodeNames: ["a"] })
+  const [large, small, stranger] = [run({ cpus: 4 }), run({ userName: "bob", cpus: 1 }), run({ userName: "eve", cpus: 14 })]
+  const placed = (live: RunRow[]) => [...schedule({ nodes, live, caps: [lab] }).keys()]
+  assert.deepEqual(
+    placed([holder, large, small, stranger] as RunRow[]),
+    [stranger.id],
+    "what the older waits for is kept back from the younger",
+  )
+  assert.deepEqual(placed([holder, small] as RunRow[]), [small.id])
+  assert.deepEqual(placed([large, small] as RunRow[]), [large.id])
 })
 
 test("The oldest is served first, and small runs pass a large one only where they do not stand in its way", () => {

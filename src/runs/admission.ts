@@ -1,6 +1,7 @@
 import type { Reason, ReasonCode } from "#contract"
 import type { GpuDevice, NodeCapacity } from "#engine"
-import type { Limits, RunRow } from "#store"
+import type { RunRow } from "#store"
+import { type Cap, Shares } from "./quota.ts"
 import type { RunSettings } from "./settings.ts"
 
 /** What a run takes. Memory is MiB; `gpuMemoryMiB` is what each of its GPUs must have at least. */
@@ -60,33 +61,18 @@ function fitting(gpus: readonly GpuDevice[], { gpuMemoryMiB }: Demand): GpuDevic
   return gpus.filter((gpu) => gpu.memoryMiB >= gpuMemoryMiB).sort((a, b) => a.memoryMiB - b.memoryMiB)
 }
 
-export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus">>
-
-/** Why the person's own limits forbid one run more beside those they have, queued ones included; undefined when they do not. */
-export function overLimit(demand: Demand, own: readonly RunRow[], limits: RunLimits): Reason | undefined {
-  const sum = (amount: (run: Demand) => number) => own.reduce((total, run) => total + amount(run), amount(demand))
-  const checks: [limit: number | null | undefined, wanted: number, what: string][] = [
-    [limits.MaxRuns, own.length + 1, "runs at once"],
-    [limits.MaxCpus, sum((run) => run.cpus), "CPUs"],
-    [limits.MaxMemory, sum((run) => run.memoryMiB), "MiB of memory"],
-    [limits.MaxGpus, sum((run) => run.gpus), "GPUs"],
-  ]
-  const broken = checks.find(([limit, wanted]) => typeof limit === "number" && wanted > limit)
-  return (
-    broken && { code: "quota_exceeded", msg: `The person's limit is ${broken[0]} ${broken[2]}; with this run it would be ${broken[1]}` }
-  )
-}
-
 export interface Hall {
   nodes: readonly Node[]
   /** All live runs, in the order in which they came. */
-  live: readonly (Demand & Pick<RunRow, "id" | "state" | "nodeNames" | "gpuDevices">)[]
+  live: readonly (Demand & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
   /** Devices that something holds which is none of these runs. */
   takenDevices?: ReadonlySet<string>
+  /** What groups may hold all together; those without a limit need not be told. */
+  caps?: readonly Cap[]
 }
 
 /** What each node has left: less than nothing when capacity shrank below what had been handed out. */
-export function freeNodes({ nodes, live, takenDevices }: Hall): Node[] {
+export function freeNodes({ nodes, live, takenDevices }: Omit<Hall, "caps">): Node[] {
   const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !takenDevices?.has(id)) }))
   for (const run of live) {
     if (run.state !== "queued") take(free, run, run)
@@ -96,13 +82,15 @@ export function freeNodes({ nodes, live, takenDevices }: Hall): Node[] {
 
 /**
  * Which of the queued runs can be started now, and where. The oldest comes first; what an older one waits for is kept back from younger ones on the node that
- * could hold it, so that small runs cannot starve a large one, yet may pass it where they do not stand in its way.
+ * could hold it, so that small runs cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits for others of its group takes
+ * nothing from any node, and what it waits for is kept back from younger ones of the group.
  */
 export function schedule(hall: Hall): Map<number, Placement> {
   const free = freeNodes(hall)
+  const shares = new Shares(hall)
   const placements = new Map<number, Placement>()
   for (const run of hall.live) {
-    if (run.state !== "queued") continue
+    if (run.state !== "queued" || !shares.take(run)) continue
     const node = best(free.filter((one) => couldHold(one, run) && hasLeft(one, run)))
     if (node) {
       const placement = { nodeNames: [node.name], gpuDevices: pick(node, run) }

@@ -12,7 +12,7 @@ import { moveIn, type Wish } from "./moves.ts"
 import { queuePosition } from "./queue.ts"
 import { reason } from "./reasons.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
-import { admit, type Idempotency, type StartRequest } from "./start.ts"
+import { admit, type Decision, decide, type Idempotency, type Judged, type StartRequest } from "./start.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Settling, settled, waitFor } from "./waits.ts"
 
@@ -48,6 +48,9 @@ export interface Runs extends AsyncDisposable {
    * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`) make no run. A repeated key gives its run as it now stands.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
+
+  /** What would become of a start that came now, judged as `start` judges it; nothing is stored. Rejects with `AlreadyRunning`. */
+  preview(request: StartRequest): Promise<Decision>
 
   /**
    * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is `stopping` and the engine keeps it from being over. Rejects with
@@ -100,6 +103,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   }
   return {
     start: (request, options = {}) => start({ ctx, supervisor }, request, options),
+    preview: async (request) => decide(ctx, ctx.store, await judged(supervisor, request)),
     settled: (id, settling = {}) => settled(ctx, id, settling),
     stop: (id, wish) => stop({ ctx, supervisor }, id, wish),
     target: (id) => board.target(id),
@@ -147,12 +151,16 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
 }
 
 async function start({ ctx, supervisor }: Parts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
+  const fresh = (run: RunRow) => supervisor.isFresh(run)
+  return admit(ctx, { ...(await judged(supervisor, request)), idempotency, actor, fresh })
+}
+
+async function judged(supervisor: Supervisor, request: StartRequest): Promise<Judged> {
   const nodes = await supervisor.capacity.nodes().catch((error: unknown) => {
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause: error })
   })
-  const fresh = (run: RunRow) => supervisor.isFresh(run)
-  return admit(ctx, { request, nodes, takenDevices: supervisor.takenDevices(), idempotency, actor, fresh })
+  return { request, nodes, takenDevices: supervisor.takenDevices() }
 }
 
 async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {

@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto"
-import { Failure, type Reason } from "#contract"
+import { Failure, type Limits, noLimits, type Reason } from "#contract"
 import { EngineError } from "#engine"
 import type { Actor } from "#events"
-import type { Change, RunPlan, RunRow } from "#store"
-import { type Demand, type Node, overLimit, type Placement, type RunLimits, schedule, tooLarge } from "./admission.ts"
+import type { Change, Reads, RunPlan, RunRow } from "#store"
+import { type Demand, type Node, type Placement, schedule, tooLarge } from "./admission.ts"
 import type { Context } from "./context.ts"
+import { boundsOf } from "./limits.ts"
+import { times } from "./queue.ts"
+import { type Cap, overLimit } from "./quota.ts"
 import { reason } from "./reasons.ts"
 
 /** A start that somebody asked for, with everything looked up that it names. */
@@ -15,8 +18,6 @@ export interface StartRequest {
   plan: RunPlan
   /** Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least. */
   resources: { nodes: number; cpus: number; memoryMiB: number; gpus: number; gpuMemoryMiB: number }
-  /** What the person may use at once, all of their runs together; null or absent is unlimited. */
-  limits?: RunLimits | undefined
   /** Why it cannot be, where the caller knows already: the run is stored as `failed` with it. */
   refusal?: Reason | undefined
 }
@@ -40,10 +41,14 @@ export class AlreadyRunning extends Failure {
   }
 }
 
-export interface Admission {
+/** What a start is judged by, beside what the database holds. */
+export interface Judged {
   request: StartRequest
   nodes: Node[] | EngineError
   takenDevices: ReadonlySet<string>
+}
+
+export interface Admission extends Judged {
   idempotency: Idempotency | undefined
   actor: Actor | undefined
   /** Called after COMMIT, before the run is published. */
@@ -56,8 +61,6 @@ export function admit(ctx: Context, admission: Admission): Promise<RunRow> {
     const { request, idempotency, actor } = admission
     const known = idempotency && (await recall(tx, request.userId, idempotency))
     if (known) return known
-    const other = await tx.runs.liveOf(request.userId, request.projectId)
-    if (other) throw new AlreadyRunning(other)
     const run = await tx.runs.insert(await newRow(ctx, tx, admission))
     if (idempotency) await tx.runs.remember({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
     if (actor) await ctx.events.asked(tx, { actor, verb: "start", run })
@@ -82,12 +85,7 @@ type NewRun = Parameters<Change["runs"]["insert"]>[0]
 
 async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<NewRun> {
   const { request } = admission
-  const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
-  const { defaultCpus, defaultMemoryMiB } = ctx.settings
-  const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
-  const live = await tx.runs.live()
-  const why = refusal(ctx, admission, { demand, live })
-  const placement = why ? undefined : place(ctx, admission, { demand, live })
+  const { demand, refusal: why, placement, limits } = await decide(ctx, tx, admission)
   const now = ctx.clock.now()
   return {
     key: randomBytes(16).toString("hex"),
@@ -99,26 +97,58 @@ async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<N
     progress: null,
     spec: request.plan,
     ...demand,
-    startTime: placement ? now : null,
+    ...(placement ? times(ctx, limits) : { startTime: null, expiresAt: null }),
     readyTime: null,
     endTime: why ? now : null,
     lastActivity: null,
-    expiresAt: null,
     nodeNames: placement?.nodeNames ?? [],
     gpuDevices: placement?.gpuDevices ?? [],
     imageDigest: "",
   }
 }
 
+/** What would become of a start that came now. */
+export interface Decision {
+  demand: Demand & { nodes: number }
+  /** Why it cannot be. */
+  refusal: Reason | undefined
+  /** Where it goes at once; undefined when it is refused or has to queue. */
+  placement: Placement | undefined
+  /** Those of the person. */
+  limits: Limits
+  /** How many wait already. */
+  queued: number
+}
+
+/** The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. */
+export async function decide(ctx: Context, reads: Pick<Reads, "runs" | "users" | "groups">, admission: Judged): Promise<Decision> {
+  const { request } = admission
+  const other = await reads.runs.liveOf(request.userId, request.projectId)
+  if (other) throw new AlreadyRunning(other)
+  const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
+  const { defaultCpus, defaultMemoryMiB } = ctx.settings
+  const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
+  const live = await reads.runs.live()
+  const waiting = live.filter(({ state }) => state === "queued").map(({ userId }) => userId)
+  const bounds = await boundsOf(reads, [request.userId, ...waiting])
+  const limits = bounds.limits.get(request.userId) ?? noLimits
+  const situation = { demand, live, limits, caps: bounds.caps }
+  const refusal = refusalOf(ctx, admission, situation)
+  const placement = refusal ? undefined : place(ctx, admission, situation)
+  return { demand, refusal, placement, limits, queued: waiting.length }
+}
+
 interface Situation {
   demand: Demand & { nodes: number }
   live: RunRow[]
+  limits: Limits
+  caps: readonly Cap[]
 }
 
-function refusal({ engine }: Context, { request, nodes }: Admission, { demand, live }: Situation): Reason | undefined {
+function refusalOf({ engine }: Context, { request, nodes }: Judged, { demand, live, limits, caps }: Situation): Reason | undefined {
   if (request.refusal) return request.refusal
   const own = live.filter((run) => run.userId === request.userId)
-  const quota = overLimit(demand, own, request.limits ?? {})
+  const quota = overLimit(demand, own, { limits, caps: caps.filter(({ members }) => members.has(request.userName)) })
   if (quota) return quota
   if (nodes instanceof EngineError) return reason(nodes.code, nodes.message)
   if (engine.placement === "engine") return undefined
@@ -126,9 +156,10 @@ function refusal({ engine }: Context, { request, nodes }: Admission, { demand, l
 }
 
 /** Where it can start at once; undefined when it has to queue. */
-function place({ engine }: Context, { nodes, takenDevices }: Admission, { demand, live }: Situation): Placement | undefined {
+function place({ engine }: Context, { request, nodes, takenDevices }: Judged, { demand, live, caps }: Situation): Placement | undefined {
   if (engine.placement === "engine") return { nodeNames: [], gpuDevices: [] }
   if (nodes instanceof EngineError) return undefined
-  const newest = { ...demand, id: Number.POSITIVE_INFINITY, state: "queued" as const, nodeNames: [], gpuDevices: [] }
-  return schedule({ nodes, live: [...live, newest], takenDevices }).get(newest.id)
+  const { userName } = request
+  const newest = { ...demand, userName, id: Number.POSITIVE_INFINITY, state: "queued" as const, nodeNames: [], gpuDevices: [] }
+  return schedule({ nodes, live: [...live, newest], takenDevices, caps }).get(newest.id)
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basic } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
 
@@ -139,6 +140,45 @@ test("over one's own limit a run fails with quota_exceeded, the lowest of own an
   const { you } = (await call("GET", "/capacity", { as: carl })).body
   assert.deepEqual(you, { Cpus: 0, Memory: null, Gpus: null })
   await stop(`ProjectID=${project.ID}`, carl)
+})
+
+test("what a group's members may hold together makes a run queue behind the others, and fail beyond one's own share", async () => {
+  const [fay, gus] = [await world.person("fay"), await world.person("gus")]
+  await world.admin.createGroup({ body: { GroupName: "pair", Members: ["fay", "gus"], TotalLimits: { MaxCpus: 3 } } })
+  const project = await newProject()
+  const over = await start({ ProjectID: project.ID, Cpus: 4 }, { as: fay.authorization })
+  assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
+  assert.match(String(over.body.msg), /all members of pair together is 3 CPUs/)
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: fay.authorization })).status, 200)
+  const body = { ProjectID: project.ID, Cpus: 2 }
+  const foreseen = (await call("POST", "/preview", { body, as: gus.authorization })).body
+  assert.deepEqual(foreseen, { Admitted: false, Queued: true, QueuePosition: 1, Reason: null })
+  const waiting = await start(body, { as: gus.authorization, headers: { prefer: "respond-async" } })
+  assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition], [200, "queued", 1])
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 9 })).status, 200, "others are not kept waiting by it")
+  await Promise.all([stop(`ProjectID=${project.ID}`), stop(`ProjectID=${project.ID}`, fay.authorization)])
+  await eventually("it goes when there is room", async () => {
+    return String((await call("GET", `/running_project?ID=${waiting.body.ID}`, { as: gus.authorization })).body.State) === "ready"
+  })
+  await stop(`ProjectID=${project.ID}`, gus.authorization)
+})
+
+test("a preview tells what would become of a start, refuses what a start refuses, and starts nothing", async () => {
+  const project = await newProject()
+  const preview = (body: object, as = ann.authorization) => call("POST", "/preview", { body, as })
+  const admitted = { Admitted: true, Queued: false, QueuePosition: null, Reason: null }
+  assert.deepEqual((await preview({ ProjectID: project.ID })).body, admitted)
+  const large = (await preview({ ProjectID: project.ID, Gpus: 3 })).body
+  assert.deepEqual([large.Admitted, large.Queued, large.QueuePosition, large.Reason?.code], [false, false, null, "insufficient_gpu"])
+  assert.equal((await preview({ ProjectID: project.ID, Cpus: -1 })).body.field, "Cpus")
+  assert.equal((await preview({ ProjectID: (await newProject({ IsPublic: false })).ID }, bob.authorization)).status, 404)
+  assert.deepEqual(await history(project.ID), [])
+  const { body: run } = await start({ ProjectID: project.ID, Gpus: 2 })
+  const again = await preview({ ProjectID: project.ID })
+  assert.deepEqual([again.status, again.body.code, again.body.ID], [409, "already_running", run.ID])
+  const waits = { Admitted: false, Queued: true, QueuePosition: 1, Reason: null }
+  assert.deepEqual((await preview({ ProjectID: project.ID, Gpus: 1 }, bob.authorization)).body, waits)
+  await stop(`ProjectID=${project.ID}`)
 })
 
 test("more than any node has fails, and what others hold is queued and said so", async () => {

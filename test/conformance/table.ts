@@ -20,6 +20,7 @@ const soft = "deletion is soft: reads and lists no longer show it, owner and adm
 const softToo = "datasets and projects are deleted and restored the same way"
 const runFields = "a run has every field of the document and of what Quayside adds"
 const ready = "a start is answered when the run is ready, with the URL that answers"
+const groupTotal = "what a group's members may hold together makes a run queue behind the others, and fail beyond one's own share"
 const creates = "creation answers 200 with the whole object, and a new ID whatever the body says"
 const updates = "PUT names its object by ID and keeps absent fields"
 const byUser = "lists filter by UserName, and filters combine with AND"
@@ -319,7 +320,8 @@ const beyond: readonly Entry[] = [
   [
     "`Limits`: `MaxRuns`",
     "over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting",
-    later("TotalLimits, MaxRunHours, IdleMinutes and MaxDisk"),
+    groupTotal,
+    later("MaxRunHours, IdleMinutes and MaxDisk"),
   ],
   [
     "The first administrator",
@@ -350,7 +352,7 @@ const beyond: readonly Entry[] = [
     "more than any node has fails, and what others hold is queued and said so",
     "respond-async answers at once with the run as it stands",
     "an Idempotency-Key makes a repeat return the same run, and another body with it is 409",
-    later("TotalLimits"),
+    groupTotal,
   ],
   ["DELETE `/running_project`", stopping],
   ["GET `/running_project/logs", "a run's output is answered as JSON lines to who may read it, also after the end"],
@@ -362,7 +364,7 @@ const beyond: readonly Entry[] = [
     "capacity tells what nodes have and have free",
     "more than any node has fails, and what others hold is queued and said so",
   ],
-  ["POST `/preview`", later("preview")],
+  ["POST `/preview`", "a preview tells what would become of a start, refuses what a start refuses, and starts nothing"],
   [
     "`kill -9` and any restart",
     "after a restart the lists are what the engine really holds",

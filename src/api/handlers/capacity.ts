@@ -1,9 +1,8 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
-import type { NodeNow } from "#runs"
+import { limitsOf, type NodeNow } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
-import { limitsOf } from "./limits.ts"
 
 /** What the nodes have, and what the caller's own limits leave them. */
 async function readCapacity(services: Services, context: Context<"readCapacity">) {

@@ -7,6 +7,7 @@ import { installationHandlers } from "./installation.ts"
 import { projectHandlers } from "./projects.ts"
 import { runHandlers } from "./runs.ts"
 import { sessionHandlers } from "./sessions.ts"
+import { startHandlers } from "./starts.ts"
 import { tokenHandlers } from "./tokens.ts"
 import { userHandlers } from "./users.ts"
 
@@ -16,6 +17,7 @@ export const handlers: Handlers = {
   ...dataHandlers,
   ...projectHandlers,
   ...runHandlers,
+  ...startHandlers,
   ...capacityHandlers,
   ...userHandlers,
   ...groupHandlers,

@@ -1,8 +1,9 @@
 import { type Caller, Refusal, sessionMs } from "#access"
 import { complete, parseBody, sessionFields, type Whoami } from "#contract"
+import { limitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
-import { answeredLimits, limitsOf } from "./limits.ts"
+import { answeredLimits } from "./limits.ts"
 import { iso } from "./lists.ts"
 
 async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {

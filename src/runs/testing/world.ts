@@ -7,6 +7,8 @@ import { silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
 import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
 
+export { eventually } from "../../../test/fixtures/eventually.ts"
+
 const noLimits = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
 
 export const quick: GivenRunSettings = {
@@ -142,14 +144,5 @@ function planOf(image: string): RunPlan {
     home: "/work/home",
     mounts: [],
     secret: "sesame",
-  }
-}
-
-/** Resolves as soon as `test` holds, looking again after each turn of the event loop and a short pause; rejects after `ms`. */
-export async function eventually(what: string, test: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const until = Date.now() + ms
-  while (!(await test())) {
-    if (Date.now() > until) throw new Error(`It never came to this: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

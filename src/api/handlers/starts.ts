@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto"
+import { type Caller, can, projectThing, runThing, standIn } from "#access"
+import { Failure, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
+import { AlreadyRunning, type StartRequest } from "#runs"
+import type { ProjectRow, RunRow } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { etagOf } from "../http/etag.ts"
+import { toMiB } from "../units.ts"
+import { makeDirectories } from "./code.ts"
+import { planRun } from "./plan.ts"
+import { demand } from "./rules.ts"
+import { runAnswers } from "./run-answers.ts"
+
+type Starting = Context<"startRun"> | Context<"previewRun">
+
+async function start(services: Services, context: Context<"startRun">) {
+  const { request, project } = await requestOf(services, context)
+  if (!request.refusal) await makeDirectories(services.tree, request.userName, project)
+  return begin(services, context, request)
+}
+
+/** Stores the wish and answers as the caller wants to wait. */
+async function begin(services: Services, context: Context<"startRun">, request: StartRequest): Promise<RunningProject> {
+  const respondAsync = /(^|[,;\s])respond-async($|[,;\s])/i.test(context.header("prefer") ?? "")
+  const asked = { idempotency: idempotencyOf(context), actor: context.actor }
+  const run = await services.runs.start(request, asked).catch((error: unknown) => {
+    throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
+  })
+  const answered = respondAsync ? run : await services.runs.settled(run.id, { signal: context.signal })
+  context.setHeader("etag", etagOf(answered))
+  return startAnswer(services, context.caller, answered)
+}
+
+async function preview(services: Services, context: Context<"previewRun">) {
+  const { request } = await requestOf(services, context)
+  const { refusal, placement, queued } = await services.runs.preview(request).catch((error: unknown) => {
+    throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
+  })
+  const waits = !refusal && !placement
+  return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? queued + 1 : null, Reason: refusal ?? null }
+}
+
+/** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */
+async function requestOf(services: Services, context: Starting): Promise<{ request: StartRequest; project: ProjectRow }> {
+  const given = parseBody(runningProjectFields, context.body)
+  const projectId = projectOf(given)
+  const { store, settings } = services
+  const starter = await starterOf(services, context, given.UserName)
+  const found = await store.projects.get(projectId)
+  demand(context.caller, "project:start", { thing: found && projectThing(found), what: "project" })
+  const project = found as ProjectRow
+  if (starter !== context.caller) checkStarter(starter, project)
+  const { plan, refusal } = await planRun(store, starter, project)
+  const unit = settings.memoryUnit
+  const resources = {
+    nodes: given.Nodes ?? 0,
+    cpus: given.Cpus ?? 0,
+    memoryMiB: toMiB(given.Memory ?? 0, unit, "Memory"),
+    gpus: given.Gpus ?? 0,
+    gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
+  }
+  const { userId, userName } = starter
+  return { request: { userId, userName, projectId, plan, resources, ...(refusal ? { refusal } : {}) }, project }
+}
+
+/** Whoever is refused because the project runs already wants to go there. */
+function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
+  const { run } = error
+  const url = run.state === "ready" && can(caller, "run:open", runThing(run)) === "yes" ? gateway.urlOf(run.id) : ""
+  return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
+}
+
+/** A run that stands is answered as it is; one that failed, or was told to end before it was ever ready, is a failure that names it. */
+async function startAnswer(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
+  const [answer] = await runAnswers(services, caller, [run])
+  if (run.reason && (run.state === "failed" || run.readyTime === null)) {
+    throw new Failure(run.reason.code, run.reason.msg, {
+      status: reasonStatus(run.reason.code),
+      extra: { ID: run.id, State: run.state, Reason: answer?.Reason ?? run.reason },
+    })
+  }
+  return answer as RunningProject
+}
+
+function projectOf(given: { Project?: unknown; ProjectID?: number }): number {
+  const whole = (given.Project as number | undefined) || undefined
+  const id = given.ProjectID || undefined
+  if (whole !== undefined && id !== undefined && whole !== id) {
+    throw new Failure("invalid", `Project and ProjectID name two projects, ${whole} and ${id}; one is meant`, { field: "ProjectID" })
+  }
+  const projectId = whole ?? id
+  if (projectId === undefined) throw new Failure("invalid", "Project or ProjectID is needed", { field: "Project" })
+  return projectId
+}
+
+/** Who the run will belong to: the caller, or whom an administrator names. The rights that count are that person's. */
+async function starterOf(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
+  const { caller } = context
+  if (!userName || userName === caller.userName) return caller
+  if (!caller.isAdmin) throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
+  const starter = await standIn(services.store, await services.store.users.byName(userName), services.clock.now())
+  if (!starter) throw new Failure("invalid", `There is no person called ${JSON.stringify(userName)} who may sign in`, { field: "UserName" })
+  return starter
+}
+
+/** Nobody is given a run of what they could not start themselves. */
+function checkStarter(starter: Caller, project: ProjectRow): void {
+  if (can(starter, "project:start", projectThing(project)) === "yes") return
+  throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
+}
+
+function idempotencyOf(context: Context<"startRun">): { key: string; bodyHash: string } | undefined {
+  const key = context.header("idempotency-key")
+  if (key === undefined) return undefined
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new Failure("invalid", "Idempotency-Key must be 1 to 200 printable ASCII characters", { field: "Idempotency-Key" })
+  return { key, bodyHash: createHash("sha256").update(JSON.stringify(context.body)).digest("hex") }
+}
+
+export const startHandlers = { startRun: start, previewRun: preview } satisfies Partial<Handlers>
