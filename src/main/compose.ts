@@ -10,6 +10,7 @@ import { createRuns } from "#runs"
 import { openStore, type Store } from "#store"
 import { authorityOf, gatewayHost, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, withPorts } from "./addresses.ts"
+import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import { SettingError, type Settings } from "./settings.ts"
 
@@ -116,6 +117,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   // Each spawn holds this thread for some milliseconds: who waits for the first answer comes before them.
   await clock.sleep(firstAnswersMs)
   if (!isFirst) await confine(engine, logger)
+  if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
   listening.resolve()
   await starting
   const parts = stack.move()

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import type { GpuDevice } from "../engine.ts"
+import { childEnvironment } from "./child.ts"
 
 /** The machine's NVIDIA devices as its own tool lists them; none where there is no such tool. */
 export async function nvidiaDevices(signal?: AbortSignal): Promise<GpuDevice[]> {
@@ -29,7 +30,8 @@ function scaled(text: string | undefined, factor: number): number | null {
 
 async function ask(columns: string, signal?: AbortSignal): Promise<string[][]> {
   const words = [`--query-gpu=${columns}`, "--format=csv,noheader,nounits"]
-  const listed = await promisify(execFile)("nvidia-smi", words, { timeout: 10_000, ...(signal && { signal }) }).catch((error: unknown) => {
+  const options = { env: childEnvironment, timeout: 10_000, ...(signal && { signal }) }
+  const listed = await promisify(execFile)("nvidia-smi", words, options).catch((error: unknown) => {
     signal?.throwIfAborted()
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
     return { stdout: "" }

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process"
 import { EngineError } from "../engine.ts"
+import { childEnvironment } from "./child.ts"
 
 export type Family = "iptables" | "ip6tables"
 
@@ -54,7 +55,7 @@ export function refusal(family: Family, failures: readonly ToolError[]): EngineE
 /** What a program prints. Rejects with a `ToolError`. */
 function output([file = "", ...words]: string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, words, { stdio: "pipe", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" } })
+    const child = spawn(file, words, { stdio: "pipe", env: childEnvironment })
     const said = { stdout: "", stderr: "" }
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import type { Directory } from "#kit"
 import { EngineError } from "../engine.ts"
+import { childEnvironment } from "./child.ts"
 
 export interface Bind {
   directory: Directory
@@ -49,7 +50,7 @@ function command([file = "", ...words]: string[], descriptors: readonly number[]
   return new Promise((resolve, reject) => {
     const child = spawn(file, words, {
       stdio: ["ignore", "ignore", "pipe", ...descriptors],
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" },
+      env: childEnvironment,
     })
     let said = ""
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { after, before, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { basic, bearer, createClient } from "#client"
+import { ask } from "../api/asking.ts"
+import { ensureBusyboxImage } from "../fixtures/busybox.ts"
+import { freePorts } from "../world.ts"
+
+/*
+ * A whole session with passwords and tokens that are found again wherever they should not be: in what the server writes, in its answers and figures, in the
+ * arguments and surroundings of every process below it, in the run's container, and in all that lies in its data directory.
+ */
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
+const canary = "canary-Zq7"
+const [adminPassword, annPassword] = [`${canary}-admin`, `${canary}-ann`]
+let directory: string
+let server: ChildProcess
+let said = ""
+const [port, appsPort, filesPort] = (await freePorts(3)) as [number, number, number]
+const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${filesPort}`]
+/** What must not be found: the passwords as they are and as `Authorization` carries them, and every token that was given out. */
+const secrets = [canary, ...["admin", "ann"].map((name) => btoa(`${name}:${canary}-${name}`))]
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), "quayside-secrets-"))
+  await plantTool()
+  const env = {
+    ...process.env,
+    PATH: `${join(directory, "tools")}${delimiter}${process.env.PATH}`,
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(appsPort),
+    QUAYSIDE_FILES_PORT: String(filesPort),
+    QUAYSIDE_DATA_DIR: join(directory, "data"),
+    QUAYSIDE_ADMIN_PASSWORD: adminPassword,
+    QUAYSIDE_LOG_LEVEL: "debug",
+  }
+  server = spawn(process.execPath, [program, "serve"], { env, cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [server.stdout, server.stderr]) {
+      stream?.on("data", (chunk) => {
+        said += chunk
+        if (said.includes("Quayside is ready")) resolve()
+      })
+    }
+    server.once("exit", (code) => reject(new Error(`The server ended with ${code}: ${said}`)))
+  })
+})
+after(async () => {
+  if (server.exitCode === null) {
+    const ended = once(server, "exit")
+    server.kill("SIGTERM")
+    await ended
+  }
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** A tool that the server looks for, which writes down what it was started with. */
+async function plantTool(): Promise<void> {
+  await mkdir(join(directory, "tools"))
+  const tool = join(directory, "tools", "nvidia-smi")
+  await writeFile(tool, `#!/bin/sh\nenv >> ${join(directory, "tool-was-given")}\n`)
+  await chmod(tool, 0o755)
+}
+
+/** Arguments and environment of every process that has been below the server, as often as one can look. */
+class Watch implements AsyncDisposable {
+  readonly arguments = new Set<string>()
+  readonly environments = new Set<string>()
+  readonly #over = new AbortController()
+  readonly #watching = this.#look()
+
+  async #look(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      const own = textOf(`/proc/${server.pid}/cmdline`)
+      for (const pid of below(server.pid ?? 0)) {
+        const words = textOf(`/proc/${pid}/cmdline`)
+        this.arguments.add(words)
+        // Until it has become its program, a child shows what its parent has.
+        if (words !== own) this.environments.add(textOf(`/proc/${pid}/environ`))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort()
+    await this.#watching
+  }
+}
+
+function below(pid: number): number[] {
+  const children = textOf(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(below)]
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "latin1")
+  } catch {
+    return ""
+  }
+}
+
+function filesBelow(path: string): string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+function assertClean(what: string, text: string): void {
+  for (const secret of secrets) {
+    const at = text.indexOf(secret)
+    assert.equal(at, -1, `${what} tells a secret: ${text.slice(Math.max(0, at - 80), at + 40)}`)
+  }
+}
+
+test("a password or token of a whole session is found nowhere but where it was given", async () => {
+  await using watch = new Watch()
+  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  await admin.createUser({ body: { UserName: "ann", Password: annPassword } })
+  const { Token: token } = await createClient({ baseUrl, authorization: basic("ann", annPassword) }).createToken({
+    body: { Name: "session" },
+  })
+  secrets.push(token)
+  const ann = createClient({ baseUrl, authorization: bearer(token) })
+  const image = await admin.createImage({
+    body: { Name: "web", Image: await ensureBusyboxImage(), Command: "httpd -f -p {port} -h /www", IsPublished: true },
+  })
+  const data = await ann.createData({ body: { Name: "d" } })
+  const project = await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, DataIDs: [data.ID] } as never })
+  const started = await ann.startRun({ body: { ProjectID: project.ID } as never })
+  try {
+    const container = await run("docker", [
+      "ps",
+      "--all",
+      "--format",
+      "{{.ID}}",
+      "--filter",
+      `label=quayside.run=${started.ID}`,
+      "--filter",
+      "label=quayside.user=ann",
+    ])
+    const inspected = await run("docker", ["inspect", ...container.stdout.trim().split("\n")])
+    assertClean("The container", inspected.stdout)
+
+    const path = new URL(String(started.URL)).pathname
+    const answers = [
+      await ask(`http://localhost:${appsPort}`, "GET", path, { as: bearer(token) }),
+      await ask(`http://localhost:${appsPort}`, "GET", path, { as: basic("ann", `${annPassword}x`) }),
+      await ask(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
+      await ask(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basic("ann", annPassword), body: "text" }),
+      await ask(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearer(token), body: "text" }),
+      await ask(filesUrl, "GET", data.AccessInfo, { as: basic("ann", `${annPassword}x`) }),
+      await ask(baseUrl, "GET", `/projects?token=${token}`, { as: bearer(token) }),
+      await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
+      await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
+      await ask(baseUrl, "POST", "/user", { as: bearer(token), body: { UserName: "x", Password: annPassword } }),
+      await ask(baseUrl, "POST", "/user", { as: bearer(token), body: `{"Password":"${annPassword}"` }),
+      await ask(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
+      await ask(baseUrl, "GET", "/metrics", { as: basic("admin", adminPassword) }),
+      await ask(baseUrl, "GET", "/readyz"),
+      await ask(baseUrl, "GET", `/log?ID=${started.ID}`, { as: bearer(token) }),
+    ]
+    assert.equal(answers[0]?.status, 200)
+    assert.equal(answers[3]?.status, 201)
+    for (const { text, headers } of answers) assertClean("An answer", text + JSON.stringify({ ...headers, "set-cookie": "" }))
+  } finally {
+    await ann.stopRun({ query: { ID: started.ID } })
+  }
+  await admin.deleteUser({ query: { UserName: "ann" } } as never).catch(() => {})
+
+  assert.ok([...watch.arguments].some((words) => words.includes("iptables")) && watch.environments.size > 2, "short processes were seen")
+  assertClean("A process's arguments", [...watch.arguments].join("\n"))
+  assertClean("A process's environment", [...watch.environments].join("\n"))
+  assertClean("The environment of a tool", textOf(join(directory, "tool-was-given")))
+  assertClean("The log", said)
+  for (const file of filesBelow(join(directory, "data"))) assertClean(file, readFileSync(file, "latin1"))
+})
+
+test("the data directory is its owner's alone, and what lies in it is readable by nobody else where it is a secret", () => {
+  const data = join(directory, "data")
+  assert.equal(statSync(data).mode & 0o777, 0o700)
+  assert.equal(statSync(join(data, "secrets")).mode & 0o777, 0o700)
+  const files = filesBelow(join(data, "secrets"))
+  assert.ok(files.length >= 2)
+  for (const file of files) assert.equal(statSync(file).mode & 0o777, 0o600, file)
+})
