@@ -34,6 +34,7 @@ export function createApi(services: Services): ApiServer {
     exposeHeadRoutes: false,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
     rewriteUrl: originForm,
+    routerOptions: { querystringParser: () => ({}) },
     frameworkErrors: (_error, request, reply) => take(request, reply),
   })
   const routes = new Routes(app)

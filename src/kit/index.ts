@@ -3,4 +3,5 @@ export { Callers, isAddressOrNetwork, isLoopbackAddress, peerOf } from "./caller
 export { type Clock, ManualClock, systemClock } from "./clock.ts"
 export { Gathered } from "./gathered.ts"
 export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } from "./logger.ts"
+export { rfc3339 } from "./rfc3339.ts"
 export { deadline, Overloaded, type RetryOptions, retry, Semaphore } from "./waiting.ts"

@@ -1,4 +1,5 @@
 import { pageSizeDefault, pageSizeMax } from "#contract"
+import { rfc3339 } from "#kit"
 import type { Page, PageRequest } from "#store"
 
 /** The envelope of every list. */
@@ -26,7 +27,7 @@ export function wordsOf(q: string | undefined): string[] | undefined {
 export function iso(time: number): string
 export function iso(time: number | null): string | null
 export function iso(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
+  return time === null ? null : rfc3339(time)
 }
 
 const sortColumns: Readonly<Record<string, "id" | "createdAt" | "updatedAt" | "name">> = {

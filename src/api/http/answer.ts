@@ -30,9 +30,28 @@ export function send(response: ServerResponse, status: number, text: string | Bu
   ]
   if (options.headers) head.push(...options.headers)
   response.writeHead(status, head)
-  // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
-  response.end(text, length === text.length ? "latin1" : "utf8")
-  if (response.writableLength > 0) cutOffUnread(response)
+  if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
+}
+
+interface Made {
+  response: ServerResponse
+  text: string | Buffer
+  /** In bytes. */
+  length: number
+}
+
+/**
+ * The answers of this turn of the event loop, which are written at its end. Each write to somebody who sleeps wakes them, which costs more than the write; written in a row, most find
+ * their reader awake.
+ */
+const made: Made[] = []
+
+function writeMade(): void {
+  for (const { response, text, length } of made.splice(0)) {
+    // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
+    response.end(text, length === text.length ? "latin1" : "utf8")
+    if (response.writableLength > 0) cutOffUnread(response)
+  }
 }
 
 /** An idle socket has nothing to send: its own time limit is another one. */

@@ -23,7 +23,7 @@ export interface SqliteParts {
 /** Two connections: the writer's transaction is not seen by reads. */
 export class SqliteDriver implements Driver {
   readonly dialect = "sqlite"
-  readonly reads: Session
+  readonly #reads: SqliteReads
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
   readonly #scans: ScanSession
@@ -31,8 +31,12 @@ export class SqliteDriver implements Driver {
   constructor(parts: SqliteParts) {
     this.#parts = parts
     this.#scans = new ScanSession(parts.file, parts.catalog)
-    this.reads = new SqliteSession(parts.reader, parts.catalog, { scans: this.#scans })
-    this.#transaction = new SqliteTransaction(parts.writer, parts.catalog)
+    this.#reads = new SqliteReads(parts.reader, parts.catalog, { scans: this.#scans })
+    this.#transaction = new SqliteTransaction(parts.writer, parts.catalog, this.#reads)
+  }
+
+  get reads(): Session {
+    return this.#reads
   }
 
   async begin(): Promise<Transaction> {
@@ -49,9 +53,40 @@ export class SqliteDriver implements Driver {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scans[Symbol.asyncDispose]()
+    this.#reads.end()
     this.#parts.reader.close()
     this.#parts.writer.close()
     this.#parts.lock[Symbol.dispose]()
+  }
+}
+
+/**
+ * All reads of one turn of the event loop are one transaction: SQLite takes and gives back its locks once, not for each statement. It ends before every COMMIT, so that each read
+ * sees whatever was committed before it, and no log waits for a reader.
+ */
+class SqliteReads extends SqliteSession {
+  readonly #begin: StatementSync
+  readonly #rollback: StatementSync
+  #open = false
+
+  constructor(db: DatabaseSync, catalog: Catalog, options: { scans: Session }) {
+    super(db, catalog, options)
+    this.#begin = db.prepare("begin")
+    this.#rollback = db.prepare("rollback")
+  }
+
+  protected override demand(): void {
+    if (this.#open) return
+    this.#begin.run()
+    this.#open = true
+    setImmediate(this.end)
+  }
+
+  readonly end = (): void => {
+    if (!this.#open) return
+    this.#open = false
+    // Nothing was written. Unlike COMMIT it ends what met damage, too.
+    if (this.db.isTransaction) this.#rollback.run()
   }
 }
 
@@ -60,10 +95,12 @@ type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
 /** The writer's session. There is one, used for one transaction after the other. */
 class SqliteTransaction extends SqliteSession implements Transaction {
   readonly #control: Record<Step, StatementSync>
+  readonly #reads: SqliteReads
   #lost: unknown
 
-  constructor(db: DatabaseSync, catalog: Catalog) {
+  constructor(db: DatabaseSync, catalog: Catalog, reads: SqliteReads) {
     super(db, catalog)
+    this.#reads = reads
     this.#control = {
       begin: db.prepare("begin immediate"),
       savepoint: db.prepare("savepoint member"),
@@ -108,6 +145,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
   }
 
   async commit(): Promise<void> {
+    this.#reads.end()
     this.#do("commit")
   }
 
