@@ -81,6 +81,34 @@ test("Without room for a copy a database is not migrated, and nothing half-made 
   }
 })
 
+test("A copy that is damaged stops the migration: the database is as it was, and no copy is left", async () => {
+  await using database = await sqliteDatabase()
+  const file = database.url.slice("sqlite:".length)
+  await restore(file, 1)
+  const db = new DatabaseSync(file)
+  db.enableDefensive(false)
+  db.exec("pragma writable_schema = on")
+  const alter = (from: string, to: string) =>
+    db.prepare("update sqlite_schema set sql = replace(sql, ?, ?) where name = 'groups'").run(from, to)
+  alter("comment text not null", "comment text")
+  db.exec("pragma writable_schema = reset")
+  db.exec("update groups set comment = null")
+  db.exec("pragma writable_schema = on")
+  alter("comment text,", "comment text not null,")
+  db.close()
+  await assert.rejects(database.open(), (error) => {
+    assert.ok(error instanceof StoreError, String(error))
+    assert.equal(error.kind, "migration")
+    assert.match(error.message, /was not migrated: no copy of it could be made \(the copy is damaged: NULL value in groups\.comment\)/)
+    return true
+  })
+  assert.equal(versionOf(file), 1)
+  assert.deepEqual(
+    (await readdir(dirname(file))).filter((name) => name.includes("copy") || name.includes("version")),
+    [],
+  )
+})
+
 test("A migration that fails leaves the database as it was", async () => {
   await using database = await sqliteDatabase()
   const file = database.url.slice("sqlite:".length)
