@@ -75,6 +75,10 @@ test("an unknown setting and a wrong value are refused with a sentence that name
     [{ file: { ports: 1 } }, /ports in .* is no setting/],
     [{ file: [] }, /must hold a JSON object/],
     [{ env: { QUAYSIDE_BASE_URL: "https://x/path" } }, /QUAYSIDE_BASE_URL must be an address/],
+    [{ env: { QUAYSIDE_OIDC_ISSUER: "http://id.example.org" } }, /QUAYSIDE_OIDC_ISSUER must be an address that begins with https/],
+    [{ env: { QUAYSIDE_OIDC_ISSUER: "https://id.example.org/?a=b" } }, /QUAYSIDE_OIDC_ISSUER must be/],
+    [{ env: { QUAYSIDE_OIDC_ADMIN: "admins" } }, /QUAYSIDE_OIDC_ADMIN must be a claim and its value/],
+    [{ env: { QUAYSIDE_OIDC_SCOPE: "profile" } }, /openid among them/],
     [{ env: { QUAYSIDE_DEFAULT_MEMORY: "2 apples" } }, /amount of memory/],
     [{ env: { QUAYSIDE_TRUSTED_PROXIES: "10.0.0.0/8, proxy.example" } }, /QUAYSIDE_TRUSTED_PROXIES must be addresses and networks/],
   ] as const)
@@ -117,4 +121,16 @@ test("a port that is taken and a data directory that cannot be written stop the 
   const unwritable = await refusedStart({ ...others, QUAYSIDE_DATA_DIR: join(dir, "file", "data") })
   assert.equal(unwritable.code, 1)
   assert.ok(unwritable.sentence.includes(join(dir, "file")), unwritable.sentence)
+})
+
+test("settings that belong together stop the start when one of them is missing", async () => {
+  const dataDir = { QUAYSIDE_DATA_DIR: join(dir, "b") }
+  for (const [env, sentence] of [
+    [{ QUAYSIDE_OIDC_ISSUER: "https://id.example.org" }, /QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID belong together/],
+    [{ QUAYSIDE_OIDC_GROUPS: "a" }, /QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS belong together/],
+  ] as const) {
+    const { code, sentence: told } = await refusedStart({ ...dataDir, ...env })
+    assert.equal(code, 1)
+    assert.match(told, sentence)
+  }
 })

@@ -1,6 +1,8 @@
 export { type Caller, onlyRun, type Proof, Refusal, type Scope, viewerOf } from "./caller.ts"
 export { soleAuthorization } from "./credentials.ts"
 export { createIdentity, type Identity, type IdentityOptions } from "./identity.ts"
+export { createOpenId, type OpenId, type OpenIdOptions, openIdMs } from "./openid.ts"
+export { type Admitted, admit, type OpenIdRules } from "./openid-account.ts"
 export { type FileAccess, fileAccess, homeOf, mayMount } from "./paths.ts"
 export type { NewPerson, People } from "./people.ts"
 export { type Actor, type Answer, can, type Grant, type Thing } from "./policy.ts"

@@ -1,4 +1,4 @@
-import type { Caller, Identity } from "#access"
+import type { Caller, Identity, OpenId, OpenIdRules } from "#access"
 import type { endpoints, Operation, Query } from "#contract"
 import type { Actor, Events } from "#events"
 import type { Tree } from "#files"
@@ -12,6 +12,8 @@ import type { MemoryUnit } from "./units.ts"
 export interface Services {
   readonly store: Store
   readonly identity: Identity
+  /** Undefined where no OpenID provider is configured. */
+  readonly openId: OpenIdSignIn | undefined
   readonly runs: Runs
   readonly tree: Tree
   readonly gateway: Gateway
@@ -23,6 +25,14 @@ export interface Services {
   readonly settings: ApiSettings
   /** What `/readyz` tells, one line for each part. */
   readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>
+}
+
+/** How people sign in by an OpenID provider. */
+export interface OpenIdSignIn {
+  openId: OpenId
+  rules: OpenIdRules
+  /** What people call the provider. */
+  name: string
 }
 
 export interface ApiSettings {

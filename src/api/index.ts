@@ -1,3 +1,3 @@
-export type { ApiSettings, Services } from "./context.ts"
+export type { ApiSettings, OpenIdSignIn, Services } from "./context.ts"
 export { type ApiServer, createApi } from "./server.ts"
 export type { MemoryUnit } from "./units.ts"

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify"
 import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
-import { type Page, pages } from "./pages.ts"
+import type { Page } from "./page.ts"
+import { pages } from "./pages.ts"
 
 /** What a request is for. */
 export type Target = { operation: Operation } | { page: Page; name: string }

@@ -5,13 +5,14 @@ import type { Services, Surroundings } from "./context.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
+import { cookieOf } from "./http/cookies.ts"
 import { HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
-import type { Page } from "./pages.ts"
+import type { Page } from "./page.ts"
 import { Routes, type Target } from "./routes.ts"
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
@@ -120,9 +121,16 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
 }
 
 async function runPage(services: Services, page: Page, visit: Visit): Promise<void> {
-  const { request, response, requestId, address, queryText } = visit
-  const session = sessionOf(request, services.settings.secureCookies)
-  const answer = await page(services, { session, address, query: new URLSearchParams(queryText) })
+  const { request, response, requestId, address, queryText, userName } = visit
+  const secure = services.settings.secureCookies
+  const answer = await page(services, {
+    session: sessionOf(request, secure),
+    cookie: (name) => cookieOf(request, name, secure),
+    actor: { userName, address, requestId },
+    query: new URLSearchParams(queryText),
+    queryText,
+  })
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
-  send(response, answer.status, answer.body, { requestId, type, headers: Object.entries(headers).flat() })
+  const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
+  send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })
 }

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
-import type { Clock } from "#kit"
+import { type Clock, Signer } from "#kit"
 import { cookieValues } from "./cookies.ts"
 import type { Visitor } from "./host.ts"
-import { Signer } from "./signing.ts"
 
 /** A browser's proof at one run's origin. Times are milliseconds since the epoch. */
 export interface Session {
@@ -35,7 +34,7 @@ export class Sessions {
   #old = new Map<string, Session>()
 
   constructor(options: SessionOptions) {
-    this.#signer = new Signer(options.cookieKey, "session")
+    this.#signer = new Signer(options.cookieKey, "gateway session")
     this.#clock = options.clock
     const prefix = options.secure ? "__Host-Http-" : ""
     this.#names = { run: `${prefix}quayside-run`, nonce: `${prefix}quayside-nonce` }

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { Failure } from "#contract"
-import type { Clock } from "#kit"
+import { type Clock, Signer, Used } from "#kit"
 import type { Addresses } from "./addresses.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, ownPrefix } from "./paths.ts"
-import { Signer } from "./signing.ts"
 
 const lifetime = 30_000
 
@@ -34,11 +33,10 @@ export class Tickets {
   readonly #signer: Signer
   readonly #addresses: Addresses
   readonly #clock: Clock
-  /** When each used ticket would have ended, oldest first. */
-  readonly #used = new Map<string, number>()
+  readonly #used = new Used()
 
   constructor(options: { cookieKey: Buffer; addresses: Addresses; clock: Clock }) {
-    this.#signer = new Signer(options.cookieKey, "ticket")
+    this.#signer = new Signer(options.cookieKey, "gateway ticket")
     this.#addresses = options.addresses
     this.#clock = options.clock
   }
@@ -65,13 +63,6 @@ export class Tickets {
 
   /** Uses a ticket up. False when it was used before or its time is over. */
   use(ticket: { id: string; endsAt: number }): boolean {
-    const now = this.#clock.now()
-    for (const [id, endsAt] of this.#used) {
-      if (endsAt > now) break
-      this.#used.delete(id)
-    }
-    if (ticket.endsAt <= now || this.#used.has(ticket.id)) return false
-    this.#used.set(ticket.id, ticket.endsAt)
-    return true
+    return this.#used.once(ticket, this.#clock.now())
   }
 }

@@ -10,6 +10,7 @@ import { createRuns } from "#runs"
 import { openStore, type Store } from "#store"
 import { authorityOf, gatewayHost, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, withPorts } from "./addresses.ts"
+import { checkOpenId, openIdOf } from "./openid.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import { SettingError, type Settings } from "./settings.ts"
@@ -47,6 +48,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const dataDir = resolve(settings.dataDir)
   prepareDataDir(dataDir)
   checkRights(settings)
+  checkOpenId(settings)
   const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = join(dataDir, "files")
@@ -90,9 +92,11 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     clock,
   })
   const readiness = readinessOf({ store, engine, files: starting })
+  const openId = openIdOf(settings, { baseUrl: urls.baseUrl, dataDir, clock })
   const api = createApi({
     store,
     identity,
+    openId,
     runs,
     tree,
     gateway,

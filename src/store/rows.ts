@@ -53,6 +53,15 @@ export interface SessionRow {
   expiresAt: number
 }
 
+/** Who a person is at an OpenID provider. */
+export interface SubjectRow {
+  issuer: string
+  /** The provider's own name for the person, which it never gives to another. */
+  subject: string
+  userId: number
+  createdAt: number
+}
+
 export interface GroupRow extends Stamped {
   groupName: string
   comment: string

@@ -118,6 +118,7 @@ export interface Tables {
     scopes: string
   }
   sessions: { hash: string; user_id: number; created_at: number; expires_at: number }
+  openid_subjects: { issuer: string; subject: string; user_id: number; created_at: number }
   images: ImagesTable
   datasets: DatasetsTable
   projects: ProjectsTable

@@ -9,6 +9,7 @@ import type {
   RunRow,
   SessionRow,
   Stamped,
+  SubjectRow,
   TokenRow,
   UserRow,
   Viewer,
@@ -37,6 +38,7 @@ export interface Reads {
   readonly groups: GroupReads
   readonly tokens: TokenReads
   readonly sessions: SessionReads
+  readonly subjects: SubjectReads
   readonly images: ResourceReads<ImageRow>
   readonly data: ResourceReads<DataRow> & DataReads
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
@@ -50,6 +52,7 @@ export interface Change extends Reads {
   readonly groups: GroupReads & Writes<GroupRow> & GroupWrites
   readonly tokens: TokenReads & TokenWrites
   readonly sessions: SessionReads & SessionWrites
+  readonly subjects: SubjectReads & SubjectWrites
   readonly images: ResourceReads<ImageRow> & Writes<ImageRow>
   readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow>
   readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
@@ -133,6 +136,9 @@ export interface GroupReads {
 }
 export interface GroupWrites {
   setMembers(groupId: number, userIds: readonly number[]): Promise<void>
+  /** Whether it changed anything is not told: look before. */
+  addMember(groupId: number, userId: number): Promise<void>
+  removeMember(groupId: number, userId: number): Promise<void>
 }
 
 export interface TokenReads {
@@ -155,6 +161,16 @@ export interface SessionWrites {
   delete(hash: string): Promise<void>
   deleteOfUser(userId: number, exceptHash?: string): Promise<void>
   deleteExpired(now: number): Promise<number>
+}
+
+export interface SubjectReads {
+  /** The ID of the person who is this subject of this issuer; deleted people too. */
+  userOf(issuer: string, subject: string): Promise<number | undefined>
+  ofUser(userId: number): Promise<SubjectRow[]>
+}
+export interface SubjectWrites {
+  /** Throws `Duplicate` (`openidSubject`) when the subject is somebody's. */
+  insert(row: Omit<SubjectRow, "createdAt">): Promise<void>
 }
 
 export interface RunReads {

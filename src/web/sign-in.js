@@ -2,7 +2,7 @@
 function nextPath() {
   const next = new URLSearchParams(location.search).get("next") ?? "/ui/"
   const url = new URL(next, location.origin)
-  return url.origin === location.origin && next.startsWith("/") ? url.pathname + url.search : "/ui/"
+  return url.origin === location.origin && next.startsWith("/") ? url.href : "/ui/"
 }
 
 const form = document.querySelector("form")
@@ -26,3 +26,8 @@ form.addEventListener("submit", async (event) => {
   }
   button.disabled = false
 })
+
+const openid = document.querySelector("#openid")
+if (openid && new URLSearchParams(location.search).has("next")) {
+  openid.search = new URLSearchParams({ next: new URLSearchParams(location.search).get("next") })
+}

@@ -315,7 +315,11 @@ const beyond: readonly Entry[] = [
   ],
   ["POST, DELETE `/grant`", later("grants")],
   ["POST `/session`", "a session sets the browser's cookie, and signing out ends it"],
-  ["GET `/oidc/login`", later("OpenID Connect")],
+  [
+    "GET `/oidc/login`",
+    "somebody new signs in by the provider and gets an account, a home and groups",
+    "the sign-in page leads to the provider where one is configured, in words that cannot break it",
+  ],
   ["`UserName` and `GroupName`: 1–64", "names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit, never .."],
   [
     "`Limits`: `MaxRuns`",

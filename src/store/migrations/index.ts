@@ -1,9 +1,10 @@
 import { first } from "./0001-first.ts"
 import { counters } from "./0002-counters.ts"
+import { openidSubjects } from "./0003-openid-subjects.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first, counters]
+export const migrations: readonly Migration[] = [first, counters, openidSubjects]
 export const newestVersion = migrations.length

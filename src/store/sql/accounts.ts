@@ -38,6 +38,26 @@ export const accounts = {
       .values({ group_id: args.group_id, user_id: args.user_id })
       .onConflict((conflict) => conflict.doNothing()),
 
+  removeMember: ({ db }: Build, args: { group_id: number; user_id: number }) =>
+    db.deleteFrom("group_members").where("group_id", "=", args.group_id).where("user_id", "=", args.user_id),
+
+  subject: ({ db }: Build, args: { issuer: string; subject: string }) =>
+    db.selectFrom("openid_subjects").select("user_id").where("issuer", "=", args.issuer).where("subject", "=", args.subject),
+
+  subjectsOfUser: ({ db }: Build, args: { user_id: number }) =>
+    db
+      .selectFrom("openid_subjects")
+      .select(["issuer", "subject", "created_at"])
+      .where("user_id", "=", args.user_id)
+      .orderBy("issuer")
+      .orderBy("subject"),
+
+  insertSubject: ({ db }: Build, args: { issuer: string; subject: string; user_id: number; created_at: number }) =>
+    db
+      .insertInto("openid_subjects")
+      .values({ issuer: args.issuer, subject: args.subject, user_id: args.user_id, created_at: args.created_at })
+      .onConflict((conflict) => conflict.doNothing()),
+
   tokenByHash: ({ db }: Build, args: { hash: string }) =>
     db.selectFrom("tokens").select(rowColumns("tokens")).where("hash", "=", args.hash),
 

@@ -13,6 +13,7 @@ const q = {
   ofUser: query("groupsOfUser"),
   clearMembers: query("clearMembers"),
   addMember: query("addMember"),
+  removeMember: query("removeMember"),
 }
 
 /** Lists of people and groups are not filtered by who looks. */
@@ -66,7 +67,15 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
 
   async setMembers(groupId: number, userIds: readonly number[]): Promise<void> {
     await this.session.run(q.clearMembers, { group_id: groupId })
-    for (const userId of userIds) await this.session.run(q.addMember, { group_id: groupId, user_id: userId })
+    for (const userId of userIds) await this.addMember(groupId, userId)
+  }
+
+  async addMember(groupId: number, userId: number): Promise<void> {
+    await this.session.run(q.addMember, { group_id: groupId, user_id: userId })
+  }
+
+  async removeMember(groupId: number, userId: number): Promise<void> {
+    await this.session.run(q.removeMember, { group_id: groupId, user_id: userId })
   }
 
   override async update(id: number, fields: Partial<NewRow<GroupRow>>): Promise<GroupRow | undefined> {

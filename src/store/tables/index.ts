@@ -11,6 +11,7 @@ import { Sessions, Tokens } from "./proofs.ts"
 import { Audit, Journal } from "./records.ts"
 import { type Context, ResourceRows } from "./resource.ts"
 import { Runs } from "./runs.ts"
+import { Subjects } from "./subjects.ts"
 
 /** All tables over one session, each made when it is first asked for: most changes touch two. */
 export class TablesOver implements Reads {
@@ -19,6 +20,7 @@ export class TablesOver implements Reads {
   #groups: Groups | undefined
   #tokens: Tokens | undefined
   #sessions: Sessions | undefined
+  #subjects: Subjects | undefined
   #images: ResourceRows<ImageRow> | undefined
   #data: Datasets | undefined
   #projects: Projects | undefined
@@ -45,6 +47,10 @@ export class TablesOver implements Reads {
   get sessions(): Sessions {
     this.#sessions ??= new Sessions(this.context)
     return this.#sessions
+  }
+  get subjects(): Subjects {
+    this.#subjects ??= new Subjects(this.context)
+    return this.#subjects
   }
   get images(): ResourceRows<ImageRow> {
     this.#images ??= new ResourceRows(this.context, images)

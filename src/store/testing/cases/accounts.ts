@@ -36,6 +36,35 @@ export const accounts: Record<string, Case> = {
     assert.deepEqual(await store.groups.members(team?.id ?? 0), [])
   },
 
+  "Members join and leave one at a time": async ({ open }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const team = await store.change((tx) => tx.groups.insert(groupRow("team")))
+    await store.change(async (tx) => {
+      for (const user of [ann, bob, ann]) await tx.groups.addMember(team.id, user.id)
+    })
+    assert.deepEqual(await store.groups.members(team.id), ["ann", "bob"])
+    await store.change((tx) => tx.groups.removeMember(team.id, ann.id))
+    assert.deepEqual(await store.groups.members(team.id), ["bob"])
+  },
+
+  "A subject of an OpenID provider belongs to one person for ever": async ({ open }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const issuer = "https://id.example.org"
+    await store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: ann.id }))
+    const again = store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: bob.id }))
+    await assert.rejects(again, (error) => error instanceof Duplicate && error.unique === "openidSubject")
+    await store.change((tx) => tx.subjects.insert({ issuer: "https://other.example.org", subject: "s", userId: bob.id }))
+    assert.deepEqual([await store.subjects.userOf(issuer, "s"), await store.subjects.userOf(issuer, "S")], [ann.id, undefined])
+    await store.change((tx) => tx.users.setDeleted(ann.id, true))
+    assert.equal(await store.subjects.userOf(issuer, "s"), ann.id)
+    assert.deepEqual(
+      (await store.subjects.ofUser(ann.id)).map((row) => [row.issuer, row.subject, row.userId]),
+      [[issuer, "s", ann.id]],
+    )
+  },
+
   "People are listed by words, flags and name, and counted with those who were deleted": async ({ open }) => {
     await using store = await open()
     for (const [name, isAdmin] of [

@@ -4,10 +4,10 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 export class Signer {
   readonly #key: Buffer
 
-  /** `key` has at least 32 bytes. */
-  constructor(key: Buffer, purpose: string) {
+  /** `key` has at least 32 bytes; `purpose` names who signs and what for. */
+  constructor(key: Uint8Array, purpose: string) {
     if (key.length < 32) throw new TypeError(`A key of at least 32 bytes is wanted, got ${key.length}`)
-    this.#key = createHmac("sha256", key).update(`quayside gateway ${purpose}`).digest()
+    this.#key = createHmac("sha256", key).update(`quayside ${purpose}`).digest()
   }
 
   sign(value: unknown): string {

@@ -1,0 +1,115 @@
+import { checkAccountName, Failure, noLimits } from "#contract"
+import type { Change, GroupRow, UserRow } from "#store"
+import { Refusal } from "./caller.ts"
+import { checkProvidedName, type ProvidedPerson } from "./openid-claims.ts"
+import type { People } from "./people.ts"
+
+/** What an administrator decided about people who sign in by OpenID. */
+export interface OpenIdRules {
+  /** Whether somebody without an account gets one. */
+  unknown: "refuse" | "create"
+  /** Which account of the same name, that nobody signs in to by this provider yet, becomes theirs. */
+  link: "never" | "no-password" | "all"
+  /** Groups whose members the provider decides: names, or with `*` at the end their beginnings. */
+  groups: readonly string[]
+}
+
+/** The account of who signed in, and what had to change for it. */
+export interface Admitted {
+  user: UserRow
+  account: "known" | "linked" | "created"
+  /** Whether the account itself was changed. */
+  isChanged: boolean
+  groups: readonly { group: GroupRow; verb: "created" | "updated" }[]
+}
+
+/**
+ * Finds or makes the account, and brings administration and groups to what the provider says now. A subject keeps its account for ever, whatever its claims
+ * become; an account of the same name is somebody else's unless the rules say otherwise. Throws a `Refusal` (403).
+ */
+export async function admit(tx: Change, person: ProvidedPerson, means: { people: People; rules: OpenIdRules }): Promise<Admitted> {
+  const found = (await known(tx, person)) ?? (await linked(tx, person, means.rules)) ?? (await created(tx, person, means))
+  if (found.user.deletedAt !== null || found.user.isDisabled) {
+    throw new Refusal("forbidden", `The account with the user name ${found.user.userName} is disabled`)
+  }
+  const renewed = await withAdministration(tx, person, { user: found.user, people: means.people })
+  const groups = await withGroups(tx, person, { userId: found.user.id, patterns: means.rules.groups })
+  return { ...found, user: renewed, isChanged: renewed !== found.user, groups }
+}
+
+type Found = Pick<Admitted, "user" | "account">
+
+async function known(tx: Change, { issuer, subject }: ProvidedPerson): Promise<Found | undefined> {
+  const id = await tx.subjects.userOf(issuer, subject)
+  const user = id === undefined ? undefined : await tx.users.get(id)
+  return user && { user, account: "known" }
+}
+
+async function linked(tx: Change, person: ProvidedPerson, { link }: OpenIdRules): Promise<Found | undefined> {
+  checkProvidedName(person)
+  const user = await tx.users.byName(person.userName)
+  if (!user) return undefined
+  const isTaken = user.deletedAt !== null || (await tx.subjects.ofUser(user.id)).some(({ issuer }) => issuer === person.issuer)
+  const isOpen = link === "all" || (link === "no-password" && user.passwordHash === null)
+  if (isTaken || !isOpen) {
+    throw new Refusal("forbidden", `The user name ${user.userName} is somebody else's here; an administrator may know more`)
+  }
+  await tx.subjects.insert({ issuer: person.issuer, subject: person.subject, userId: user.id })
+  return { user, account: "linked" }
+}
+
+async function created(tx: Change, person: ProvidedPerson, { people, rules }: { people: People; rules: OpenIdRules }): Promise<Found> {
+  const { issuer, subject, userName, email } = person
+  if (rules.unknown === "refuse") {
+    throw new Refusal("forbidden", `There is no account with the user name ${userName}; an administrator can make one`)
+  }
+  const plain = { comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+  const user = await people.create(tx, { userName, passwordHash: null, email, ...plain })
+  await tx.subjects.insert({ issuer, subject, userId: user.id })
+  return { user, account: "created" }
+}
+
+/** The last administrator stays one, whatever the provider says. */
+async function withAdministration(tx: Change, { isAdmin }: ProvidedPerson, about: { user: UserRow; people: People }): Promise<UserRow> {
+  const { user, people } = about
+  if (isAdmin === undefined || isAdmin === user.isAdmin) return user
+  try {
+    return await people.update(tx, user.id, { isAdmin })
+  } catch (error) {
+    if (error instanceof Failure && error.code === "conflict") return user
+    throw error
+  }
+}
+
+async function withGroups(tx: Change, { groups: names }: ProvidedPerson, about: { userId: number; patterns: readonly string[] }) {
+  if (names === undefined) return []
+  const { userId, patterns } = about
+  const wanted = new Set(names.filter((name) => checkAccountName(name) === undefined && follows(patterns, name)))
+  const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => follows(patterns, groupName))
+  const changes: Admitted["groups"][number][] = []
+  for (const group of present.filter(({ groupName }) => !wanted.has(groupName))) {
+    await tx.groups.removeMember(group.id, userId)
+    changes.push({ group, verb: "updated" })
+  }
+  for (const name of [...wanted].filter((each) => !present.some(({ groupName }) => groupName === each))) {
+    const joined = await join(tx, name, userId)
+    if (joined) changes.push(joined)
+  }
+  // What a group answers has changed, so its version does.
+  for (const { group } of changes.filter(({ verb }) => verb === "updated")) await tx.groups.update(group.id, {})
+  return changes
+}
+
+/** Undefined where a group of this name was deleted: names are never given again. */
+async function join(tx: Change, groupName: string, userId: number): Promise<Admitted["groups"][number] | undefined> {
+  const stored = await tx.groups.byName(groupName)
+  if (stored && stored.deletedAt !== null) return undefined
+  const plain = { comment: "", limits: noLimits, totalLimits: noLimits }
+  const group = stored ?? (await tx.groups.insert({ groupName, ...plain }))
+  await tx.groups.addMember(group.id, userId)
+  return { group, verb: stored ? "updated" : "created" }
+}
+
+function follows(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
+}

@@ -1,0 +1,197 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import type * as Library from "openid-client"
+import { type Clock, Signer, Used } from "#kit"
+import { Refusal } from "./caller.ts"
+import { type ClaimNames, type ProvidedPerson, personOf } from "./openid-claims.ts"
+
+export interface OpenIdOptions extends ClaimNames {
+  /** The provider's issuer identifier: https, or http where it is on this machine. */
+  issuer: string
+  clientId: string
+  /** Empty: a public client, which PKCE alone protects. */
+  clientSecret: string
+  /** What is asked for, with spaces between; `openid` at least. */
+  scope: string
+  /** The base URL, without a slash at its end; the provider sends browsers back to `/oidc/callback` there. */
+  baseUrl: string
+  /** At least 32 bytes that all processes of this installation share. */
+  key: Uint8Array
+  clock: Clock
+}
+
+/** Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject with a `Refusal` that tells a person what is wrong. */
+export interface OpenId {
+  /** Where to send the browser, and the cookie that binds the sign-in to it. `next`: a path of this service to end at. */
+  begin(next: string | undefined): Promise<{ location: string; cookie: string }>
+  /** Who the provider says that it is, once for each begin. `query`: the callback's own, as it came. `next` is an address of this service. */
+  finish(query: string, cookie: string | undefined): Promise<{ person: ProvidedPerson; next: string }>
+}
+
+/** How long somebody may take at the provider. */
+export const openIdMs = 10 * 60_000
+/** How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a moment ago counts. */
+const metadataMs = 10 * 60_000
+const patienceSeconds = 10
+const home = "/ui/"
+/** Browsers keep no cookie of more than 4 KiB. */
+const addressMax = 2_000
+
+export function createOpenId(options: OpenIdOptions): OpenId {
+  const provider = new Provider(options)
+  const { baseUrl, clock, key } = options
+  const signer = new Signer(key, "openid sign-in")
+  const used = new Used()
+  const secretsOf = (seed: string) => {
+    const derive = (what: string) => createHmac("sha256", key).update(`openid ${what}\n${seed}`).digest("base64url")
+    return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") }
+  }
+  return {
+    async begin(next) {
+      const seed = randomBytes(18).toString("base64url")
+      const location = await provider.authorization(secretsOf(seed))
+      return { location, cookie: signer.sign([seed, ownAddress(next, baseUrl), clock.now() + openIdMs]) }
+    },
+    async finish(query, cookie) {
+      const [seed, next, endsAt] = (signer.verify(cookie ?? "") ?? []) as [string?, string?, number?]
+      if (seed === undefined || next === undefined || endsAt === undefined) throw notBegun()
+      const secrets = secretsOf(seed)
+      if (!isSame(new URLSearchParams(query).get("state") ?? "", secrets.state)) throw notBegun()
+      if (!used.once({ id: seed, endsAt }, clock.now())) throw notBegun()
+      return { person: personOf(await provider.claims(query, secrets), options), next }
+    },
+  }
+}
+
+interface Secrets {
+  state: string
+  nonce: string
+  verifier: string
+}
+
+/** The other side, as its metadata describes it. The library is loaded when somebody first signs in this way. */
+class Provider {
+  readonly #options: OpenIdOptions
+  #metadata: { until: number; found: Promise<Library.ServerMetadata> } | undefined
+
+  constructor(options: OpenIdOptions) {
+    this.#options = options
+  }
+
+  authorization({ state, nonce, verifier }: Secrets): Promise<string> {
+    return this.#ask(async (library, configuration) => {
+      const { scope, baseUrl } = this.#options
+      const url = library.buildAuthorizationUrl(configuration, {
+        redirect_uri: `${baseUrl}/oidc/callback`,
+        scope,
+        state,
+        nonce,
+        code_challenge: await library.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: "S256",
+      })
+      return url.href
+    })
+  }
+
+  /** The claims of a proved ID token, and those that only the provider's userinfo has. */
+  claims(query: string, { state, nonce, verifier }: Secrets): Promise<Record<string, unknown>> {
+    return this.#ask(async (library, configuration) => {
+      const tokens = await library.authorizationCodeGrant(configuration, new URL(`${this.#options.baseUrl}/oidc/callback?${query}`), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims() as Library.IDToken
+      if (configuration.serverMetadata().userinfo_endpoint === undefined || this.#holdsAll(claims)) return claims
+      return { ...(await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
+    })
+  }
+
+  #holdsAll(claims: object): boolean {
+    const { userClaim, groupsClaim, admin } = this.#options
+    return [userClaim, groupsClaim, admin?.claim ?? ""].every((name) => name === "" || name in claims)
+  }
+
+  async #ask<T>(work: (library: typeof Library, configuration: Library.Configuration) => Promise<T>): Promise<T> {
+    const library = await import("openid-client")
+    try {
+      return await work(library, await this.#configuration(library))
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  /** A new one each time: the library would not look for a new key for a minute. */
+  async #configuration(library: typeof Library): Promise<Library.Configuration> {
+    const { clientId, clientSecret } = this.#options
+    const metadata = await this.#discovered(library).catch((error) => {
+      throw unavailable(error)
+    })
+    const takesBasic = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true
+    const secret = takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
+    const configuration = new library.Configuration(metadata, clientId, {}, clientSecret === "" ? library.None() : secret)
+    configuration.timeout = patienceSeconds
+    for (const extend of this.#extensions(library)) extend(configuration)
+    return configuration
+  }
+
+  /** The ID token's signature is checked, though it came straight from the provider: by plain text on this machine, at least, anybody may be in between. */
+  #extensions(library: typeof Library) {
+    const isPlain = this.#options.issuer.startsWith("http:")
+    return [library.enableNonRepudiationChecks, ...(isPlain ? [library.allowInsecureRequests] : [])]
+  }
+
+  #discovered(library: typeof Library): Promise<Library.ServerMetadata> {
+    const { clock, issuer, clientId } = this.#options
+    if (this.#metadata && this.#metadata.until > clock.now()) return this.#metadata.found
+    const options = { timeout: patienceSeconds, execute: this.#extensions(library) }
+    const found = library.discovery(new URL(issuer), clientId, {}, library.None(), options).then((each) => each.serverMetadata())
+    const metadata = { until: clock.now() + metadataMs, found }
+    this.#metadata = metadata
+    found.catch(() => {
+      if (this.#metadata === metadata) this.#metadata = undefined
+    })
+    return found
+  }
+}
+
+function notBegun(): Refusal {
+  return new Refusal("unauthorized", "This sign-in was not begun in this browser, was used before or took too long; begin again")
+}
+
+/** What people are told; what the library knows more is the cause, for the log. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (isUnreachable(error)) return unavailable(error)
+  const { error: told, code, name } = error as { error?: unknown; code?: unknown; name?: unknown }
+  const short = String(told ?? code ?? name).replaceAll(/[^\w .-]/g, "")
+  return caused(new Refusal("unauthorized", `The OpenID provider's answer proves no user name (${short.slice(0, 80)})`), error)
+}
+
+function unavailable(cause: unknown): Refusal {
+  return caused(new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; passwords work as always", 10), cause)
+}
+
+function caused(refusal: Refusal, cause: unknown): Refusal {
+  refusal.cause = cause
+  return refusal
+}
+
+function isUnreachable(error: unknown): boolean {
+  const { name, code, status, cause } = error as { name?: string; code?: string; status?: number; cause?: { status?: number } }
+  const answered = status ?? cause?.status
+  if (answered !== undefined) return answered >= 500
+  return (name === "TypeError" && code === undefined) || code === "OAUTH_TIMEOUT"
+}
+
+/** Anybody can write a link to the sign-in: what leads elsewhere, or is no path, leads home. */
+function ownAddress(next: string | undefined, baseUrl: string): string {
+  const url = next?.startsWith("/") && URL.canParse(next, baseUrl) ? new URL(next, baseUrl) : undefined
+  const isOwn = url?.origin === new URL(baseUrl).origin && url.href.length <= addressMax
+  return isOwn ? url.href : `${baseUrl}${home}`
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const bytes = Buffer.from(given)
+  return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted))
+}

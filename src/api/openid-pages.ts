@@ -1,0 +1,97 @@
+import { type Admitted, admit, openIdMs, Refusal, sessionMs, standIn } from "#access"
+import { Failure } from "#contract"
+import type { Actor } from "#events"
+import type { Change } from "#store"
+import type { OpenIdSignIn, Services } from "./context.ts"
+import { escapeHtml } from "./html.ts"
+import { handOut } from "./http/cookies.ts"
+import { sessionCookie } from "./http/session-cookie.ts"
+import { file, message, type Page, type PageAnswer, type PageRequest, redirect } from "./page.ts"
+
+/** Binds a sign-in to the browser that began it. */
+const cookieName = "quayside_oidc"
+
+function configured({ openId }: Services): OpenIdSignIn {
+  if (!openId) throw new Failure("not_found", "No OpenID provider is configured here: sign in with user name and password")
+  return openId
+}
+
+const login: Page = async (services, request) => {
+  const { openId } = configured(services)
+  return toldWhenRefused(services, request, async () => {
+    const { location, cookie } = await openId.begin(request.query.get("next") ?? undefined)
+    return redirect(location, [beginning(services, cookie)])
+  })
+}
+
+const callback: Page = async (services, request) => {
+  const { openId } = configured(services)
+  const answer = await toldWhenRefused(services, request, async () => {
+    const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
+    const secret = await services.store.change((tx) => signedIn(services, tx, { person, request }))
+    return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionMs / 1000 })])
+  })
+  return { ...answer, cookies: [...(answer.cookies ?? []), beginning(services, undefined)] }
+}
+
+function beginning({ settings }: Services, value: string | undefined): string {
+  return handOut(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdMs / 1000 })
+}
+
+type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
+
+/** The secret of a new session for whoever the provider says that it is; their account is made or renewed in the same change. */
+async function signedIn(services: Services, tx: Change, came: { person: Provided; request: PageRequest }): Promise<string> {
+  const { identity, events, clock } = services
+  const { rules } = configured(services)
+  const admitted = await admit(tx, came.person, { people: identity.people, rules })
+  const { user } = admitted
+  const actor = { ...came.request.actor, userName: user.userName }
+  await tell(services, tx, { admitted, actor })
+  const caller = await standIn(tx, user, clock.now())
+  if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
+  const { secret } = await identity.sessions.create(tx, caller, came.request.session)
+  await events.session(tx, actor, "created")
+  return secret
+}
+
+/** Makes the home of somebody new, and tells of all that changed. */
+async function tell({ tree, events, identity }: Services, tx: Change, { admitted, actor }: { admitted: Admitted; actor: Actor }) {
+  const { user, account, isChanged, groups } = admitted
+  const thing = { type: "user", id: user.id } as const
+  if (account === "created") {
+    await tree.ensureDirectory(`/users/${user.userName}`)
+    await events.changed(tx, actor, { verb: "created", thing })
+  } else if (account === "linked" || isChanged) await events.changed(tx, actor, { verb: "updated", thing })
+  for (const { group, verb } of groups) await events.changed(tx, actor, { verb, thing: { type: "group", id: group.id } })
+  if (groups.length > 0) tx.afterCommit(() => identity.forgetAll())
+}
+
+/** Answers a refusal as a page that leads back to the sign-in, and keeps it for the audit. */
+async function toldWhenRefused(services: Services, request: PageRequest, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    services.events.refused(request.actor, "oidc", error.code)
+    if (error.cause !== undefined) {
+      services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
+    }
+    const page = message(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
+    return { ...page, headers: { ...page.headers, ...error.headers } }
+  }
+}
+
+const plainSignIn = file("sign-in.html")
+
+/** The sign-in page, with a way to the provider where one is configured. */
+export const signIn: Page = async (services, request) => {
+  const page = await plainSignIn(services, request)
+  const { openId, settings } = services
+  const link = openId
+    ? `<a class="button" id="openid" href="${escapeHtml(settings.baseUrl)}/oidc/login">Sign in with ${escapeHtml(openId.name)}</a>`
+    : ""
+  return { ...page, body: page.body.toString().replace("<!-- openid -->", () => link) }
+}
+
+export const openIdPages: Readonly<Record<string, Page>> = { "/oidc/login": login, "/oidc/callback": callback }

@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises"
+import { type Caller, Refusal } from "#access"
+import type { Actor } from "#events"
+import type { Services } from "./context.ts"
+import { escapeHtml } from "./html.ts"
+
+/** What a browser's page is asked with. */
+export interface PageRequest {
+  session: string | undefined
+  /** Another cookie of Quayside's, by its name without the prefix that TLS gives it. */
+  cookie: (name: string) => string | undefined
+  actor: Actor
+  query: URLSearchParams
+  /** The query as it came. */
+  queryText: string
+}
+
+export interface PageAnswer {
+  status: number
+  headers: Readonly<Record<string, string>>
+  /** Values of `Set-Cookie`. */
+  cookies?: readonly string[]
+  body: string | Buffer
+}
+
+export type Page = (services: Services, request: PageRequest) => Promise<PageAnswer>
+
+/** Pages run their own scripts and styles, speak to this origin alone and are never framed. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ")
+
+export const security = { "content-security-policy": policy, "referrer-policy": "same-origin", "x-frame-options": "DENY" }
+
+export function redirect(location: string, cookies: readonly string[] = []): PageAnswer {
+  return { status: 302, headers: { location, ...security }, cookies, body: "" }
+}
+
+const web = new URL("../web/", import.meta.url)
+const kinds: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+}
+
+/** A file of the web UI. They are few and small: read once, then kept. */
+export function file(name: string): Page {
+  let body: Promise<Buffer> | undefined
+  return async () => {
+    body ??= readFile(new URL(name, web))
+    const kind = kinds[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream"
+    return { status: 200, headers: { "content-type": kind, ...security }, body: await body }
+  }
+}
+
+export async function sessionCaller({ identity }: Services, { session, actor }: PageRequest): Promise<Caller | undefined> {
+  if (session === undefined) return undefined
+  const caller = identity.identifyCached(undefined, session) ?? (await identity.identify(undefined, session, actor.address))
+  return caller instanceof Refusal ? undefined : caller
+}
+
+/** A page that tells one thing and leads on. */
+export function message(status: number, told: { title: string; text: string; link?: { href: string; text: string } }): PageAnswer {
+  const { href, text } = told.link ?? { href: "/ui/", text: "Your runs" }
+  const title = escapeHtml(told.title)
+  const body = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title} · Quayside</title>
+<link rel="stylesheet" href="/ui/style.css">
+<main class="card"><h1>${title}</h1><p>${escapeHtml(told.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
+</html>`
+  return { status, headers: { "content-type": kinds.html as string, ...security }, body }
+}

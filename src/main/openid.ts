@@ -1,0 +1,37 @@
+import { createOpenId } from "#access"
+import type { OpenIdSignIn } from "#api"
+import type { Clock } from "#kit"
+import { secretKey } from "./secrets.ts"
+import { SettingError, type Settings } from "./settings.ts"
+
+/** The sign-in by OpenID as the settings want it; undefined where they name no provider. */
+export function openIdOf(settings: Settings, made: { baseUrl: string; dataDir: string; clock: Clock }): OpenIdSignIn | undefined {
+  if (settings.oidcIssuer === "") return undefined
+  return {
+    name: settings.oidcName || new URL(settings.oidcIssuer).host,
+    rules: { unknown: settings.oidcUnknown, link: settings.oidcLink, groups: settings.oidcGroups },
+    openId: createOpenId({
+      issuer: settings.oidcIssuer,
+      clientId: settings.oidcClientId,
+      clientSecret: settings.oidcClientSecret,
+      scope: settings.oidcScope,
+      userClaim: settings.oidcUserClaim,
+      userSuffix: settings.oidcUserSuffix,
+      groupsClaim: settings.oidcGroupsClaim,
+      admin: settings.oidcAdmin,
+      baseUrl: made.baseUrl,
+      key: secretKey(made.dataDir, "openid"),
+      clock: made.clock,
+    }),
+  }
+}
+
+/** Throws `SettingError` where settings of the provider do not fit together. */
+export function checkOpenId({ oidcIssuer, oidcClientId, oidcGroups, oidcGroupsClaim }: Settings): void {
+  if ((oidcIssuer === "") !== (oidcClientId === "")) {
+    throw new SettingError("QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID belong together: only one of them is set")
+  }
+  if ((oidcGroupsClaim === "") !== (oidcGroups.length === 0)) {
+    throw new SettingError("QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS belong together: only one of them is set")
+  }
+}

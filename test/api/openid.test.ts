@@ -1,0 +1,265 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { Browser } from "../fixtures/cookie-jar.ts"
+import { startProvider } from "../fixtures/openid-provider.ts"
+import { freePorts, openWorld } from "../world.ts"
+import { type Asked, ask } from "./asking.ts"
+
+const [port = 0] = await freePorts(1)
+const provider = await startProvider(`http://localhost:${port}`)
+const world = await openWorld({
+  port: String(port),
+  "oidc-issuer": provider.issuer,
+  "oidc-client-id": provider.clientId,
+  "oidc-client-secret": provider.clientSecret,
+  "oidc-name": "Example <Lab>",
+  "oidc-unknown": "create",
+  "oidc-link": "no-password",
+  "oidc-groups-claim": "groups",
+  "oidc-groups": "lab-*,staff",
+  "oidc-admin": "groups=lab-admins",
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await provider[Symbol.asyncDispose]()
+})
+const { baseUrl } = world.quayside
+
+/** Goes to the provider and says there who it is; gives the address of the callback that the browser is sent to. */
+async function callbackFor(browser: Browser, subject: string, next = ""): Promise<string> {
+  const isCallback = (url: string) => url.startsWith(`${baseUrl}/oidc/callback`)
+  const form = await browser.follow(`${baseUrl}/oidc/login${next}`, (url) => !isCallback(url))
+  if (isCallback(form.url)) return form.url
+  assert.match(await form.answer.text(), /<form/)
+  const body = new URLSearchParams({ account: subject })
+  const end = await browser.follow(form.url, (url) => !isCallback(url), { method: "POST", body })
+  assert.ok(isCallback(end.url), end.url)
+  return end.url
+}
+
+async function signIn(subject: string, browser = new Browser()) {
+  const answer = await browser.ask(await callbackFor(browser, subject))
+  return { status: answer.status, location: answer.headers.get("location"), text: await answer.text(), browser }
+}
+
+const asked = (browser: Browser, method: string, path: string, more: Asked = {}) => {
+  const cookie = [...browser.cookies(baseUrl)].map(([name, value]) => `${name}=${value}`).join("; ")
+  return ask(baseUrl, method, path, { ...more, headers: { cookie, "sec-fetch-site": "same-origin" } })
+}
+const whoami = async (browser: Browser) => (await asked(browser, "GET", "/whoami")).body
+
+test("somebody new signs in by the provider and gets an account, a home and groups", async () => {
+  await provider.tell("s-1", { preferred_username: "Ada", email: "ada@example.org", groups: ["lab-one", "other", "Lab Two"] })
+  const { status, location, browser } = await signIn("s-1")
+  assert.deepEqual([status, location], [302, `${baseUrl}/ui/`])
+  const told = await whoami(browser)
+  assert.deepEqual([told.UserName, told.IsAdmin, told.Groups], ["ada", false, ["lab-one"]])
+  assert.equal((await world.admin.readUser({ query: { UserName: "ada" } })).Email, "ada@example.org")
+})
+
+test("an account belongs to the provider's subject, whatever its claims become", async () => {
+  await provider.tell("s-2", { preferred_username: "bea" })
+  const first = await whoami((await signIn("s-2")).browser)
+  await provider.tell("s-2", { preferred_username: "ada" })
+  assert.equal((await whoami((await signIn("s-2")).browser)).UserName, first.UserName)
+  await provider.tell("s-2", {})
+  assert.equal((await whoami((await signIn("s-2")).browser)).UserName, "bea", "who is known needs no name")
+  await provider.tell("s-3", { preferred_username: "bea" })
+  const other = await signIn("s-3")
+  assert.equal(other.status, 403)
+  assert.match(other.text, /user name bea is somebody else/)
+  assert.equal((await whoami(other.browser)).ok, false)
+})
+
+test("an account made here is taken over only where the setting allows it, and once", async () => {
+  await world.person("cleo")
+  await provider.tell("s-4", { preferred_username: "cleo" })
+  assert.equal((await signIn("s-4")).status, 403, "it has a password")
+  const made = await world.admin.createUser({ body: { UserName: "dora", Comment: "made by hand" } })
+  await provider.tell("s-5", { preferred_username: "dora" })
+  const told = await whoami((await signIn("s-5")).browser)
+  assert.equal(told.UserName, "dora")
+  assert.equal((await world.admin.readUser({ query: { ID: made.ID } })).Comment, "made by hand")
+  await provider.tell("s-6", { preferred_username: "dora" })
+  assert.equal((await signIn("s-6")).status, 403)
+})
+
+test("without settings nobody gets an account, and none is taken over", async () => {
+  const [plainPort = 0] = await freePorts(1)
+  await using own = await startProvider(`http://localhost:${plainPort}`)
+  await using plain = await openWorld({
+    port: String(plainPort),
+    "oidc-issuer": own.issuer,
+    "oidc-client-id": own.clientId,
+    "oidc-client-secret": own.clientSecret,
+  })
+  await plain.admin.createUser({ body: { UserName: "emil" } })
+  for (const [name, reason] of [
+    ["emil", /is somebody else/],
+    ["admin", /is somebody else/],
+    ["new", /no account with the user name new/],
+    ["a..b", /must give a user name of 1 to 64/],
+  ] as const) {
+    await own.tell(name, { preferred_username: name })
+    const browser = new Browser()
+    const form = await browser.follow(`${plain.quayside.baseUrl}/oidc/login`)
+    const body = new URLSearchParams({ account: name })
+    const { answer } = await browser.follow(form.url, () => true, { method: "POST", body })
+    assert.equal(answer.status, 403, name)
+    assert.match(await answer.text(), reason)
+  }
+  assert.deepEqual(
+    (await plain.admin.listUsers({})).data.map((user) => user.UserName),
+    ["emil", "admin"],
+  )
+})
+
+test("groups that follow the provider are made, joined and left at each sign-in; others are left alone", async () => {
+  await world.admin.createGroup({ body: { GroupName: "staff", Members: ["cleo"], Limits: { MaxRuns: 1 } } })
+  await world.admin.createGroup({ body: { GroupName: "chosen", Members: ["ada"] } })
+  await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two", "staff", "chosen", "../x"] })
+  const { browser } = await signIn("s-1")
+  const told = await whoami(browser)
+  assert.deepEqual([told.Groups, told.Limits?.MaxRuns], [["chosen", "lab-two", "staff"], 1])
+  assert.deepEqual((await world.admin.readGroup({ query: { GroupName: "staff" } })).Members, ["ada", "cleo"])
+  await provider.tell("s-1", { preferred_username: "ada", groups: "staff" })
+  assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen", "staff"], "one group alone may come as a text")
+  assert.deepEqual((await whoami(browser)).Groups, ["chosen", "staff"], "an earlier session knows it at once")
+  await provider.tell("s-1", { preferred_username: "ada" })
+  assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"])
+  const gone = await world.admin.readGroup({ query: { GroupName: "lab-two" } })
+  await world.admin.deleteGroup({ query: { ID: gone.ID } })
+  await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two"] })
+  assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"], "a deleted group stays deleted")
+})
+
+test("who administers follows the claim, but the last administrator stays one", async () => {
+  await provider.tell("s-7", { preferred_username: "fay", groups: ["lab-admins"] })
+  const { browser } = await signIn("s-7")
+  assert.equal((await whoami(browser)).IsAdmin, true)
+  const first = await world.admin.readUser({ query: { UserName: "admin" } })
+  const administers = (IsAdmin: boolean) => asked(browser, "PUT", "/user", { body: { ID: first.ID, IsAdmin } })
+  assert.equal((await administers(false)).status, 200)
+  await provider.tell("s-7", { preferred_username: "fay" })
+  await signIn("s-7")
+  assert.equal((await whoami(browser)).IsAdmin, true)
+  assert.equal((await administers(true)).status, 200)
+  await signIn("s-7")
+  assert.equal((await whoami(browser)).IsAdmin, false)
+})
+
+test("a disabled person is refused, and so is a deleted one", async () => {
+  await provider.tell("s-8", { preferred_username: "gil" })
+  const { browser } = await signIn("s-8")
+  const { ID } = await world.admin.readUser({ query: { UserName: "gil" } })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  assert.equal((await whoami(browser)).ok, false, "the session has ended")
+  const again = await signIn("s-8")
+  assert.equal(again.status, 403)
+  assert.match(again.text, /gil is disabled/)
+  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  assert.equal((await signIn("s-8")).status, 302)
+  await world.admin.deleteUser({ query: { ID } })
+  assert.equal((await signIn("s-8")).status, 403)
+})
+
+test("a callback counts once, with its own state and in the browser that began", async () => {
+  const browser = new Browser()
+  const callback = await callbackFor(browser, "s-1")
+  const cookie = [...browser.cookies(baseUrl)].map(([name, value]) => `${name}=${value}`).join("; ")
+  const refused = async (url: string, as: Browser | string) => {
+    const answer = typeof as === "string" ? await fetch(url, { headers: { cookie: as }, redirect: "manual" }) : await as.ask(url)
+    assert.equal(answer.status, 401, url)
+    assert.match(await answer.text(), /not begun in this browser/)
+    assert.ok(!answer.headers.getSetCookie().some((each) => /session=\w/.test(each)))
+  }
+  await refused(callback, new Browser())
+  const other = new Browser()
+  await callbackFor(other, "s-2")
+  await refused(callback, other)
+  const wrong = new URL(callback)
+  wrong.searchParams.set("state", "0".repeat(43))
+  await refused(wrong.href, cookie)
+  wrong.searchParams.set("state", "ä".repeat(43))
+  await refused(wrong.href, cookie)
+  wrong.searchParams.delete("state")
+  await refused(wrong.href, cookie)
+  assert.equal((await browser.ask(callback)).status, 302)
+  assert.equal(browser.cookies(baseUrl).has("quayside_oidc"), false, "the cookie is taken back")
+  await refused(callback, browser)
+  await refused(callback, cookie)
+})
+
+test("a sign-in by the provider ends the session that the browser came with", async () => {
+  const { browser } = await signIn("s-1")
+  const before = String(browser.cookies(baseUrl).get("quayside_session"))
+  await signIn("s-1", browser)
+  assert.notEqual(browser.cookies(baseUrl).get("quayside_session"), before)
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie: `quayside_session=${before}` } })).status, 401)
+})
+
+test("a key that the provider changed a moment ago counts", async () => {
+  assert.equal((await signIn("s-1")).status, 302)
+  await provider.rotate()
+  assert.equal((await signIn("s-1")).status, 302)
+})
+
+test("while the provider is down the page says so, and passwords work", async () => {
+  const browser = new Browser()
+  const callback = await callbackFor(browser, "s-1")
+  await provider.stop()
+  try {
+    const answer = await browser.ask(callback)
+    assert.equal(answer.status, 503)
+    assert.ok(Number(answer.headers.get("retry-after")) > 0)
+    assert.match(await answer.text(), /cannot be reached.*passwords work/)
+    const body = { UserName: "cleo", Password: "cleo-password" }
+    assert.equal((await ask(baseUrl, "POST", "/session", { body })).status, 200)
+  } finally {
+    await provider.start()
+  }
+  assert.equal((await signIn("s-1")).status, 302)
+})
+
+test("who is refused by the provider is told so, and may begin again", async () => {
+  const browser = new Browser()
+  const answer = await browser.ask(await callbackFor(browser, ""))
+  assert.equal(answer.status, 401)
+  assert.match(await answer.text(), /proves no user name \(access_denied\).*href="\/ui\/sign-in"/)
+})
+
+test("a sign-in ends at a path of this service and nowhere else", async () => {
+  for (const [next, end] of [
+    ["/open?ID=7&path=%2Flab", "/open?ID=7&path=%2Flab"],
+    ["/.//evil.example/", "//evil.example/"],
+    ["//evil.example/", "/ui/"],
+    ["/\\evil.example/", "/ui/"],
+    ["/\t/evil.example/", "/ui/"],
+    ["https://evil.example/", "/ui/"],
+    ["javascript:alert(1)", "/ui/"],
+    [`/${"x".repeat(3_000)}`, "/ui/"],
+    [`/${"ä".repeat(1_000)}`, "/ui/"],
+  ] as const) {
+    const browser = new Browser()
+    const answer = await browser.ask(await callbackFor(browser, "s-1", `?next=${encodeURIComponent(next)}`))
+    assert.equal(answer.headers.get("location"), baseUrl + end, next)
+  }
+})
+
+test("the sign-in page leads to the provider where one is configured, in words that cannot break it", async () => {
+  const page = (await ask(baseUrl, "GET", "/ui/sign-in")).text
+  assert.ok(page.includes(`href="${baseUrl}/oidc/login">Sign in with Example &#60;Lab&#62;</a>`), page)
+  await using plain = await openWorld()
+  assert.ok(!(await ask(plain.quayside.baseUrl, "GET", "/ui/sign-in")).text.includes("openid"))
+  for (const path of ["/oidc/login", "/oidc/callback"]) {
+    const answer = await ask(plain.quayside.baseUrl, "GET", path)
+    assert.deepEqual([answer.status, answer.body.code], [404, "not_found"])
+  }
+})
+
+test("signing in by the provider, and what it changed, stand in the audit", async () => {
+  await provider.tell("s-9", { preferred_username: "hal", groups: ["lab-nine"] })
+  await signIn("s-9")
+  const { data } = await world.admin.listAudit({ query: { UserName: "hal" } })
+  assert.deepEqual(data.map((entry) => entry.Action).sort(), ["group.created", "session.created", "user.created"])
+})
