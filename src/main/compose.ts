@@ -32,6 +32,13 @@ export interface ComposeOptions {
   accessLog?: (line: string) => void
   /** Shown before the password counts. */
   announcePassword: (password: string) => void
+  /** Aborted: the start ends at its next step, with `StartStopped`. */
+  signal?: AbortSignal
+}
+
+/** Somebody ended the start before it was complete; nothing is left running. */
+export class StartStopped extends Error {
+  override readonly name = "StartStopped"
 }
 
 /** How long requests through the gateway may take to finish when the service stops. */
@@ -41,7 +48,10 @@ const firstAnswersMs = 25
 
 /** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
-  const { logger } = options
+  const { logger, signal } = options
+  const demandWanted = () => {
+    if (signal?.aborted) throw new StartStopped("The start was stopped")
+  }
   const settings = await withPorts(options.settings)
   const clock = systemClock
   await using stack = new AsyncDisposableStack()
@@ -50,6 +60,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   checkRights(settings)
   checkOpenId(settings)
   const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
+  demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = join(dataDir, "files")
   const urls = addressesOf(settings)
@@ -62,6 +73,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   identity.onForget(async () => (await files)?.invalidate())
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
+  demandWanted()
   // Spawning the firewall's tools takes a while, which only the very first start waits for: one that cannot be shows no password.
   const isFirst = (await store.users.count()) === 0
   if (isFirst) await confine(engine, logger)
@@ -117,6 +129,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   })
   // Together, so that what is under way gets all of the time that a stop may take.
   stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
+  demandWanted()
   await listen({ settings, api, gateway })
   // Each spawn holds this thread for some milliseconds: who waits for the first answer comes before them.
   await clock.sleep(firstAnswersMs)
@@ -124,6 +137,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
   listening.resolve()
   await starting
+  demandWanted()
   const parts = stack.move()
   return {
     baseUrl: urls.baseUrl,

@@ -1,8 +1,7 @@
-import { once } from "node:events"
 import { parseArgs } from "node:util"
 import { createLogger, Gathered, systemClock } from "#kit"
 import { StoreError } from "#store"
-import { compose, type Quayside } from "./compose.ts"
+import { compose, type Quayside, StartStopped } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
 import { trimAfterStart } from "./trim.ts"
 import { version } from "./version.ts"
@@ -14,12 +13,15 @@ export async function serve(words: readonly string[]): Promise<number> {
   try {
     const settings = settingsFrom(words)
     if (!settings) return 0
-    await using quayside = await start(settings)
+    const told = toldToEnd()
+    await using quayside = await start(settings, told)
+    if (told.aborted) return 0
     process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
     trimAfterStart()
-    await toldToEnd()
+    await new Promise((resolve) => told.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {
+    if (error instanceof StartStopped) return 0
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
     process.stderr.write(`quayside: ${sentence}\n`)
@@ -44,7 +46,7 @@ function settingsFrom(words: readonly string[]): Settings | undefined {
   return settings
 }
 
-function start(settings: Settings): Promise<Quayside> {
+function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {
   const log = new Gathered((text) => void process.stderr.write(text), { clock: systemClock })
   process.on("exit", () => log.flush())
   const logger = createLogger(settings.logLevel, (line, level) => {
@@ -54,13 +56,18 @@ function start(settings: Settings): Promise<Quayside> {
   const isWanted = settings.accessLog === "on" && (settings.logLevel === "info" || settings.logLevel === "debug")
   const announcePassword = (password: string) =>
     void process.stdout.write(`The first administrator is admin, the password ${password} (it is not shown again)\n`)
-  return compose({ settings, version, logger, ...(isWanted ? { accessLog: (line) => log.add(line) } : {}), announcePassword })
+  return compose({ settings, version, logger, ...(isWanted ? { accessLog: (line) => log.add(line) } : {}), announcePassword, signal })
 }
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-async function toldToEnd(): Promise<void> {
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")])
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+/** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function toldToEnd(): AbortSignal {
+  const controller = new AbortController()
+  const take = () => {
+    if (controller.signal.aborted) process.exit(1)
+    controller.abort()
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, take)
+  return controller.signal
 }
 
 /** Faults of the surroundings as one sentence; undefined for faults of the program. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -13,10 +14,9 @@ const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const directory = await mkdtemp(join(tmpdir(), "quayside-serve-"))
 after(() => rm(directory, { recursive: true, force: true }))
 
-/** Starts a server that is expected to give up; returns what it printed and its exit code. */
-async function refused(env: Readonly<Record<string, string>>): Promise<{ code: number | null; text: string }> {
+async function settings(): Promise<Record<string, string>> {
   const ports = (await freePorts(3)).map(String) as [string, string, string]
-  const settings = {
+  return {
     QUAYSIDE_ENGINE: "fake",
     QUAYSIDE_PORT: ports[0],
     QUAYSIDE_APPS_PORT: ports[1],
@@ -25,14 +25,19 @@ async function refused(env: Readonly<Record<string, string>>): Promise<{ code: n
     QUAYSIDE_ADMIN_PASSWORD: "a password",
     QUAYSIDE_LOG_LEVEL: "error",
   }
-  const child = spawn(process.execPath, [program, "serve"], {
-    env: { ...process.env, ...settings, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  })
+}
+
+function started(env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [program, "serve"], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
   let text = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk))
-  const [code] = (await once(child, "close")) as [number | null]
-  return { code, text }
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, text }))
+  return { child, ended, printed: () => text }
+}
+
+/** Starts a server that is expected to give up; returns what it printed and its exit code. */
+async function refused(env: Readonly<Record<string, string>>): Promise<{ code: number | null; text: string }> {
+  return started({ ...(await settings()), ...env }).ended
 }
 
 /** One sentence for the administrator, exit code 1, and nothing else. */
@@ -51,6 +56,21 @@ for (const name of ["PORT", "APPS_PORT", "FILES_PORT"]) {
     other.close()
   })
 }
+
+test("a server that is told to end before it is ready ends without a word, with exit code 0 and nothing left, and starts the next time", async () => {
+  for (const [i, step] of ["", "quayside.db", "files"].entries()) {
+    const dataDir = join(directory, `stopped-${i}`)
+    const env = { ...(await settings()), QUAYSIDE_DATA_DIR: dataDir }
+    const stopped = started(env)
+    while (!existsSync(join(dataDir, step))) await new Promise((resolve) => setImmediate(resolve))
+    stopped.child.kill("SIGTERM")
+    assert.deepEqual(await stopped.ended, { code: 0, text: "" }, step)
+    const again = started(env)
+    while (!again.printed().includes("Quayside is ready")) await once(again.child.stdout, "data")
+    again.child.kill("SIGTERM")
+    assert.equal((await again.ended).code, 0)
+  }
+})
 
 test("a start is refused in one sentence when the data directory cannot be made or is none", async () => {
   const file = join(directory, "file")
