@@ -1,0 +1,152 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic, bearer, createClient } from "#client"
+import { endpoints, type Operation, operations } from "#contract"
+import { type Answer, ask } from "../api/asking.ts"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Expectation, expectations, type Named } from "./expectations.ts"
+import { each, requestFor, writes } from "./requests.ts"
+
+/** Every request comes from an address of its own: wrong passwords slow down nobody here. */
+const world = await openWorld({ "trusted-proxies": "127.0.0.1" })
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const ann = await world.person("ann")
+const boss = await world.person("boss", { IsAdmin: true })
+const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
+
+let requests = 0
+function call(operation: Operation, as: string | undefined, thing: Named = { id: image.ID }): Promise<Answer> {
+  const { method, path, body } = requestFor(operation, thing)
+  requests += 1
+  const address = `10.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`
+  return ask(baseUrl, method, path, { as, body, headers: { "X-Forwarded-For": address } })
+}
+
+/** More wrong passwords than a name bears in an hour slow the name: they go over several. */
+const many = [0, 1, 2]
+await Promise.all(many.map((i) => world.admin.createUser({ body: { UserName: `victim${i}`, Password: "the right one" } })))
+const disabled = await Promise.all(many.map((i) => world.person(`disabled${i}`, { IsAdmin: true })))
+const gone = await world.person("gone", { IsAdmin: true })
+for (const { userName } of [...disabled, gone]) {
+  const { ID } = await world.admin.readUser({ query: { UserName: userName } })
+  if (userName === "gone") await world.admin.deleteUser({ query: { ID } })
+  else await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+}
+
+/** The administrator's own tokens, so that nothing but the proof can be the reason. */
+async function tokenOf(fields: object): Promise<{ authorization: string; id: number }> {
+  const made = await boss.client.createToken({ body: { Name: "t", ...fields } })
+  return { authorization: bearer(made.Token), id: made.ID }
+}
+const expiring = await tokenOf({ ExpiresAt: new Date(Date.now() + 300).toISOString() })
+const revoked = await tokenOf({})
+await boss.client.deleteToken({ query: { ID: revoked.id } })
+const readOnly = await tokenOf({ Scopes: ["read"] })
+const forRun = await tokenOf({ Scopes: ["run:1"] })
+while ((await ask(baseUrl, "GET", "/whoami", { as: expiring.authorization })).status === 200);
+
+/** Each costs a hash, so they take turns: every operation gets one of them. */
+const wrongPasswords: Record<string, (n: number) => string> = {
+  "a wrong password": (n) => basic(`victim${n % many.length}`, "a wrong one"),
+  "an unknown person": (n) => basic(`unknown${n}`, "whatever it is"),
+  "a disabled person's password": (n) => basic(`disabled${n % many.length}`, `disabled${n % many.length}-password`),
+}
+
+const wrongProofs: Record<string, (n: number) => string | undefined> = {
+  "no proof": () => undefined,
+  "a disabled person's token": () => disabled[0]?.authorization,
+  "a deleted person's token": () => gone.authorization,
+  "an expired token": () => expiring.authorization,
+  "a revoked token": () => revoked.authorization,
+  "a token that never was": () => bearer(`qs_${"a".repeat(43)}`),
+  "a header of an unknown kind": () => "Digest username=ann",
+}
+
+const asksProof = operations.filter((operation) => expectations[operation]?.is !== "open")
+
+for (const [proof, authorization] of Object.entries(wrongProofs)) {
+  test(`${proof} is 401 at every operation that asks for one`, async () => {
+    const wrong: string[] = []
+    const messages = new Set<unknown>()
+    await each([...asksProof.entries()], async ([n, operation]) => {
+      const answer = await call(operation, authorization(n))
+      messages.add(answer.body.msg)
+      if (answer.status !== 401) wrong.push(`${operation}: ${answer.status} ${answer.text.slice(0, 200)}`)
+    })
+    assert.deepEqual(wrong, [])
+    assert.equal(messages.size, 1, [...messages].join("\n"))
+  })
+}
+
+test("a wrong password, an unknown person and a disabled one are 401 at every operation that asks for a proof, in the same words", async () => {
+  const kinds = Object.entries(wrongPasswords)
+  const messages = new Set<unknown>()
+  await each([...asksProof.entries()], async ([n, operation]) => {
+    const [kind, authorization] = kinds[n % kinds.length] as (typeof kinds)[number]
+    const answer = await call(operation, authorization(n))
+    messages.add(answer.body.msg)
+    assert.equal(answer.status, 401, `${operation} with ${kind}: ${answer.text}`)
+  })
+  assert.equal(messages.size, 1, [...messages].join("\n"))
+})
+
+test("unknown person, wrong password, disabled person and ended token are answered in the same words", async () => {
+  const words = await Promise.all(
+    Object.entries({ ...wrongPasswords, ...wrongProofs })
+      .filter(([proof]) => proof !== "no proof" && proof !== "a header of an unknown kind")
+      .map(async ([, authorization]) => (await call("whoami", authorization(0))).body.msg),
+  )
+  assert.equal(new Set(words).size, 1, words.join("\n"))
+})
+
+test("a token for a run opens no operation, whoever it belongs to", async () => {
+  await each(asksProof, async (operation) => assert.equal((await call(operation, forRun.authorization)).status, 403, operation))
+})
+
+test("a token that only reads is 403 at every operation that writes, and reads all else", async () => {
+  await each(asksProof, async (operation) => {
+    const { status, text } = await call(operation, readOnly.authorization)
+    if (writes(operation)) assert.equal(status, 403, `${operation} ${text}`)
+    else assert.ok(status === 200 || status === 404, `${operation} ${status} ${text}`)
+  })
+  assert.equal((await ask(baseUrl, "GET", `/image?ID=${image.ID}`, { as: boss.authorization })).body.Comment, "", "nothing was changed")
+})
+
+test("what is for administrators is 403 for everybody else, and what is for everybody is 200", async () => {
+  for (const operation of operations) {
+    const { is } = expectations[operation] as Expectation
+    if (is === "on" || is === "open") continue
+    assert.equal((await call(operation, ann.authorization)).status, is === "administrators" ? 403 : 200, operation)
+    assert.equal((await call(operation, boss.authorization)).status, 200, operation)
+  }
+})
+
+test("what asks for no proof is not refused for a wrong one", async () => {
+  for (const operation of operations) {
+    if ((expectations[operation] as Expectation).is !== "open") continue
+    const [without, withWrong] = [await call(operation, undefined), await call(operation, expiring.authorization)]
+    assert.equal(withWrong.status, without.status, operation)
+    if (operation !== "createSession") assert.equal(without.status, 200, operation)
+  }
+})
+
+test("HEAD asks for the same proof as GET, and tells as much as it without a body", async () => {
+  const thing = { id: image.ID }
+  for (const operation of operations) {
+    if (endpoints[operation].method !== "GET") continue
+    const { path } = requestFor(operation, thing)
+    for (const as of [undefined, expiring.authorization, forRun.authorization, ann.authorization, boss.authorization]) {
+      const [get, head] = [
+        await call(operation, as, thing),
+        await ask(baseUrl, "HEAD", path, { as, headers: { "X-Forwarded-For": "10.200.0.1" } }),
+      ]
+      assert.deepEqual([head.status, head.text], [get.status, ""], `${operation} ${as}`)
+    }
+  }
+})
+
+test("the right password goes on after all that", async () => {
+  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  assert.equal((await admin.whoami()).UserName, "admin")
+})

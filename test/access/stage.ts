@@ -1,0 +1,212 @@
+import { endpoints } from "#contract"
+import { openWorld, type Person, type World } from "../world.ts"
+import type { Named, Standing, ThingType } from "./expectations.ts"
+
+/** The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are those to whom something is granted; `bob` is nobody to anything. */
+export const castNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
+export type CastName = (typeof castNames)[number]
+
+/** One way for a thing to be, and what each person is to it then. */
+export interface Scenario {
+  says: string
+  type: ThingType
+  isDeleted?: true
+  standing: Partial<Record<CastName, Standing>>
+  make(stage: Stage): Promise<Named>
+}
+
+/** One installation with its people, in which every case makes its own things. */
+export interface Stage extends AsyncDisposable {
+  readonly world: World
+  readonly people: Record<CastName, Person>
+  /** A published image that everybody may use. */
+  readonly imageId: number
+}
+
+export async function openStage(options: Readonly<Record<string, string>> = {}): Promise<Stage> {
+  const world = await openWorld(options)
+  const made = await Promise.all(castNames.map(async (name) => [name, await world.person(name, { IsAdmin: name === "boss" })] as const))
+  const people = Object.fromEntries(made) as Record<CastName, Person>
+  await world.admin.createGroup({ body: { GroupName: "lab", Members: ["mia"] } })
+  const { ID: imageId } = await people.ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
+  return { world, people, imageId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+const named = ({ ID }: { ID: number }): Named => ({ id: ID })
+const nobodys = { ann: "owner", bob: "other", mia: "other", boss: "admin" } as const
+const everybodys = { ann: "owner", bob: "use", mia: "use", boss: "admin" } as const
+
+type Owned = "image" | "data" | "project"
+
+async function make({ people, imageId }: Stage, type: Owned, fields: object = {}): Promise<Named> {
+  const { client } = people.ann
+  if (type === "image") return named(await client.createImage({ body: { Name: "i", Image: "fake/http", ...fields } }))
+  if (type === "data") return named(await client.createData({ body: { Name: "d", ...fields } }))
+  return named(await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } }))
+}
+
+async function deleted(stage: Stage, type: Owned, thing: Named): Promise<Named> {
+  const { client } = stage.people.ann
+  const remove = { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]
+  await remove({ query: { ID: thing.id } })
+  return thing
+}
+
+function owned(type: Owned): Scenario[] {
+  const published = type === "project" ? { IsPublic: true } : { IsPublished: true }
+  return [
+    { says: "private", type, standing: nobodys, make: (stage) => make(stage, type) },
+    { says: "published", type, standing: everybodys, make: (stage) => make(stage, type, published) },
+    ...(type === "project" ? [groups] : []),
+    { says: "deleted", type, isDeleted: true, standing: nobodys, make: async (stage) => deleted(stage, type, await make(stage, type)) },
+    {
+      says: "published and deleted",
+      type,
+      isDeleted: true,
+      standing: everybodys,
+      make: async (stage) => deleted(stage, type, await make(stage, type, published)),
+    },
+  ]
+}
+
+const groups: Scenario = {
+  says: "the group's",
+  type: "project",
+  standing: { ...nobodys, mia: "use" },
+  make: async (stage) => {
+    const project = await stage.world.admin.createProject({
+      body: { ProjectName: "p", Type: "http", ImageID: stage.imageId, UserName: "ann", GroupName: "lab" },
+    })
+    return named(project)
+  },
+}
+
+async function run(stage: Stage, starter: CastName, project: Named): Promise<Named> {
+  const made = await stage.people[starter].client.startRun({ body: { ProjectID: project.id } })
+  return { id: made.ID, projectId: project.id }
+}
+
+async function ended(stage: Stage, starter: CastName, thing: Named): Promise<Named> {
+  await stage.people[starter].client.stopRun({ query: { ID: thing.id } })
+  return thing
+}
+
+const runs: Scenario[] = [
+  {
+    says: "of one's own project",
+    type: "run",
+    standing: { ann: "starter", bob: "other", mia: "other", boss: "admin" },
+    make: async (stage) => run(stage, "ann", await make(stage, "project")),
+  },
+  {
+    says: "of a published project of somebody else's",
+    type: "run",
+    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    make: async (stage) => run(stage, "bob", await make(stage, "project", { IsPublic: true })),
+  },
+  {
+    says: "of the group's project",
+    type: "run",
+    standing: { mia: "starter", ann: "projectOwner", bob: "other", boss: "admin" },
+    make: async (stage) => run(stage, "mia", await groups.make(stage)),
+  },
+  {
+    says: "of a project that is deleted by now",
+    type: "run",
+    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    make: async (stage) => {
+      const project = await make(stage, "project", { IsPublic: true })
+      const thing = await run(stage, "bob", project)
+      await deleted(stage, "project", project)
+      return thing
+    },
+  },
+  {
+    says: "that has ended",
+    type: "run",
+    isDeleted: true,
+    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    make: async (stage) => ended(stage, "bob", await run(stage, "bob", await make(stage, "project", { IsPublic: true }))),
+  },
+]
+
+let count = 0
+const freshName = (word: string) => {
+  count += 1
+  return `${word}-${count}`
+}
+
+/** Somebody's account: the person's own is told apart from those of others by `self`. */
+const accounts: Scenario[] = [
+  {
+    says: "bob's own",
+    type: "user",
+    standing: { bob: "self", ann: "other", mia: "other" },
+    make: async ({ people }) => named(await people.bob.client.readUser({ query: { UserName: "bob" } })),
+  },
+  {
+    says: "a new one",
+    type: "user",
+    standing: { ann: "other", boss: "admin" },
+    make: async ({ world }) => named(await world.admin.createUser({ body: { UserName: freshName("new") } })),
+  },
+  {
+    says: "deleted",
+    type: "user",
+    isDeleted: true,
+    standing: { ann: "other", boss: "admin" },
+    make: async ({ world }) => {
+      const { ID } = await world.admin.createUser({ body: { UserName: freshName("new") } })
+      await world.admin.deleteUser({ query: { ID } })
+      return { id: ID }
+    },
+  },
+]
+
+const makeGroup = async ({ world }: Stage) =>
+  named(await world.admin.createGroup({ body: { GroupName: freshName("group"), Members: ["mia"] } }))
+
+const groupScenarios: Scenario[] = [
+  { says: "with a member", type: "group", standing: { mia: "member", bob: "other", boss: "admin" }, make: makeGroup },
+  {
+    says: "deleted",
+    type: "group",
+    isDeleted: true,
+    standing: { mia: "member", bob: "other", boss: "admin" },
+    make: async (stage) => {
+      const group = await makeGroup(stage)
+      await stage.world.admin.deleteGroup({ query: { ID: group.id } })
+      return group
+    },
+  },
+]
+
+const makeToken = async ({ people }: Stage) => named(await people.ann.client.createToken({ body: { Name: "t" } }))
+
+const tokens: Scenario[] = [
+  { says: "ann's", type: "token", standing: { ann: "owner", bob: "other", boss: "admin" }, make: makeToken },
+  {
+    says: "revoked",
+    type: "token",
+    isDeleted: true,
+    standing: { ann: "owner", bob: "other", boss: "admin" },
+    make: async (stage) => {
+      const token = await makeToken(stage)
+      await stage.people.ann.client.deleteToken({ query: { ID: token.id } })
+      return token
+    },
+  },
+]
+
+/** Whether the contract has an operation of this name by now. */
+export const has = (operation: string): boolean => Object.hasOwn(endpoints, operation)
+
+export const scenarios: readonly Scenario[] = [
+  ...owned("image"),
+  ...owned("data"),
+  ...owned("project"),
+  ...runs,
+  ...accounts,
+  ...groupScenarios,
+  ...tokens,
+]
