@@ -17,3 +17,10 @@ export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
 export function fromMiB(amount: number, unit: MemoryUnit): number {
   return unit === "bytes" ? amount * mib : unit === "GiB" ? Math.ceil(amount / 1024) : amount
 }
+
+/** An observed number of bytes as it is answered: whole bytes, else with three decimals. */
+export function fromBytes(bytes: number | null, unit: MemoryUnit): number | null {
+  if (bytes === null) return null
+  const amount = unit === "bytes" ? bytes : unit === "GiB" ? bytes / (mib * 1024) : bytes / mib
+  return Math.round(amount * 1_000) / 1_000
+}

@@ -30,6 +30,7 @@ interface Schemas {
   Whoami: Whoami
   Capacity: Capacity
   Preview: Preview
+  RunStats: { now: RunStats; series: RunStats[] }
   FilesToken: { Token: string; ExpiresAt: string }
   AuditEntry: AuditEntry
   Health: { ok: boolean }
@@ -48,6 +49,20 @@ export interface Capacity {
   }[]
   /** What the caller's own limits leave them; null is unlimited. */
   you: { Cpus: number | null; Memory: number | null; Gpus: number | null }
+}
+
+/** What a run used at one time; null is what is not known. Amounts of memory and disk in the unit of `Memory`, traffic in bytes since the start. */
+export interface RunStats {
+  Time: string
+  Cpus: number | null
+  Memory: number | null
+  MemoryLimit: number | null
+  GpuMemory: number | null
+  /** From 0 to 1. */
+  GpuBusy: number | null
+  NetworkIn: number | null
+  NetworkOut: number | null
+  Disk: number | null
 }
 
 /** What would become of a start. */

@@ -38,6 +38,22 @@ const text = { type: "string" }
 const check = { type: "object", properties: { ok: { type: "boolean" }, msg: text }, required: ["ok", "msg"] }
 const share = { type: "object", properties: { total: { type: "number" }, free: { type: "number" } }, required: ["total", "free"] }
 const amountOrNull = { type: ["number", "null"], description: "null: unlimited." }
+const figure = (description: string, whole = false) => ({ type: [whole ? "integer" : "number", "null"], minimum: 0, description })
+const statsSchema: JsonSchema = {
+  type: "object",
+  properties: {
+    Time: { type: "string", format: "date-time" },
+    Cpus: figure("How many CPUs were busy for it on average since the figures before."),
+    Memory: figure("In the unit of the run's `Memory`, cached files not counted."),
+    MemoryLimit: figure("What it may use."),
+    GpuMemory: figure("On all of its GPUs together, in the unit of `Memory`."),
+    GpuBusy: figure("From 0 to 1, the mean of its GPUs."),
+    NetworkIn: figure("Bytes since the start.", true),
+    NetworkOut: figure("Bytes since the start.", true),
+    Disk: figure("Written to its own file system, mounted directories not counted, in the unit of `Memory`; looked at once a minute."),
+  },
+  required: ["Time", "Cpus", "Memory", "MemoryLimit", "GpuMemory", "GpuBusy", "NetworkIn", "NetworkOut", "Disk"],
+}
 const capacitySchema = {
   type: "object",
   properties: {
@@ -120,6 +136,11 @@ const schemas: Record<string, JsonSchema> = {
     required: ["ok", "checks"],
   },
   Capacity: capacitySchema,
+  RunStats: {
+    type: "object",
+    properties: { now: statsSchema, series: { type: "array", items: statsSchema, description: "Oldest first." } },
+    required: ["now", "series"],
+  },
   Preview: {
     type: "object",
     properties: {

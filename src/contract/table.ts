@@ -289,6 +289,26 @@ export const endpoints = {
     permission: "run:logs",
   },
 
+  runStats: {
+    method: "GET",
+    path: "/running_project/stats",
+    tag: "Running projects",
+    summary:
+      "What the run uses now and used in the last hour, every 10 s; what is not known is null, and of a run that is over nothing is known",
+    query: oneId,
+    answer: { one: "RunStats" },
+    permission: "run:stats",
+  },
+  keepRun: {
+    method: "POST",
+    path: "/running_project/keep",
+    tag: "Running projects",
+    summary: "More time before the idle rule, as if the run had been used just now; answers the run as it stands",
+    query: oneId,
+    answer: { one: "RunningProject" },
+    permission: "run:keep",
+  },
+
   whoami: {
     method: "GET",
     path: "/whoami",

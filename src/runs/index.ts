@@ -8,4 +8,5 @@ export { createRuns, type Runs, type RunsOptions, type StartOptions, type StopOp
 export type { GivenRunSettings, RunSettings, StateTimeouts } from "./settings.ts"
 export { AlreadyRunning, type Decision, type Idempotency, type StartRequest } from "./start.ts"
 export { type Readiness, type TypeRule, typeRules } from "./types.ts"
+export type { Sample } from "./usage.ts"
 export type { Settling } from "./waits.ts"

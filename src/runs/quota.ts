@@ -2,7 +2,8 @@ import type { Reason } from "#contract"
 import type { Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
-export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus">>
+/** The amounts among the limits; disk does not count when a run is admitted, but while it runs. Null or absent is unlimited. */
+export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk">>
 
 /** What the members of a group may hold all together. */
 export interface Cap {

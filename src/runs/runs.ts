@@ -14,7 +14,9 @@ import { reason } from "./reasons.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
 import { admit, type Decision, decide, type Idempotency, type Judged, type StartRequest } from "./start.ts"
 import { Supervisor } from "./supervisor.ts"
+import { type Sample, Usage } from "./usage.ts"
 import { type Settling, settled, waitFor } from "./waits.ts"
+import { Warden } from "./warden.ts"
 
 export interface RunsOptions {
   store: Store
@@ -75,6 +77,10 @@ export interface Runs extends AsyncDisposable {
   active(id: number): void
   /** When it was last used, as far as this process saw; newer than what is stored. */
   lastActivity(id: number): number | undefined
+  /** What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over. */
+  usage(id: number): Promise<readonly Sample[]>
+  /** As if the run had been used just now, written at once; resolves with the run as it then stands, undefined when it is not `ready`. */
+  keep(id: number): Promise<RunRow | undefined>
   /** How far the present step of a start is; newer than what is stored. */
   progress(id: number): Progress | null
   /** From 1; null when it does not wait. */
@@ -95,7 +101,8 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
   supervisor.begin(options.after ?? Promise.resolve())
   const activity = new Activity(ctx)
-  const chores = [activity.run(), sweepLogs(ctx)]
+  const usage = new Usage(ctx, activity)
+  const chores = [activity.run(), sweepLogs(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
@@ -112,6 +119,8 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     row: (id) => board.row(id),
     active: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastOf(id),
+    usage: (id) => usage.known(id),
+    keep: (id) => keep(ctx, activity, id),
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => queuePosition(board.rows(), id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
@@ -176,6 +185,27 @@ async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal 
   if (!run || !isLive(run.state)) return run
   supervisor.nudge(id)
   return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
+}
+
+async function keep({ board, clock, store }: Context, activity: Activity, id: number): Promise<RunRow | undefined> {
+  activity.mark(id)
+  return store.change(async (tx) => {
+    const run = await tx.runs.move(id, ["ready"], { lastActivity: clock.now() })
+    if (run) tx.afterCommit(() => board.publish(run))
+    return run
+  })
+}
+
+/** Looks at what runs use and holds them to their limits, until Quayside closes. What cannot be looked at is not judged by. */
+async function watchOver({ clock, closed, logger, settings }: Context, usage: Usage, warden: Warden): Promise<void> {
+  const attempt = async (what: string, work: () => Promise<void>) => {
+    if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))
+  }
+  while (!closed.aborted) {
+    await clock.sleep(settings.sampleEvery, closed).catch(() => {})
+    await attempt("what runs use was not looked at", () => usage.sample())
+    await attempt("runs were not held to their limits", () => warden.judge())
+  }
 }
 
 function stopFailure(error: EngineError): Failure {

@@ -17,6 +17,12 @@ export interface RunSettings {
   observeEvery: number
   /** How often a mark of activity is written at most. Default 30,000. */
   activityEvery: number
+  /** How often it is looked at what runs use, and whether they keep to their limits. Default 10,000. */
+  sampleEvery: number
+  /** How many samples of each run are kept. Default 360. */
+  samples: number
+  /** How often it is counted what runs wrote to their own file systems. Default 60,000. */
+  layersEvery: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
   /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
@@ -53,6 +59,9 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     graceMs: 10_000,
     observeEvery: 3_000,
     activityEvery: 30_000,
+    sampleEvery: 10_000,
+    samples: 360,
+    layersEvery: 60_000,
     strayGrace: 10 * 60_000,
     keepLogsDays: 30,
     ...given,

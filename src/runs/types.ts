@@ -24,6 +24,8 @@ export interface TypeRule {
   /** Where a browser goes first, relative to the program's base. */
   landing: string
   ready: Readiness
+  /** Where the program lists its kernels as Jupyter does, relative to its base: one that is busy computes. Null: it does not tell. */
+  kernels: string | null
   /** Whether the program may write to its root file system, as images made for anything else than Quayside often do. */
   writableRoot: boolean
 }
@@ -47,6 +49,7 @@ const jupyter = {
   upstreamHeaders: { authorization: "token {secret}" },
   prefix: "keep",
   ready: { kind: "http", path: "api", accepts: "200" },
+  kernels: "api/kernels",
   writableRoot: false,
 } as const satisfies Partial<TypeRule>
 
@@ -72,6 +75,7 @@ export const typeRules = {
     prefix: "strip",
     landing: "vnc.html?autoconnect=1&resize=remote",
     ready: { kind: "websocket", path: "websockify", banner: "RFB " },
+    kernels: null,
     writableRoot: false,
   },
   vscode: {
@@ -93,6 +97,7 @@ export const typeRules = {
     prefix: "strip",
     landing: "",
     ready: { kind: "http", path: "healthz", accepts: "200" },
+    kernels: null,
     writableRoot: false,
   },
   http: {
@@ -104,6 +109,7 @@ export const typeRules = {
     prefix: "strip",
     landing: "",
     ready: { kind: "http", path: "", accepts: "below 500" },
+    kernels: null,
     writableRoot: true,
   },
 } as const satisfies Record<ProjectType, TypeRule>

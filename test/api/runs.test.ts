@@ -289,6 +289,36 @@ test("disabling a person stops their runs with access_withdrawn", async () => {
   assert.deepEqual([seen.State, seen.Reason?.code], ["ended", "access_withdrawn"])
 })
 
+test("a run's figures are answered to who may see it, what is not known as null, and nothing is known after the end", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID, Memory: 512 })
+  const stats = async (as = ann.authorization) => (await call("GET", `/running_project/stats?ID=${run.ID}`, { as })).body
+  const { now, series } = await stats()
+  const { Time, Disk: _, ...figures } = now as unknown as Record<string, unknown>
+  const nothing = { Cpus: null, GpuMemory: null, GpuBusy: null }
+  assert.deepEqual(figures, { ...nothing, Memory: 32, MemoryLimit: 512, NetworkIn: 0, NetworkOut: 0 })
+  assert.deepEqual((series as unknown as unknown[]).at(-1), now)
+  assert.match(String(Time), /^\d{4}-.*Z$/)
+  assert.equal((await stats(admin)).now?.Memory, 32)
+  assert.equal(String((await stats(bob.authorization)).code), "not_found")
+  await stop(`ID=${run.ID}`)
+  const after = await stats()
+  assert.deepEqual([after.series, after.now?.Memory], [[], null])
+})
+
+test("keeping a run counts as its use, for who may, while it is not over", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const keep = (as = ann.authorization) => call("POST", `/running_project/keep?ID=${run.ID}`, { as })
+  const kept = await keep()
+  assert.deepEqual([kept.status, kept.body.State], [200, "ready"])
+  assert.ok(String(kept.body.LastActivity) > String(run.LastActivity))
+  assert.deepEqual([(await keep(bob.authorization)).status, (await keep(admin)).status], [404, 403])
+  await stop(`ID=${run.ID}`)
+  const late = await keep()
+  assert.deepEqual([late.status, late.body.code], [409, "conflict"])
+})
+
 test("an administrator starts for somebody else, with that person's rights", async () => {
   const project = await newProject()
   const run = await start({ ProjectID: project.ID, UserName: "bob" }, { as: admin })

@@ -325,7 +325,9 @@ const beyond: readonly Entry[] = [
     "`Limits`: `MaxRuns`",
     "over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting",
     groupTotal,
-    later("MaxRunHours, IdleMinutes and MaxDisk"),
+    "A run ends at its longest time, which is told from the beginning and outlives a restart",
+    "A run that nobody uses is warned and then ended, no sooner than the warning says",
+    "Beyond a limit of disk the run that wrote most is ended, near it it is warned",
   ],
   [
     "The first administrator",
@@ -360,8 +362,17 @@ const beyond: readonly Entry[] = [
   ],
   ["DELETE `/running_project`", stopping],
   ["GET `/running_project/logs", "a run's output is answered as JSON lines to who may read it, also after the end"],
-  ["GET `/running_project/stats", later("stats")],
-  ["POST `/running_project/keep", later("keep and repeat")],
+  [
+    "GET `/running_project/stats",
+    "a run's figures are answered to who may see it, what is not known as null, and nothing is known after the end",
+    "What a run uses is a series of samples, gone with the run",
+  ],
+  [
+    "POST `/running_project/keep",
+    "keeping a run counts as its use, for who may, while it is not over",
+    "Use, and being told to keep it, give a run its whole idle time again",
+    later("repeat"),
+  ],
   ["WebSocket `ControlURL`", later("the control channel")],
   [
     "GET `/capacity`",

@@ -5,6 +5,7 @@ import { groupHandlers } from "./groups.ts"
 import { imageHandlers } from "./images.ts"
 import { installationHandlers } from "./installation.ts"
 import { projectHandlers } from "./projects.ts"
+import { runUseHandlers } from "./run-use.ts"
 import { runHandlers } from "./runs.ts"
 import { sessionHandlers } from "./sessions.ts"
 import { startHandlers } from "./starts.ts"
@@ -17,6 +18,7 @@ export const handlers: Handlers = {
   ...dataHandlers,
   ...projectHandlers,
   ...runHandlers,
+  ...runUseHandlers,
   ...startHandlers,
   ...capacityHandlers,
   ...userHandlers,

@@ -1,4 +1,4 @@
-import { projectThing, runThing, viewerOf } from "#access"
+import { type Action, projectThing, runThing, viewerOf } from "#access"
 import { Failure, type RunningProject, runStateNames } from "#contract"
 import type { LogLine } from "#engine"
 import type { RunRow } from "#store"
@@ -49,6 +49,18 @@ async function thingOf({ store }: Services, run: RunRow) {
   return runThing(run, (await store.projects.get(run.projectId))?.userId)
 }
 
+/** The run that `ID` names, if the caller may do this with it. */
+export async function allowedRun(services: Services, { caller, query }: Context<RunOperation>, action: Action): Promise<RunRow> {
+  const { ID } = query
+  if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
+  const run = await services.store.runs.get(ID)
+  demand(caller, action, { thing: run && (await thingOf(services, run)), what: "running project" })
+  return run as RunRow
+}
+
+/** Those that `ID` alone names the run of. */
+type RunOperation = "runLogs" | "runStats" | "keepRun"
+
 async function read(services: Services, context: Context<"readRun">) {
   const query = context.query as Record<string, unknown>
   const { store } = services
@@ -88,13 +100,11 @@ async function list(services: Services, context: Context<"listRuns">) {
 }
 
 async function logs(services: Services, context: Context<"runLogs">) {
-  const { ID, tail, since, follow = false } = context.query
-  if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
-  const run = await services.store.runs.get(ID)
-  demand(context.caller, "run:logs", { thing: run && (await thingOf(services, run)), what: "running project" })
+  const { tail, since, follow = false } = context.query
+  const run = await allowedRun(services, context, "run:logs")
   const from = tail === undefined ? {} : { tail }
   const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal: context.signal }
-  return new Lines(asText(services.runs.logs(run as RunRow, options)), follow)
+  return new Lines(asText(services.runs.logs(run, options)), follow)
 }
 
 async function* asText(lines: AsyncIterable<LogLine>): AsyncIterable<string> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { ReasonCode, RunState } from "#contract"
 import { createEngine, type Engine, type FakeWorld, openFakeWorld } from "#engine"
-import { silentLogger, systemClock } from "#kit"
+import { type Clock, silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
 import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
 
@@ -27,6 +27,8 @@ export interface WorldOptions {
   mockGpus?: number
   /** How many people there are. Default 3. */
   people?: number
+  /** Of the fake engine and of the `Runs`. Default: the system's. */
+  clock?: Clock
   settings?: GivenRunSettings
 }
 
@@ -49,7 +51,7 @@ export class TestWorld implements AsyncDisposable {
   static async open(options: WorldOptions = {}): Promise<TestWorld> {
     const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
     const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
-    const fake = await openFakeWorld()
+    const fake = await openFakeWorld({ clock: options.clock ?? systemClock })
     const world = new TestWorld(store, fake, options)
     world.#held.defer(() => rm(directory, { recursive: true }))
     world.#held.use(store)
@@ -83,6 +85,7 @@ export class TestWorld implements AsyncDisposable {
     return createRuns({
       store: this.store,
       engine: await this.engine(),
+      clock: this.#options.clock ?? systemClock,
       ...options,
       settings: { ...quick, ...this.#options.settings, ...options.settings },
       events: {

@@ -1,0 +1,46 @@
+import { Failure, isLive } from "#contract"
+import type { Sample } from "#runs"
+import type { RunRow } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { etagOf } from "../http/etag.ts"
+import { fromBytes, fromMiB } from "../units.ts"
+import { iso } from "./lists.ts"
+import { runAnswers } from "./run-answers.ts"
+import { allowedRun } from "./runs.ts"
+
+/** What a run uses now and used in the last hour; what is not known is null. */
+async function stats(services: Services, context: Context<"runStats">) {
+  const run = await allowedRun(services, context, "run:stats")
+  const series = (await services.runs.usage(run.id)).map((sample) => answerOf(services, sample))
+  return { now: series.at(-1) ?? unknown(services, run), series }
+}
+
+function answerOf({ settings: { memoryUnit: unit } }: Services, sample: Sample) {
+  const rounded = (figure: number | null) => (figure === null ? null : Math.round(figure * 1_000) / 1_000)
+  return {
+    Time: iso(sample.time),
+    Cpus: rounded(sample.cpus),
+    Memory: fromBytes(sample.memory, unit),
+    MemoryLimit: fromBytes(sample.memoryLimit, unit),
+    GpuMemory: fromBytes(sample.gpuMemory, unit),
+    GpuBusy: rounded(sample.gpuBusy),
+    NetworkIn: sample.networkIn,
+    NetworkOut: sample.networkOut,
+    Disk: fromBytes(sample.disk, unit),
+  }
+}
+
+function unknown({ clock, settings }: Services, run: RunRow) {
+  const nothing = { Cpus: null, Memory: null, GpuMemory: null, GpuBusy: null, NetworkIn: null, NetworkOut: null, Disk: null }
+  return { Time: iso(clock.now()), ...nothing, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
+}
+
+async function keep(services: Services, context: Context<"keepRun">) {
+  const run = await allowedRun(services, context, "run:keep")
+  const kept = (await services.runs.keep(run.id)) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
+  context.setHeader("etag", etagOf(kept))
+  return (await runAnswers(services, context.caller, [kept]))[0]
+}
+
+export const runUseHandlers = { runStats: stats, keepRun: keep } satisfies Partial<Handlers>
