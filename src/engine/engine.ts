@@ -87,6 +87,8 @@ export interface RunSpec {
   mounts: readonly Mount[]
   /** Working directory inside the container; undefined means the image's own. */
   workDir?: string
+  /** The group whose setting says what of the internet the run reaches, where one does. */
+  internetOf?: string | undefined
   /** Whether the root file system may be written to (its changes are gone with the run). */
   writableRoot: boolean
 }

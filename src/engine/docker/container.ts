@@ -12,6 +12,8 @@ export interface ContainerOptions {
   imageId: string
   instance: string
   network: string
+  /** There. */
+  address: string
   uid: number
   gid: number
   mounts: readonly PinnedMount[]
@@ -30,6 +32,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     Labels: labelsOf(spec, instance),
     Healthcheck: { Test: ["NONE"] },
     HostConfig: hostConfig(options),
+    NetworkingConfig: { EndpointsConfig: { [options.network]: { IPAMConfig: { IPv4Address: options.address } } } },
   }
 }
 

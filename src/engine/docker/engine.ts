@@ -23,6 +23,7 @@ import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import { readLogs } from "./logs.ts"
+import { indistinct } from "./names.ts"
 import { Networks } from "./networks.ts"
 import { Observer } from "./observe.ts"
 import type { DockerOptions } from "./options.ts"
@@ -44,9 +45,12 @@ export async function createDockerEngine(options: DockerOptions): Promise<Engine
 }
 
 function firewallOf(options: DockerOptions): Firewall | undefined {
-  const { instance, logger, networkPool: pool = defaultPool, internet = true, allow = [], deny = [] } = options
+  const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
   const wanted = options.firewall ?? options.isolation ?? "on"
-  return wanted === "off" ? undefined : new Firewall({ instance, pool, internet, allow, deny, logger })
+  const alike = indistinct(groups.map(({ group }) => group))
+  if (alike)
+    throw new TypeError(`The groups ${alike.join(" and ")} cannot both have an internet setting: their networks could not be told apart`)
+  return wanted === "off" ? undefined : new Firewall({ instance, pool, internet, groups, allow, deny, logger })
 }
 
 class DockerEngine implements Engine {

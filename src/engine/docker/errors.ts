@@ -66,9 +66,9 @@ export function isNetworkGone(error: unknown): boolean {
   return error instanceof EngineError && /network \S+ not found/i.test(error.detail ?? "")
 }
 
-/** Whether a start failed because all addresses of the run's network are given away. */
-export function isNetworkFull(error: unknown): boolean {
-  return error instanceof EngineError && /no available IPv4 addresses/i.test(error.detail ?? "")
+/** Whether a start failed because another container has the run's address. */
+export function isAddressTaken(error: unknown): boolean {
+  return error instanceof EngineError && /address already in use|is already allocated/i.test(error.detail ?? "")
 }
 
 /** Whether a network was refused because another one, or a device of the host, has its addresses or its name. */

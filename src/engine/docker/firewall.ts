@@ -7,7 +7,7 @@ import { nameServers } from "./resolvers.ts"
 import { type Reach, rulesFor, rulesForIpv6 } from "./rules.ts"
 import { parseSubnet, subnetText } from "./subnets.ts"
 
-export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "allow" | "deny"> {
+export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "groups" | "allow" | "deny"> {
   instance: string
   logger?: Logger | undefined
 }
@@ -68,11 +68,15 @@ export class Firewall {
   }
 
   async #wanted(): Promise<[Confinement, string[]][]> {
-    const { allow, deny } = this.#options
+    const { allow, deny, groups } = this.#options
     const reach = {
       ...this.#options,
       allow: allow.map(plainText),
       deny: deny.map(plainText),
+      groups: groups.map(({ group, internet }) => ({
+        group,
+        internet: typeof internet === "boolean" ? internet : internet.map(plainText),
+      })),
       nameServers: await nameServers(),
       uid: process.getuid?.() ?? 0,
     }

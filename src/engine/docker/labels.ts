@@ -8,6 +8,7 @@ const labels = {
   user: "quayside.user",
   gpus: "quayside.gpus",
   image: "quayside.image",
+  internetOf: "quayside.internet-of",
 } as const
 
 /** Who a container belongs to, as its labels say. */
@@ -56,11 +57,18 @@ export function identityOf(found: Record<string, string>): Identity | undefined 
   }
 }
 
-export function networkLabels(instance: string, user: string): Record<string, string> {
-  return { [labels.instance]: instance, [labels.user]: user }
+/** Whose network it is, and the group whose setting counts on it, empty where none does. */
+export interface NetworkIdentity {
+  user: string
+  group: string
 }
 
-/** Whose network it is; undefined for one that Quayside has not made. */
-export function userOf(found: Record<string, string> | undefined): string | undefined {
-  return found?.[labels.user]
+export function networkLabels(instance: string, { user, group }: NetworkIdentity): Record<string, string> {
+  return { [labels.instance]: instance, [labels.user]: user, [labels.internetOf]: group }
+}
+
+/** Undefined for a network that Quayside has not made. */
+export function networkIdentity(found: Record<string, string> | undefined): NetworkIdentity | undefined {
+  const user = found?.[labels.user]
+  return user === undefined ? undefined : { user, group: found?.[labels.internetOf] ?? "" }
 }

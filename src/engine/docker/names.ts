@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 
 /** Short names of an instance in the kernel, where names of devices have 15 characters and names of chains 28. */
 export interface KernelNames {
-  /** Of every bridge of the instance; the number of its subnet follows in hexadecimal. */
+  /** Of every bridge of the instance. What follows is three characters for the group whose setting counts on it, and the number of its subnet. */
   bridgePrefix: string
   /** Which connections to the host, through it, and from it are looked at. */
   chains: { input: string; forward: string; output: string }
@@ -11,7 +11,33 @@ export interface KernelNames {
 export const chainPrefix = "QUAYSIDE-"
 
 export function kernelNames(instance: string): KernelNames {
-  const tag = createHash("sha256").update(instance).digest("hex").slice(0, 7)
+  const tag = digest(instance).slice(0, 7)
   const chain = (end: string) => `${chainPrefix}${tag}-${end}`
-  return { bridgePrefix: `qs${tag}-`, chains: { input: chain("IN"), forward: chain("FWD"), output: chain("OUT") } }
+  return { bridgePrefix: `qs${tag.slice(0, 6)}`, chains: { input: chain("IN"), forward: chain("FWD"), output: chain("OUT") } }
+}
+
+/** What the names of the bridges begin with on which a group's own setting counts; without a group, those where none does. */
+export function bridgesOf({ bridgePrefix }: KernelNames, group = ""): string {
+  return `${bridgePrefix}${group === "" ? noGroup : codeOf(group)}`
+}
+
+export function bridgeName(names: KernelNames, { group, number }: { group: string; number: number }): string {
+  return `${bridgesOf(names, group)}${number.toString(36)}`
+}
+
+/** Two groups whose bridges could not be told apart by their names; undefined in all but one of 46,000 pairs. */
+export function indistinct(groups: readonly string[]): string[] | undefined {
+  const first = groups.find((group, n) => groups.slice(0, n).some((other) => codeOf(other) === codeOf(group)))
+  return first === undefined ? undefined : groups.filter((group) => codeOf(group) === codeOf(first))
+}
+
+const noGroup = "000"
+
+function codeOf(group: string): string {
+  const number = Number.parseInt(digest(group).slice(0, 10), 16) % 36 ** 3
+  return (number || 1).toString(36).padStart(3, "0")
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex")
 }

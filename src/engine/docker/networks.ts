@@ -1,11 +1,12 @@
 import { access } from "node:fs/promises"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../engine.ts"
+import { HostNumbers } from "./addresses.ts"
 import type { DockerClient } from "./client.ts"
 import { ifFound, isSubnetTaken, statusOf } from "./errors.ts"
-import { belongsTo, instanceLabel, networkLabels, userOf } from "./labels.ts"
-import { kernelNames } from "./names.ts"
-import { addressText, SubnetPool, subnetText } from "./subnets.ts"
+import { belongsTo, instanceLabel, type NetworkIdentity, networkIdentity, networkLabels } from "./labels.ts"
+import { bridgeName, kernelNames } from "./names.ts"
+import { addressText, parseAddress, SubnetPool, subnetText } from "./subnets.ts"
 
 export interface NetworksOptions {
   instance: string
@@ -17,19 +18,20 @@ export interface NetworksOptions {
   clock?: Clock | undefined
 }
 
-interface Network {
+interface Network extends NetworkIdentity {
   readonly name: string
-  readonly user: string
+  readonly number: number
+  readonly hosts: HostNumbers
   /** Starts under way on it. */
   starts: number
-  isFull: boolean
   /** Since when nobody has been on it. */
   idleSince: number
 }
 
-/** A place on a network, from the choice of it until its container runs, during which it is not taken away. */
+/** A place on a network, from the choice of it until its container runs, during which neither the network is taken away nor the address given to another. */
 export interface Place extends Disposable {
   readonly network: string
+  readonly address: string
 }
 
 /** So long a subnet is not given to anybody after its network was taken away: whoever still holds a run's address reaches nobody there. */
@@ -61,39 +63,51 @@ export class Networks {
     this.#pool = new SubnetPool(options.pool)
   }
 
-  /** The person's network, made when there is none with room. Only the first start of a person waits for the daemon. */
-  async place(user: string, signal: AbortSignal): Promise<Place> {
+  /** A free address on a network of the person's, which is made when there is none with room. Only the first start of a person waits for the daemon. */
+  async place(whose: NetworkIdentity, signal: AbortSignal): Promise<Place> {
     await this.#listed()
     signal.throwIfAborted()
-    const network = this.#roomFor(user) ?? (await this.#makeOnce(user))
+    for (const network of this.#of(whose)) {
+      const host = network.hosts.take()
+      if (host !== undefined) return this.#placeOn(network, host)
+    }
+    const made = await this.#makeOnce(whose)
+    const host = made.hosts.take()
+    return host === undefined ? this.place(whose, signal) : this.#placeOn(made, host)
+  }
+
+  #placeOn(network: Network, host: number): Place {
     network.starts += 1
     return {
       network: network.name,
+      address: addressText(this.#pool.at(network.number).first + host),
       [Symbol.dispose]: () => {
         network.starts -= 1
+        network.hosts.giveBack(host)
         network.idleSince = this.#clock.now()
       },
     }
   }
 
   /** The daemon said that the network is gone. */
-  forget(name: string): void {
-    this.#networks.delete(name)
+  forget({ network }: Place): void {
+    this.#networks.delete(network)
   }
 
-  /** The daemon said that the network has no address left: others are used until somebody has left it. */
-  fill(name: string): void {
-    const network = this.#networks.get(name)
-    if (network) network.isFull = true
+  /** The daemon said that another container has the address. */
+  isTaken({ network, address }: Place): void {
+    const known = this.#networks.get(network)
+    if (known) known.hosts.isTaken(this.#hostOf(known, address))
   }
 
-  /** Takes away what nobody has been on for a while. `inUse` names the networks that containers are on, as the daemon has just told. */
-  async sweep(inUse: ReadonlySet<string>): Promise<void> {
+  /** Takes away what nobody has been on for a while. `inUse` has the networks that containers are on, and their addresses there, as the daemon has just told. */
+  async sweep(inUse: ReadonlyMap<string, readonly string[]>): Promise<void> {
     await this.#listed()
     const now = this.#clock.now()
     for (const network of this.#networks.values()) {
-      if (inUse.has(network.name) || network.starts > 0) network.idleSince = now
-      network.isFull = false
+      const addresses = inUse.get(network.name)
+      if (addresses || network.starts > 0) network.idleSince = now
+      network.hosts.seen(new Set(addresses?.map((address) => this.#hostOf(network, address))))
     }
     const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs)
     for (const each of old.slice(0, removedPerSweep)) await this.#remove(each)
@@ -113,23 +127,28 @@ export class Networks {
     }
   }
 
-  #roomFor(user: string): Network | undefined {
-    return [...this.#networks.values()].find((network) => network.user === user && !network.isFull)
+  #of({ user, group }: NetworkIdentity): Network[] {
+    return [...this.#networks.values()].filter((network) => network.user === user && network.group === group)
   }
 
-  async #makeOnce(user: string): Promise<Network> {
-    const making = this.#making.get(user) ?? this.#make(user).finally(() => this.#making.delete(user))
-    this.#making.set(user, making)
+  #hostOf({ number }: Network, address: string): number {
+    return (parseAddress(address) ?? 0) - this.#pool.at(number).first
+  }
+
+  async #makeOnce(whose: NetworkIdentity): Promise<Network> {
+    const key = JSON.stringify([whose.user, whose.group])
+    const making = this.#making.get(key) ?? this.#make(whose).finally(() => this.#making.delete(key))
+    this.#making.set(key, making)
     return making
   }
 
   /** Another installation may use the same pool: the daemon refuses what is taken, and the next is tried. */
-  async #make(user: string): Promise<Network> {
+  async #make(whose: NetworkIdentity): Promise<Network> {
     const refused = new Set<number>()
     for (let n = 0; n < tries; n += 1) {
       const number = this.#pool.pick((each) => refused.has(each) || this.#isTaken(each))
       if (number === undefined) break
-      if (await this.#create(user, number)) return this.#remember(this.#nameOf(number), user)
+      if (await this.#create(whose, number)) return this.#remember(this.#nameOf(number), whose)
       refused.add(number)
     }
     throw new EngineError(
@@ -143,9 +162,9 @@ export class Networks {
   }
 
   /** Answers whether the subnet was free. */
-  async #create(user: string, number: number): Promise<boolean> {
+  async #create(whose: NetworkIdentity, number: number): Promise<boolean> {
     const name = this.#nameOf(number)
-    const bridge = this.#bridgeOf(number)
+    const bridge = bridgeName(kernelNames(this.#options.instance), { group: whose.group, number })
     const subnet = this.#pool.at(number)
     try {
       await this.#client.call((docker) =>
@@ -155,7 +174,7 @@ export class Networks {
           Driver: "bridge",
           EnableIPv6: false,
           IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
-          Labels: networkLabels(this.#options.instance, user),
+          Labels: networkLabels(this.#options.instance, whose),
           Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
         }),
       )
@@ -183,12 +202,10 @@ export class Networks {
     return `quayside-${this.#options.instance}-${number.toString(16)}`
   }
 
-  #bridgeOf(number: number): string {
-    return `${kernelNames(this.#options.instance).bridgePrefix}${number.toString(16)}`
-  }
-
-  #remember(name: string, user: string): Network {
-    const network = this.#networks.get(name) ?? { name, user, starts: 0, isFull: false, idleSince: this.#clock.now() }
+  #remember(name: string, { user, group }: NetworkIdentity): Network {
+    const number = Number.parseInt(name.slice(name.lastIndexOf("-") + 1), 16)
+    const made = { name, number, user, group, hosts: new HostNumbers(), starts: 0, idleSince: this.#clock.now() }
+    const network = this.#networks.get(name) ?? made
     this.#networks.set(name, network)
     return network
   }
@@ -209,8 +226,8 @@ export class Networks {
     const filters = { label: [instanceLabel(this.#options.instance)] }
     const listed = await this.#client.call((docker) => docker.listNetworks({ filters }))
     for (const { Name, Labels } of listed) {
-      const user = userOf(Labels)
-      if (user !== undefined && belongsTo(this.#options.instance, Labels)) this.#remember(Name, user)
+      const whose = networkIdentity(Labels)
+      if (whose && belongsTo(this.#options.instance, Labels)) this.#remember(Name, whose)
     }
   }
 
@@ -223,7 +240,6 @@ export class Networks {
       return
     }
     this.#networks.delete(network.name)
-    const number = Number.parseInt(network.name.slice(network.name.lastIndexOf("-") + 1), 16)
-    this.#resting.set(number, this.#clock.now() + restMs)
+    this.#resting.set(network.number, this.#clock.now() + restMs)
   }
 }

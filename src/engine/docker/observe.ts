@@ -34,8 +34,8 @@ export class Observer {
   readonly #client: DockerClient
   readonly #instance: string
   readonly #known = new Map<string, Details>()
-  /** Names of the networks that the containers last seen are on. */
-  networks: ReadonlySet<string> = new Set()
+  /** The networks that the containers last seen are on, and the addresses that they have there. */
+  networks: ReadonlyMap<string, readonly string[]> = new Map()
   running: readonly RunningContainer[] = []
 
   constructor(client: DockerClient, instance: string) {
@@ -45,7 +45,7 @@ export class Observer {
 
   async observe(nodeName: string, signal?: AbortSignal): Promise<ObservedRun[]> {
     const list = await this.#list(signal)
-    this.networks = new Set(list.flatMap((container) => Object.keys(container.NetworkSettings?.Networks ?? {})))
+    this.networks = networksOf(list)
     const present = new Set(list.map((container) => container.Id))
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id)
     const runs = await Promise.all(list.map((container) => this.#observed(container, nodeName, signal)))
@@ -96,6 +96,17 @@ export class Observer {
     this.#known.set(Id, details)
     return details
   }
+}
+
+function networksOf(list: readonly Dockerode.ContainerInfo[]): Map<string, string[]> {
+  const networks = new Map<string, string[]>()
+  for (const { NetworkSettings } of list) {
+    for (const [name, { IPAddress }] of Object.entries(NetworkSettings?.Networks ?? {})) {
+      const addresses = networks.get(name) ?? []
+      networks.set(name, IPAddress === "" ? addresses : [...addresses, IPAddress])
+    }
+  }
+  return networks
 }
 
 function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {

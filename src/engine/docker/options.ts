@@ -1,4 +1,5 @@
 import type { Clock, Logger } from "#kit"
+import type { GroupInternet } from "./rules.ts"
 
 export interface DockerOptions {
   /** The Engine API's socket. Default `/var/run/docker.sock`. */
@@ -22,6 +23,8 @@ export interface DockerOptions {
   networkPool?: string
   /** Whether runs reach public addresses. Default true. */
   internet?: boolean
+  /** What the runs of some groups reach instead, by the name that a spec's `internetOf` has. Default none. */
+  groupInternet?: readonly GroupInternet[]
   /** Networks and addresses that runs reach although they are private. Default none. */
   allow?: readonly string[]
   /** Networks and addresses that runs do not reach although they are public. Default none. */

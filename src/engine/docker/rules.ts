@@ -1,4 +1,10 @@
-import type { KernelNames } from "./names.ts"
+import { bridgesOf, type KernelNames } from "./names.ts"
+
+/** What the runs of a group's members reach beyond the host: all public addresses, none, or only these networks. */
+export interface GroupInternet {
+  group: string
+  internet: boolean | readonly string[]
+}
 
 /** What runs may reach besides what answers them. */
 export interface Reach {
@@ -6,6 +12,8 @@ export interface Reach {
   pool: string
   /** Whether public addresses may be reached, and names be asked for. */
   internet: boolean
+  /** Groups whose runs have a setting of their own instead. */
+  groups: readonly GroupInternet[]
   /** Networks that may be reached although they are private. */
   allow: readonly string[]
   /** Networks that may not be reached although they are public; wins over `allow`. */
@@ -43,32 +51,57 @@ const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
  *
  * They never accept: what passes them still meets the rules of Docker and of the host.
  */
-export function rulesFor({ bridgePrefix, chains }: KernelNames, reach: Reach): string[] {
+export function rulesFor(names: KernelNames, reach: Reach): string[] {
+  const { bridgePrefix, chains } = names
   const from = `-i ${bridgePrefix}+`
   const to = `-o ${bridgePrefix}+`
-  const dns = reach.internet
-    ? reach.nameServers.flatMap((server) => ["udp", "tcp"].map((protocol) => nameServer(from, server, protocol)))
-    : []
-  const onward = (network: string, verdict: string) =>
-    `-A ${chains.forward}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${verdict}`
+  // The first that matches counts: groups with a setting come before everybody.
+  const groups = reach.groups.map(({ group, internet }) => ({ from: `-i ${bridgesOf(names, group)}+`, internet }))
+  const everybody = { from, internet: reach.internet }
   return [
     `-A ${chains.input} ${from} ${answers}`,
-    ...dns.map((rule) => `-A ${chains.input} ${rule}`),
+    ...groups.flatMap((those) => [...dns(chains.input, those, reach), `-A ${chains.input} ${those.from} -j DROP`]),
+    ...dns(chains.input, everybody, reach),
     `-A ${chains.input} ${from} -j DROP`,
     `-A ${chains.forward} ${to} ${answers}`,
     `-A ${chains.forward} ${to} -j DROP`,
     `-A ${chains.forward} ${from} ${answers}`,
     `-A ${chains.forward} ${from} -m conntrack --ctstate DNAT -j DROP`,
     `-A ${chains.forward} ${from} -m connlimit --connlimit-above ${mostConnections} --connlimit-mask 32 --connlimit-saddr -j DROP`,
-    ...dns.map((rule) => `-A ${chains.forward} ${rule}`),
-    ...[linkLocal, reach.pool, ...reach.deny].map((network) => onward(network, "DROP")),
-    ...reach.allow.map((network) => onward(network, "RETURN")),
-    ...privateNetworks.map((network) => onward(network, "DROP")),
+    ...groups.flatMap((those) => [
+      ...onward(chains.forward, those, reach),
+      `-A ${chains.forward} ${those.from} -j ${those.internet === true ? "RETURN" : "DROP"}`,
+    ]),
+    ...onward(chains.forward, everybody, reach),
     ...(reach.internet ? [] : [`-A ${chains.forward} ${from} -j DROP`]),
     `-A ${chains.output} ${to} ${answers}`,
     `-A ${chains.output} ${to} -m owner --uid-owner ${reach.uid} -j RETURN`,
     `-A ${chains.output} ${to} -j DROP`,
   ]
+}
+
+/** Runs on some bridges, with what they may reach beyond the host. */
+interface Those {
+  from: string
+  internet: boolean | readonly string[]
+}
+
+/** What happens to what leaves the host, as far as it is the same whether the internet is open. */
+function onward(chain: string, { from, internet }: Those, reach: Reach): string[] {
+  const { pool, deny, allow } = reach
+  const verdict = (network: string, word: string) => `-A ${chain}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${word}`
+  const open = [...allow, ...(typeof internet === "boolean" ? [] : internet)]
+  return [
+    ...dns(chain, { from, internet }, reach),
+    ...[linkLocal, pool, ...deny].map((network) => verdict(network, "DROP")),
+    ...open.map((network) => verdict(network, "RETURN")),
+    ...privateNetworks.map((network) => verdict(network, "DROP")),
+  ]
+}
+
+function dns(chain: string, { from, internet }: Those, { nameServers }: Reach): string[] {
+  if (internet === false) return []
+  return nameServers.flatMap((server) => ["udp", "tcp"].map((protocol) => `-A ${chain} ${nameServer(from, server, protocol)}`))
 }
 
 /** Runs have no IPv6: nothing of it passes their bridges. */

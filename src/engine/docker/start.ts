@@ -5,7 +5,7 @@ import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
-import { ifFound, isNetworkFull, isNetworkGone } from "./errors.ts"
+import { ifFound, isAddressTaken, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
 import { ensureImage } from "./image.ts"
@@ -22,6 +22,9 @@ export interface StarterParts {
   firewall: Firewall | undefined
   options: DockerOptions
 }
+
+/** After which the daemon's refusals of networks and addresses are told. */
+const placeTries = 8
 
 type Report = (step: StartStep) => void
 
@@ -66,15 +69,16 @@ export class Starter {
     return this.#onNetwork({ spec, imageId: image.Id, report }, signal)
   }
 
-  /** A network may be gone or full by now, which only the daemon knows: then there is another one. */
+  /** A network may be gone by now, or an address taken, which only the daemon knows: then there is another one. */
   async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
-    for (let triesLeft = 2; ; triesLeft -= 1) {
-      using place = await this.#networks.place(making.spec.user, signal)
+    const { user, internetOf: group = "" } = making.spec
+    for (let triesLeft = placeTries; ; triesLeft -= 1) {
+      using place = await this.#networks.place({ user, group }, signal)
       try {
         return await this.#makeOrUndo(making, place, signal)
       } catch (error) {
-        if (isNetworkGone(error)) this.#networks.forget(place.network)
-        else if (isNetworkFull(error)) this.#networks.fill(place.network)
+        if (isNetworkGone(error)) this.#networks.forget(place)
+        else if (isAddressTaken(error)) this.#networks.isTaken(place)
         else throw error
         if (triesLeft === 0) throw error
       }
@@ -90,9 +94,9 @@ export class Starter {
     }
   }
 
-  async #make({ spec, imageId, report }: Making, { network }: Place, signal: AbortSignal): Promise<string> {
+  async #make({ spec, imageId, report }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
     const mounts = await this.#prepare(spec, signal)
-    const container = await this.#create({ spec, imageId, mounts, network }, signal)
+    const container = await this.#create({ spec, imageId, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish(() => container.start(), signal)
     await this.#beginning.check(container.id, mounts)
@@ -116,7 +120,7 @@ export class Starter {
   }
 
   async #create(
-    parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts" | "network">,
+    parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts" | "network" | "address">,
     signal: AbortSignal,
   ): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options

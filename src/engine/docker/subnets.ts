@@ -18,6 +18,11 @@ export function parseSubnet(text: string): Subnet | undefined {
   return first % 2 ** (32 - prefix) === 0 ? { first, prefix } : undefined
 }
 
+export function parseAddress(text: string): number | undefined {
+  const subnet = parseSubnet(text)
+  return subnet?.prefix === 32 ? subnet.first : undefined
+}
+
 export function isSubnet(text: string): boolean {
   return parseSubnet(text) !== undefined
 }

@@ -7,12 +7,12 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Firewall } from "../firewall.ts"
-import { kernelNames } from "../names.ts"
+import { bridgeName, kernelNames } from "../names.ts"
 
 const kind = process.argv[2] ?? ""
 const instance = "alone"
 const [gateway, container] = ["10.213.0.1", "10.213.0.2"]
-const bridge = `${kernelNames(instance).bridgePrefix}0`
+const bridge = bridgeName(kernelNames(instance), { group: "", number: 0 })
 const sh = (command: string) => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
 
 const folder = mkdtempSync(join(tmpdir(), "quayside-alone-"))
@@ -49,7 +49,7 @@ async function examine() {
     stdio: "ignore",
   })
   while (!(await reaches(0))) await new Promise((resolve) => setTimeout(resolve, 20))
-  const firewall = new Firewall({ instance, pool: "10.213.0.0/16", internet: true, allow: [], deny: [] })
+  const firewall = new Firewall({ instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
   const reached = async () => ({ host: await reachesHost(port), byRoot: await reaches(0), byOthers: await reaches(65_534) })
   const told: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
   told.set = await firewall.ensure()
