@@ -57,6 +57,23 @@ test("file, environment and command line set the same settings, the later one wi
   assert.equal(read({ env: { QUAYSIDE_DEFAULT_MEMORY: "2GiB" } }).defaultMemory, 2048)
 })
 
+test("what the runs of a group reach is on, off, or a list of networks", () => {
+  const { groupInternet } = read({ env: { QUAYSIDE_GROUP_INTERNET: "exam=off, lab=198.51.100.0/24+203.0.113.7,staff=on" } })
+  assert.deepEqual(groupInternet, [
+    { group: "exam", internet: false },
+    { group: "lab", internet: ["198.51.100.0/24", "203.0.113.7"] },
+    { group: "staff", internet: true },
+  ])
+  for (const [text, sentence] of [
+    ["exam", /entries like students=off/],
+    ["Exam=off", /entries like students=off/],
+    ["exam=no", /on, off, or networks with \+ between, for exam/],
+    ["lab=10.0.0.1/8", /on, off, or networks/],
+    ["exam=off,exam=on", /one entry for each group; exam has two/],
+  ] as const)
+    assert.throws(() => read({ env: { QUAYSIDE_GROUP_INTERNET: text } }), { name: "SettingError", message: sentence })
+})
+
 test("help names every setting with its variable and its default", () => {
   const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
   for (const name of names) {

@@ -45,6 +45,8 @@ export interface ApiSettings {
   hostNames: ReadonlySet<string>
   trustedProxies: readonly string[]
   memoryUnit: MemoryUnit
+  /** Groups with an internet setting of their own; the first that somebody is in counts for their runs. */
+  internetGroups: readonly string[]
   /** Whether browsers reach the base URL by TLS. */
   secureCookies: boolean
 }

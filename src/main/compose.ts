@@ -124,6 +124,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       hostNames: urls.hostNames,
       trustedProxies: settings.trustedProxies,
       memoryUnit: settings.memoryUnit,
+      internetGroups: settings.groupInternet.map(({ group }) => group),
       secureCookies: urls.baseUrl.startsWith("https:"),
     },
   })
@@ -184,6 +185,7 @@ async function engineOf(made: {
     isolation: settings.isolation,
     networkPool: settings.networkPool,
     internet: settings.internet === "on",
+    groupInternet: settings.groupInternet,
     allow: settings.networkAllow,
     deny: settings.networkDeny,
     uid: settings.runUid,

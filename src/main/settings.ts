@@ -48,6 +48,19 @@ const list = (value: string) =>
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "")
+/** Entries `GROUP=on`, `GROUP=off` or `GROUP=NETWORK+NETWORK`, in the order in which they count. */
+const groupInternet = (value: string) => {
+  const entries = list(value).map((entry) => {
+    const [, group, words = ""] = /^([a-z0-9][a-z0-9._-]{0,63})=(.+)$/.exec(entry) ?? []
+    if (group === undefined) return wanted("entries like students=off or lab=198.51.100.0/24+203.0.113.7, with commas between")
+    if (words === "on" || words === "off") return { group, internet: words === "on" }
+    const networks = words.split("+")
+    return networks.every(isSubnet) ? { group, internet: networks } : wanted(`on, off, or networks with + between, for ${group}`)
+  })
+  const groups = entries.map(({ group }) => group)
+  const twice = groups.find((group, n) => groups.indexOf(group) !== n)
+  return twice === undefined ? entries : wanted(`one entry for each group; ${twice} has two`)
+}
 /** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
 const memory = (value: string) => {
   const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
@@ -197,6 +210,13 @@ export const settingsTable = {
     initial: "on" as "on" | "off",
     read: oneOf("on", "off"),
     doc: "Whether runs reach public addresses, and the host's name servers.",
+  }),
+  groupInternet: setting({
+    env: "GROUP_INTERNET",
+    default: "none",
+    initial: [] as { group: string; internet: boolean | string[] }[],
+    read: groupInternet,
+    doc: "What the runs of some groups' members reach instead, with commas between: `students=off`, `staff=on`, or only some networks, `lab=198.51.100.0/24+203.0.113.7`. The first entry that names a group of the person counts, from their next start on.",
   }),
   networkAllow: setting({
     env: "NETWORK_ALLOW",

@@ -39,6 +39,7 @@ export function specOf(run: RunRow): RunSpec {
     nodes: run.nodes,
     mounts: plan.mounts,
     workDir: plan.workDir,
+    internetOf: plan.internetOf,
     writableRoot: rule.writableRoot,
   }
 }

@@ -167,6 +167,8 @@ export interface RunPlan {
   /** Where the user directory is mounted: the program's HOME. */
   home: string
   mounts: readonly { source: string; target: string; readOnly: boolean }[]
+  /** The group of the person whose internet setting counts; absent where none does. */
+  internetOf?: string
   /** The run's own token, for programs that take one. */
   secret: string
 }

@@ -127,6 +127,26 @@ describe("a hostile run on the network", () => {
     assert.equal(await closed.output(probe(targets), {}), "")
   })
 
+  test("reaches what the setting of its person's group says, on the same installation as others", async () => {
+    const { publicAddress, privateAddress, linkLocalAddress } = outside
+    const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
+    await using open = await makeDockerRig({
+      groupInternet: [
+        { group: "exam", internet: false },
+        { group: "lab", internet: [privateAddress, "169.254.0.0/16"] },
+      ],
+    })
+    const said = async (internetOf?: string) => open.output(probe(targets), { internetOf })
+    assert.equal(await said(), `${publicAddress} 80`)
+    assert.equal(await said("exam"), "")
+    assert.equal(await said("lab"), `${privateAddress} 80`)
+    assert.equal(await said("without-a-setting"), `${publicAddress} 80`)
+    await open.engine.check()
+    await using closed = await makeDockerRig({ internet: false, groupInternet: [{ group: "staff", internet: true }] })
+    assert.equal(await closed.output(probe(targets), {}), "")
+    assert.equal(await closed.output(probe(targets), { internetOf: "staff" }), `${publicAddress} 80`)
+  })
+
   test("does not learn the name or address of another person's run", async () => {
     const names = [`quayside-${bob.key}`, `run-${bob.key.slice(0, 12)}`]
     const said = await rig.output(names.map((name) => `busybox nslookup ${name} 127.0.0.11 2>&1`).join("; "), {})
@@ -179,6 +199,21 @@ describe("a hostile run on the network", () => {
       await small.engine.observe()
       assert.deepEqual(await small.networks(), [])
     }
+  })
+
+  test("does not get the address of a run of the same person that has just ended, so that what still goes there reaches nobody", async () => {
+    const [gone, taken] = [new Set<string>(), specOf({ image: rig.image, command: serving, user: "dave" })]
+    await rig.engine.start(taken, ignore, never)
+    for (let n = 0; n < 6; n += 1) {
+      const spec = specOf({ image: rig.image, command: serving, user: "dave" })
+      await rig.engine.start(spec, ignore, never)
+      const host = (await rig.engine.address(spec.key, 8080))?.host ?? ""
+      assert.ok(host !== "" && !gone.has(host), host)
+      gone.add(host)
+      await rig.docker("kill", `quayside-${spec.key}`)
+    }
+    for (const host of gone) await assert.rejects(fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
+    for (const { key, user } of await rig.engine.observe()) if (user === "dave") await rig.engine.stop(key, { graceMs: 0 })
   })
 
   test("leaves no network and no rule when the last run is gone", async () => {

@@ -50,7 +50,10 @@ async function requestOf(services: Services, context: Starting): Promise<{ reque
   demand(context.caller, "project:start", { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
   if (starter !== context.caller) checkStarter(starter, project)
-  const { plan, refusal } = await planRun(store, starter, project)
+  const planned = await planRun(store, starter, project)
+  const internetOf = settings.internetGroups.find((group) => starter.groupNames.includes(group))
+  const plan = internetOf === undefined ? planned.plan : { ...planned.plan, internetOf }
+  const { refusal } = planned
   const unit = settings.memoryUnit
   const resources = {
     nodes: given.Nodes ?? 0,
