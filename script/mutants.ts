@@ -1,6 +1,6 @@
 // Puts one small fault at a time into a copy of the tree and runs the tests that should notice.
-// Usage: node script/mutants.ts [--part NAME]… [--docker | --no-docker] [REPORT]
-// Without --part all parts of test/mutants/ are taken. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out.
+// Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker] [REPORT]
+// Without --part all parts of test/mutants/ are taken, with --fault only faults that these words describe. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out.
 // One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
 
 import { execFileSync, spawn } from "node:child_process"
@@ -14,7 +14,12 @@ import { type Mutant, needsDocker, parts } from "../test/mutants/index.ts"
 const root = resolve(import.meta.dirname, "..")
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { part: { type: "string", multiple: true }, docker: { type: "boolean" }, "no-docker": { type: "boolean" } },
+  options: {
+    part: { type: "string", multiple: true },
+    fault: { type: "string", multiple: true },
+    docker: { type: "boolean" },
+    "no-docker": { type: "boolean" },
+  },
 })
 const report = positionals[0]
 /** Copies at work at once: as many as there are processors here and on the machines that run the tests. */
@@ -42,7 +47,8 @@ for (const round of rounds) {
 function chosen(): readonly Mutant[] {
   const wrong = values.part?.find((name) => parts[name] === undefined)
   if (wrong !== undefined) throw new TypeError(`--part must be one of ${Object.keys(parts).join(", ")}; got ${JSON.stringify(wrong)}`)
-  return (values.part ?? Object.keys(parts)).flatMap((name) => parts[name] ?? [])
+  const all = (values.part ?? Object.keys(parts)).flatMap((name) => parts[name] ?? [])
+  return all.filter(({ fault }) => values.fault?.some((words) => fault.includes(words)) ?? true)
 }
 
 /** A test that fails without any fault would catch them all. */

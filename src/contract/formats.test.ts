@@ -38,6 +38,8 @@ test("image references follow the OCI grammar", () => {
     ":a",
     "a@",
     "a@sha256:abc",
+    `a@sha256:${"a".repeat(63)}`,
+    `a@sha256:${"a".repeat(65)}`,
     `a@sha256:${"g".repeat(64)}`,
     `a@sha256:${"A".repeat(64)}`,
     "a:-tag",

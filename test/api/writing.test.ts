@@ -94,6 +94,9 @@ test("what is needed is said: Name and Image, Name, ProjectName, Type and image"
       const { [name as keyof typeof body]: _left, ...rest } = body
       const answer = await call("POST", `/${path}`, { body: rest })
       assert.deepEqual([answer.status, answer.body.field], [400, name === "ImageID" ? "Image" : name], path)
+      if (!/Name|^Image$/.test(name)) continue
+      const blank = await call("POST", `/${path}`, { body: { ...rest, [name]: " \t" } })
+      assert.deepEqual([blank.status, blank.body.field], [400, name], `${path}: blank is nothing`)
     }
     assert.equal((await call("POST", `/${path}`, { body })).status, 200)
   }
@@ -230,6 +233,8 @@ test("single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE i
     const stale = await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": etag } })
     assert.deepEqual([stale.status, stale.body.code, stale.headers.etag], [412, "stale", changed.headers.etag])
     assert.equal((await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": "nonsense" } })).status, 400)
+    const weak = await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": `W/${changed.headers.etag}` } })
+    assert.equal(weak.status, 412, "a weak tag never matches")
   }
   assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x", ${changed.headers.etag}` } })).status, 200)
 })

@@ -143,6 +143,8 @@ test("Changes wait for another program that writes, and are refused when it take
   assert.equal((await store.users.get(ann.id))?.userName, "ann")
   await refused
   const waiting = addImage(store, ann.id)
+  // By then it has tried, and found the other one writing.
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
   other.exec("rollback")
   await waiting
   other.close()

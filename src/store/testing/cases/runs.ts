@@ -130,6 +130,35 @@ export const runs: Record<string, Case> = {
     assert.deepEqual(await seen(cat.id), [r2.id, r1.id])
   },
 
+  "The history of runs holds one's own and those of one's projects, on every page": async ({ open }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const add = (userId: number, projectId: number, state: RunState) =>
+      store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state })))
+    const own = await add(ann.id, project.id, "ended")
+    const hosted = await add(bob.id, project.id, "failed")
+    const theirs = await add(bob.id, other.id, "ended")
+    const last = await add(ann.id, project.id, "failed")
+    await add(bob.id, project.id, "ready")
+    const seen = async (userId: number, userName?: string) => {
+      const viewer = userId === 0 ? everything : { userId, groupIds: [], everything: false }
+      const filter = { states: ["ended", "failed"] as const, ...(userName === undefined ? {} : { where: { userName } }) }
+      const ids: number[] = []
+      for (let at = 1; ; at += 1) {
+        const { rows, total } = await store.runs.list(filter, viewer, { page: at, pageSize: 1 })
+        ids.push(...rows.map((run) => run.id))
+        if (at > total) return ids
+      }
+    }
+    const [a, b, c, d] = [own.id, hosted.id, theirs.id, last.id]
+    assert.deepEqual(await seen(0), [d, c, b, a])
+    assert.deepEqual(await seen(ann.id), [d, b, a])
+    assert.deepEqual(await seen(bob.id), [c, b])
+    assert.deepEqual(await seen(ann.id, "bob"), [b], "of somebody else's runs only those of one's own projects")
+    assert.deepEqual(await seen(bob.id, "ann"), [])
+    assert.deepEqual(await seen(0, "bob"), [c, b])
+  },
+
   "A start is remembered for a day under the caller's key": async ({ open, clock }) => {
     await using store = await open()
     const { ann, bob, project } = await people(store)

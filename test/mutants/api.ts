@@ -1,0 +1,162 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what stands in other files is plain text here
+
+import { faults } from "./mutant.ts"
+
+const http = ["test/api/http.test.ts"]
+const hostile = ["test/api/hostile.test.ts"]
+const reading = ["test/api/reading.test.ts"]
+const writing = ["test/api/writing.test.ts"]
+const shapes = ["test/api/shapes.test.ts"]
+const stop = ["test/api/stop.test.ts"]
+
+/** The rules of the HTTP API. */
+export const api = [
+  ...faults("src/api/http/etag.ts", writing, [
+    ["If-Match is passed over", "if (!tags.includes(etagOf(row)))", "if (false)"],
+    ["a weak tag matches", "if (!tags.includes(etagOf(row)))", "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
+    ["the tag stays when the object changes", '`"${row.id}-${row.version}"`', '`"${row.id}"`'],
+  ]),
+  ...faults("src/api/handlers/resource.ts", writing, [
+    [
+      "DELETE passes If-Match over",
+      'checkMatch(context.header("if-match"), stored as R)\n    await kind.writes(tx).setDeleted(id, true)',
+      "await kind.writes(tx).setDeleted(id, true)",
+    ],
+    [
+      "who may change may delete",
+      'demand(context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })',
+      'demand(context.caller, action(kind, "read"), { thing: stored && kind.thing(stored), what: kind.what })',
+    ],
+    [
+      "anybody restores anything",
+      'if (stored.deletedAt !== null && can(context.caller, action(kind, "restore"), thing) !== "yes") throw notFound(kind.what)\n',
+      "",
+    ],
+    ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
+  ]),
+  ...faults("src/api/handlers/rules.ts", writing, [
+    ["anybody makes things that belong to others", "name !== caller.userName && !caller.isAdmin", "name === undefined"],
+    [
+      "a project is given to a group that its owner is not in",
+      "!(caller.isAdmin || caller.groupIds.includes(group.id))",
+      "!(caller.isAdmin || group.id > 0)",
+    ],
+    ["anybody marks something as trusted", "given !== stored && !caller.isAdmin", "given !== stored && caller === undefined"],
+    [
+      "what is hidden is forbidden, which tells that it is there",
+      'const verdict = thing === undefined ? "hidden" :',
+      'const verdict = thing === undefined ? "forbidden" :',
+    ],
+  ]),
+  ...faults("src/api/handlers/lists.ts", reading, [
+    ["a page may be of any size", "Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax)", "query.pageSize ?? pageSizeDefault"],
+    ["the number of pages lacks the last one", "Math.ceil(found.total / request.pageSize)", "Math.floor(found.total / request.pageSize)"],
+    ["q is one word", '(q ?? "").split(/\\s+/)', '[q ?? ""]'],
+  ]),
+  ...faults("src/api/handlers/single.ts", reading, [
+    ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
+    ["computed fields are not compared", "else computed.push([name, value])", ""],
+  ]),
+  ...faults("src/api/handlers/data.ts", writing, [
+    [
+      "a person has a dataset in somebody else's home",
+      "caller.isAdmin || (path.startsWith(home)",
+      'caller.isAdmin || (path.startsWith("/users/")',
+    ],
+    ["a person has a dataset among their projects' directories", " && path !== projects && !path.startsWith(`${projects}/`))", ")"],
+    [
+      "a directory is shared with people who have other rights",
+      "if (others.some((other) =>",
+      "if (others.every((other) => other === undefined) && others.some((other) =>",
+    ],
+  ]),
+  ...faults("src/api/handlers/projects.ts", shapes, [
+    ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
+    [
+      "a project may use an image that its owner cannot see",
+      'if (!row || can(caller, "image:use", imageThing(row)) !== "yes")',
+      "if (!row)",
+    ],
+    ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],
+    ["a project may use a dataset that its owner cannot see", "!before.has(ID) && !mayRefer(caller, rows.get(ID))", "!rows.has(ID)"],
+  ]),
+  ...faults("src/api/handlers/answers.ts", shapes, [
+    ["a hidden image is answered whole", 'row && can(caller, "image:refer", imageThing(row)) === "yes"', "row"],
+    ["the Doc of parts is answered", "return rest\n", "return { Doc: _doc, ...rest } as never\n"],
+  ]),
+  ...faults(
+    "src/api/http/body.ts",
+    [...http, ...hostile],
+    [
+      ["a body may be of any length", "if (size <= maxBytes) return", "if (size >= 0) return"],
+      ["a body may be of any depth", "if (depthOf(text) > depthMax) throw", "if (false) throw"],
+      ["brackets within strings count", "if (c === 34) i = endOfString(text, i)\n    else if", "if"],
+      ["a body that is no UTF-8 is mended", 'new TextDecoder("utf-8", { fatal: true })', 'new TextDecoder("utf-8")'],
+      ["a body of any type is read", 'if (essence.trim() !== "application/json" || !isUtf8) {', "if (!isUtf8) {"],
+      [
+        "a compressed body is read as it is",
+        'if (coding === undefined || coding.trim().toLowerCase() === "identity") return',
+        'if (coding !== "") return',
+      ],
+    ],
+  ),
+  ...faults("src/api/http/guards.ts", http, [
+    ["any Host is answered", "if (!this.#names.has(name) && !isLoopbackName(name)) {", "if (name === undefined) {"],
+    [
+      "a page from elsewhere writes",
+      "if (origin !== undefined && !sameOrigin(origin, options.origin, options.host)) throw elsewhere()",
+      "",
+    ],
+    ["a frame of another site writes", 'if (site !== undefined && site !== "same-origin" && site !== "none") throw elsewhere()', ""],
+    [
+      "a browser's session writes without saying where from",
+      "if (options.bySession && origin === undefined && site === undefined) {",
+      "if (false) {",
+    ],
+  ]),
+  ...faults(
+    "src/api/http/guards.ts",
+    ["test/api/proxies.test.ts"],
+    [
+      [
+        "what was forwarded from elsewhere counts as this machine",
+        "isLoopbackAddress(peer) && (forwarded === undefined || (address !== peer && isLoopbackAddress(address)))",
+        "isLoopbackAddress(peer)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/kit/caller.ts",
+    ["src/kit/caller.test.ts"],
+    [
+      [
+        "anybody's X-Forwarded-For counts",
+        "if (said === undefined || !this.trusts(peer)) return [peer]",
+        "if (said === undefined) return [peer]",
+      ],
+      [
+        "the first address of X-Forwarded-For counts",
+        "chain.findLast((address) => !this.trusts(address))",
+        "chain.find((address) => !this.trusts(address))",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/http/access-log.ts",
+    ["test/api/access-log.test.ts"],
+    [
+      ["an unknown path is logged at any length", "JSON.stringify(path.slice(0, pathMax)", "JSON.stringify(path.slice(0, pathMax * 1_000)"],
+      ["tokens in paths are logged", '.replaceAll(/qs_[\\w-]+/g, "qs_…")', ""],
+      ["who went away is told as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],
+    ],
+  ),
+  ...faults("src/api/routes.ts", http, [
+    ["a wrong method is answered without Allow", "{ headers: { allow } })", "{})"],
+    ["nothing is found below /admin", "for (const each of [path, `/admin${path}`])", "for (const each of [path])"],
+  ]),
+  ...faults("src/api/http/listener.ts", stop, [
+    ["a stop cuts off what is under way", "if (this.#underWay === 0) this.#idle.resolve()\n    await", "this.#idle.resolve()\n    await"],
+    ["a stop tells nobody who waits", "setTimeout(() => this.#ending.abort(stops()), tellMs)", "setTimeout(() => {}, tellMs)"],
+    ["new requests are taken while the service stops", "if (this.#idle) {\n      response", "if (this.#idle === null) {\n      response"],
+  ]),
+]

@@ -1,0 +1,80 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what stands in other files is plain text here
+
+import { faults } from "./mutant.ts"
+
+const formats = ["src/contract/formats.test.ts"]
+const contract = ["src/contract/contract.test.ts"]
+const writing = ["test/api/writing.test.ts"]
+const reading = ["test/api/reading.test.ts"]
+const hostile = ["test/api/hostile.test.ts"]
+
+/** What bodies and queries may hold. */
+export const contracts = [
+  ...faults("src/contract/schema.ts", contract, [
+    ["a body sets fields that the service keeps", 'if (!field || field.write === "never" || !Object', "if (!field || !Object"],
+    ["inherited members of a body count", "!Object.hasOwn(object, name)) continue", "!(name in object)) continue"],
+    ["POST goes without what is needed", 'if (field.write === "required") throw new Failure', "if (false) throw new Failure"],
+    ["an error text repeats all that came", "return shown.length > 60 ?", "return shown.length > 60_000 ?"],
+  ]),
+  ...faults("src/contract/schema.ts", writing, [
+    ["half of a surrogate pair is stored", "if (!value.isWellFormed()) throw invalid(field", "if (false) throw invalid(field"],
+    ["NUL is stored", 'if (value.includes("\\0")) throw', "if (false) throw"],
+    ["a text may be a character too long", "if (length > max) throw invalid", "if (length > max + 1) throw invalid"],
+    ["a length is counted in UTF-16 units", "value.length > 2 * max ? value : [...value]", "value"],
+    ["what is needed may be blank", 'if (filled && value.trim() === "") throw', "if (false) throw"],
+    [
+      "a number stands for a flag",
+      'if (typeof value !== "boolean") throw',
+      'if (typeof value !== "boolean" && typeof value !== "number") throw',
+    ],
+    ["a list counts as an object", "value === null || Array.isArray(value)) {", "value === null) {"],
+  ]),
+  ...faults("src/contract/schema.ts", hostile, [
+    ["a fraction is a whole number", "!Number.isInteger(value) ||", "!Number.isFinite(value) ||"],
+    ["an ID may be greater than JSON can carry", "value < min || value > max) throw", "value < min) throw"],
+  ]),
+  ...faults(
+    "src/contract/query.ts",
+    [...contract, ...reading],
+    [
+      ["an unknown parameter is passed over", "if (!param) throw unknownParam(name, Object.keys(params))", "if (!param) continue"],
+      ["the last of two parameters counts", "else if (name in result) throw", "else if (name in params && false) throw"],
+      ["no name is near enough to be told", "let least = Math.max(2, Math.floor(word.length / 3)) + 1", "let least = 0"],
+      ["page 0 is a page", "value >= 1 && value < limit", "value >= 0 && value < limit"],
+      ["a page may be beyond 2^31", "value >= 1 && value < limit", "value >= 1"],
+      ["IsPublish takes any number", 'if (text !== "0" && text !== "1") throw', "if (!/^.$/.test(text)) throw"],
+      ["a list sorts by any field", "if (!names.includes(by)) throw", "if (false) throw"],
+    ],
+  ),
+  ...faults("src/contract/formats/oci-reference.ts", formats, [
+    ["an image reference may have capitals in its path", "const pathPart = /^[a-z0-9]+", "const pathPart = /^[a-zA-Z0-9]+"],
+    ["a digest may be short", "/^sha256:[a-f0-9]{64}$/.test(text)", "/^sha256:[a-f0-9]{32,64}$/.test(text)"],
+  ]),
+  ...faults("src/contract/formats/command.ts", formats, [
+    [
+      "a backslash at the end of a command is dropped",
+      'if (i >= text.length) throw new CommandError("a line that',
+      'if (false) throw new CommandError("a line that',
+    ],
+    ["an unknown placeholder stays in a command", 'includes(name ?? "")) {', 'includes(name ?? "") && name === "x") {'],
+    [
+      "an empty word in quotes is lost",
+      "if (word !== undefined) words.push(word)\n      word = undefined",
+      "if (word) words.push(word)\n      word = undefined",
+    ],
+  ]),
+  ...faults("src/contract/formats/env.ts", formats, [
+    ["a # within a value begins a comment", "value.replace(/\\s#.*$/", "value.replace(/#.*$/"],
+    ["the name of a variable may begin with a digit", "const keyPattern = /^[A-Za-z_]", "const keyPattern = /^[A-Za-z0-9_]"],
+  ]),
+  ...faults("src/contract/formats/names.ts", formats, [
+    ["a name may hold ..", 'namePattern.test(text) && !text.includes("..")', "namePattern.test(text)"],
+    ["a port may be greater than 65,535", "match && port <= 65535", "match && port <= 99999"],
+  ]),
+  ...faults("src/contract/formats/paths.ts", formats, [
+    ["a path may climb with ..", 'names.includes(".") || names.includes("..")', 'names.includes(".")'],
+    ["something is mounted over a directory below /etc", "path === system || path.startsWith(`${system}/`)", "path === system"],
+    ["a dataset's directory may be that of all homes", 'path === "/" || path === "/users"', 'path === "/"'],
+    ["two datasets get the same place", "for (let n = 2; taken.has(path); n += 1)", "for (let n = 2; false; n += 1)"],
+  ]),
+]
