@@ -76,7 +76,9 @@ export async function runOperation(services: Services, operation: Operation, vis
   const session = sessionOf(request, services.settings.secureCookies)
   const caller = await callerOf(services, endpoint, visit, session)
   const { origin } = services.settings
-  checkOrigin(request, { origin, host: visit.host, bySession: caller?.proof.kind === "session" })
+  // Where no proof is asked for and none comes in a body, a session is what is acted on: signing out is proved by it.
+  const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
+  checkOrigin(request, { origin, host: visit.host, bySession })
   visit.userName = caller?.userName ?? anonymous
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery

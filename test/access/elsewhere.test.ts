@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { endpoints, type Operation, operations } from "#contract"
+import { type Answer, ask } from "../api/asking.ts"
+import { openWorld } from "../world.ts"
+import { each, requestFor } from "./requests.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = world.quayside
+/** Without a configured base URL the `Host`'s address is here. */
+const here = baseUrl.replace("localhost", "127.0.0.1")
+const ann = await world.person("ann", { IsAdmin: true })
+const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http" } })
+
+/** What a browser tells of a page elsewhere, for each way of being elsewhere. */
+const fromElsewhere: Record<string, Record<string, string>> = {
+  "another site": { origin: "http://evil.example" },
+  "another site that looks alike": { origin: `${here}.evil.example` },
+  "another scheme": { origin: here.replace("http:", "ftp:") },
+  "another port": { origin: "http://localhost:1" },
+  "the apps address": { origin: appsUrl },
+  "a run's own origin": { origin: appsUrl.replace("//", `//${"a".repeat(32)}.`) },
+  "the files address": { origin: filesUrl },
+  "nowhere that it tells": { origin: "null" },
+  "no origin at all": { origin: "" },
+  "cross-site": { "sec-fetch-site": "cross-site" },
+  "same-site": { "sec-fetch-site": "same-site" },
+  "cross-site, with the origin of here": { origin: here, "sec-fetch-site": "cross-site" },
+  "elsewhere, in a browser that says same-origin": { origin: "http://evil.example", "sec-fetch-site": "same-origin" },
+}
+const fromHere: Record<string, string>[] = [
+  { origin: here },
+  { "sec-fetch-site": "same-origin" },
+  { origin: here, "sec-fetch-site": "none" },
+]
+
+async function signedIn(): Promise<string> {
+  const answer = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers: { origin: here } })
+  assert.equal(answer.status, 200, answer.text)
+  return String(answer.headers["set-cookie"]).split(";")[0] as string
+}
+const cookie = await signedIn()
+
+/** Every proof that a request can carry. */
+const proofs: Record<string, Record<string, string>> = {
+  "a token": { authorization: ann.authorization },
+  "a password": { authorization: basic("ann", ann.password) },
+  "a token as a password": { authorization: basic("ann", ann.authorization.replace("Bearer ", "")) },
+  "a session": { cookie },
+}
+
+const writing = operations.filter((operation) => endpoints[operation].method !== "GET")
+
+function call(operation: Operation, headers: Record<string, string>, prefix = ""): Promise<Answer> {
+  const { method, path, body } = requestFor(operation, { id: image.ID })
+  return ask(baseUrl, method, prefix + path, { body, headers })
+}
+
+const isRefusedAsElsewhere = ({ status, body }: Answer) => status === 403 && /elsewhere|must carry Origin/.test(String(body.msg))
+
+for (const [proof, proving] of Object.entries(proofs)) {
+  test(`every operation that writes refuses a page from elsewhere that carries ${proof}`, async () => {
+    for (const [where, headers] of Object.entries(fromElsewhere)) {
+      await each(writing, async (operation) => {
+        const answer = await call(operation, { ...proving, ...headers }, operation.length % 2 === 0 ? "" : "/admin")
+        assert.ok(isRefusedAsElsewhere(answer), `${operation} from ${where}: ${answer.status} ${answer.text}`)
+      })
+    }
+  })
+}
+
+test("what asks for no proof is refused from elsewhere too, before it does anything", async () => {
+  for (const headers of Object.values(fromElsewhere)) {
+    const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers })
+    assert.ok(isRefusedAsElsewhere(signIn), signIn.text)
+    assert.equal(signIn.headers["set-cookie"], undefined)
+    assert.ok(isRefusedAsElsewhere(await ask(baseUrl, "DELETE", "/session", { headers: { cookie, ...headers } })))
+  }
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session goes on")
+})
+
+test("a write proved by a session that says nothing of where it comes from is refused, by every operation", async () => {
+  for (const operation of writing) {
+    if (operation === "createSession") continue
+    const answer = await call(operation, { cookie })
+    assert.ok(isRefusedAsElsewhere(answer), `${operation}: ${answer.status} ${answer.text}`)
+  }
+})
+
+test("nothing was changed by any of them, and no refusal of another kind hid it", async () => {
+  const { data, pageCount } = await ann.client.listImages({ query: { UserName: "ann", pageSize: 1 } })
+  assert.deepEqual([data.length, pageCount], [1, 1])
+  for (const operation of writing) {
+    for (const headers of fromHere) {
+      for (const proving of [proofs["a token"], proofs["a session"]] as Record<string, string>[]) {
+        if (operation === "deleteSession") continue
+        const answer = await call(operation, { ...proving, ...headers })
+        assert.ok(!isRefusedAsElsewhere(answer), `${operation}: ${answer.text}`)
+      }
+    }
+  }
+})
+
+test("reads are answered whoever leads here, and no other origin is let in to see the answer", async () => {
+  for (const headers of Object.values(fromElsewhere)) {
+    const answer = await ask(baseUrl, "GET", "/whoami", { headers: { ...proofs["a token"], ...headers } })
+    assert.equal(answer.status, 200, answer.text)
+    const shared = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"))
+    assert.deepEqual(shared, [])
+  }
+})
