@@ -1,11 +1,12 @@
 import type { Caller, Identity, OpenId, OpenIdRules } from "#access"
 import type { endpoints, Operation, Query } from "#contract"
-import type { Actor, Events } from "#events"
+import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
 import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
+import type { Things } from "./events/policy.ts"
 import type { MemoryUnit } from "./units.ts"
 
 /** What the handlers work with. */
@@ -55,8 +56,20 @@ export interface ApiSettings {
 export interface Surroundings {
   /** Aborted when what waits must give up. */
   readonly ending: AbortSignal
+  /** Who is told what happens. */
+  readonly feed: Feed<Caller, Things>
   /** OpenMetrics text. */
   metrics(): string
+}
+
+/** An answer that goes on: events, told until one of the two ends goes away. */
+export class EventStream {
+  /** Resolves when it is known from where; the stream begins when what it resolves with is called. */
+  readonly open: () => Promise<(sink: Sink) => void>
+
+  constructor(open: () => Promise<(sink: Sink) => void>) {
+    this.open = open
+  }
 }
 
 /** An answer of lines, sent as they come. */

@@ -1,10 +1,11 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
-import { type Context, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
+import { type Context, EventStream, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
+import { ResponseSink, sendStreamHead } from "./http/event-stream.ts"
 import { checkOrigin, isFromLoopback } from "./http/guards.ts"
 import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
@@ -86,6 +87,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bodyMaxDefault)
   const handler = handlers[operation] as Handler<Operation>
   const answer = await handler(services, call)
+  if (answer instanceof EventStream) return sendEvents(visit, answer)
   if (answer instanceof Lines) return sendLines(visit.response, answer, visit.requestId)
   const isText = "text" in endpoint.answer
   send(visit.response, call.status, isText ? (answer as string) : JSON.stringify(answer), {
@@ -93,6 +95,15 @@ export async function runOperation(services: Services, operation: Operation, vis
     headers: call.headers,
     ...(isText ? { type: (endpoint.answer as { text: string }).text } : {}),
   })
+}
+
+/** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */
+async function sendEvents({ request, response, requestId }: Visit, { open }: EventStream): Promise<void> {
+  const isHead = request.method === "HEAD"
+  const begin = isHead ? undefined : await open()
+  sendStreamHead(response, requestId)
+  if (begin) begin(new ResponseSink(response))
+  else response.end()
 }
 
 /** Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the event loop. */

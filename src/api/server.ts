@@ -1,7 +1,9 @@
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
+import { Feed } from "#events"
 import { Callers } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
+import { feedPolicy } from "./events/policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
@@ -44,8 +46,14 @@ export function createApi(services: Services): ApiServer {
   const hosts = new HostCheck(services.settings.hostNames)
   const callers = new Callers(services.settings.trustedProxies)
   const listener: Listener = new Listener((request, response) => app.routing(request, response))
+  const { store, identity, events, clock, logger } = services
+  const feed = new Feed({
+    ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
+    onJournal: (each) => events.onJournal(each),
+  })
   const surroundings: Surroundings = {
     ending: listener.ending,
+    feed,
     metrics: () => measures.text(services, listener.underWay),
   }
 
@@ -82,6 +90,8 @@ export function createApi(services: Services): ApiServer {
       await listener.listen(addresses)
     },
     async [Symbol.asyncDispose]() {
+      // Streams have no end of their own: they would be waited for.
+      await feed[Symbol.asyncDispose]()
       await listener.close()
       await app.close()
     },

@@ -16,6 +16,10 @@ import {
   type User,
   type Whoami,
 } from "#contract"
+import { readEvents, type ServerEvent } from "./events.ts"
+
+export type { ServerEvent } from "./events.ts"
+export { type Following, follow } from "./follow.ts"
 
 /** The types behind the names by which the contract's table speaks of answers. */
 interface Schemas {
@@ -31,6 +35,7 @@ interface Schemas {
   Capacity: Capacity
   Preview: Preview
   RunStats: { now: RunStats; series: RunStats[] }
+  Event: ServerEvent
   FilesToken: { Token: string; ExpiresAt: string }
   AuditEntry: AuditEntry
   Health: { ok: boolean }
@@ -108,7 +113,9 @@ type AnswerOf<A> = A extends { one: keyof Schemas }
         ? { ok: true }
         : A extends { text: string }
           ? string
-          : Record<string, unknown>
+          : A extends { stream: keyof Schemas }
+            ? AsyncIterable<Schemas[A["stream"]]>
+            : Record<string, unknown>
 
 type QueryOf<Op extends Operation> = Query<(typeof endpoints)[Op]["query"]>
 
@@ -162,6 +169,7 @@ async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Op
     ...(asking.signal === undefined ? {} : { signal: asking.signal }),
   })
   if (answer.status === 200 && "text" in endpoint.answer) return answer.text()
+  if (answer.status === 200 && "stream" in endpoint.answer) return readEvents(answer)
   const value: unknown = await answer.json()
   if (answer.status !== 200) throw failureFrom(answer.status, value as FailureBody)
   return value

@@ -174,6 +174,27 @@ const schemas: Record<string, JsonSchema> = {
     },
     required: ["ID", "Time", "Actor", "Action", "Thing", "Outcome", "Address", "RequestID"],
   },
+  Event: {
+    type: "object",
+    description:
+      "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning. Who loses sight of a thing gets its `deleted`. `reset`: something was missed, everything is to be read again.",
+    properties: {
+      id: { ...text, description: "Grows in the order of commits; `Last-Event-ID` takes it." },
+      event: text,
+      data: {
+        type: "object",
+        properties: {
+          ID: { type: "integer" },
+          ProjectID: { type: "integer", description: "Of a run." },
+          State: { ...text, description: "Of `run.state`." },
+          Reason: { type: ["object", "null"], description: "Of `run.state`: code and msg." },
+          Progress: { type: "object", description: "Of `run.progress`." },
+          Warning: { ...text, description: "Of `run.warning`." },
+        },
+      },
+    },
+    required: ["id", "event", "data"],
+  },
   Done: { type: "object", properties: { ok: { type: "boolean", const: true } }, required: ["ok"] },
   Failure: {
     type: "object",
@@ -207,6 +228,7 @@ function answerContent(answer: Endpoint["answer"]) {
   if ("list" in answer) return json(listSchema(answer.list))
   if ("oneOrList" in answer) return json({ anyOf: [ref(answer.oneOrList), listSchema(answer.oneOrList)] })
   if ("done" in answer) return json(ref("Done"))
+  if ("stream" in answer) return { "text/event-stream": { schema: ref(answer.stream) } }
   if ("text" in answer) return { [answer.text.split(";")[0] ?? ""]: { schema: text } }
   return json({ type: "object" })
 }
@@ -221,6 +243,14 @@ function failures(endpoint: Endpoint): number[] {
   return [...new Set(statuses)].sort()
 }
 
+const lastEventId = {
+  name: "Last-Event-ID",
+  in: "header",
+  required: false,
+  description: "The `id` of the last event that is known: what came after it is sent first.",
+  schema: text,
+}
+
 function operationOf(name: string, endpoint: Endpoint): JsonSchema {
   const parameters = Object.entries(endpoint.query).map(([parameter, { schema, repeats }]) => ({
     name: parameter,
@@ -230,6 +260,7 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     schema: repeats ? { type: "array", items: schema } : schema,
     ...(repeats ? { style: "form", explode: true } : {}),
   }))
+  if ("stream" in endpoint.answer) parameters.push(lastEventId)
   const { body } = endpoint
   return {
     operationId: name,

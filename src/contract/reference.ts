@@ -65,6 +65,7 @@ function answerOf(answer: Endpoint["answer"]): string {
   if ("oneOrList" in answer) return `${answer.oneOrList} with ID alone, else a list of them`
   if ("done" in answer) return '{"ok": true}'
   if ("text" in answer) return answer.text
+  if ("stream" in answer) return `text/event-stream of ${answer.stream}`
   return "this description"
 }
 

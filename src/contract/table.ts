@@ -36,7 +36,14 @@ export interface Endpoint {
   /** The body's fields; absent: no body is read. */
   body?: { name: string; fields: Fields; mode: "create" | "update" }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
-  answer: { one: string } | { list: string } | { oneOrList: string } | { done: true } | { description: true } | { text: string }
+  answer:
+    | { one: string }
+    | { list: string }
+    | { oneOrList: string }
+    | { done: true }
+    | { description: true }
+    | { text: string }
+    | { stream: string }
   /** What the caller must be allowed to do: an action of the table of rights. `none`: no proof of identity is asked for. */
   permission: string
   /** Callers on the same machine need no proof. */
@@ -483,6 +490,16 @@ export const endpoints = {
     },
     answer: { list: "AuditEntry" },
     permission: "audit:list",
+  },
+
+  followEvents: {
+    method: "GET",
+    path: "/events",
+    tag: "Installation",
+    summary: "What happens to things that the caller may see, as server-sent events; after `Last-Event-ID` what was missed comes first",
+    query: none,
+    answer: { stream: "Event" },
+    permission: "events:read",
   },
 
   healthz: {

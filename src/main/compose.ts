@@ -80,7 +80,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
-  const events = createEvents({ logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
+  const events = createEvents({ store, logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
   const listening = Promise.withResolvers<void>()
   const runs = stack.use(
     await createRuns({
@@ -89,7 +89,12 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       engine,
       clock,
       logger,
-      events: { stateChanged: (tx, run) => events.runMoved(tx, run), asked: (tx, asked) => events.runAsked(tx, asked) },
+      events: {
+        stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
+        asked: (tx, asked) => events.runAsked(tx, asked),
+        progress: (run, progress) => events.runProgress(run, progress),
+        warning: (run, text) => events.runWarning(run, text),
+      },
       settings: runSettings(settings, dataDir),
     }),
   )

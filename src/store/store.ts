@@ -217,6 +217,8 @@ export interface JournalEntry {
   /** What is told; `ID` at least. */
   data: Readonly<Record<string, unknown>>
   thing: { type: string; id: number }
+  /** For whoever decides who is told of it; itself it is told to nobody. */
+  sight?: Readonly<Record<string, unknown>>
 }
 
 export interface AuditEntry {
@@ -228,7 +230,7 @@ export interface AuditEntry {
   requestId: string
 }
 
-export interface JournalRow extends JournalEntry {
+export interface JournalRow extends Required<JournalEntry> {
   /** Grows in the order of commits. */
   id: number
   at: number

@@ -385,7 +385,17 @@ const beyond: readonly Entry[] = [
     "after a restart the lists are what the engine really holds",
     "What was acknowledged survives kill -9, whole",
   ],
-  ["GET `/events`", later("the event stream")],
+  [
+    "GET `/events`",
+    "events tell what was created, changed, deleted and restored, in the order of commits, with growing ids",
+    "events are told to those alone who may see the thing",
+    "who loses sight of a thing is told that it is deleted, and who sees it anew that it is updated",
+    "joining and leaving a group tells of its projects and of the group itself",
+    "runs tell their states with the reason, to the project's owner without it",
+    "Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart",
+    "a Last-Event-ID that is not known here is answered by reset, and one that is none by 400",
+    "a stream ends when the person is disabled, the token revoked or expired, the session over",
+  ],
   [
     "GET `/audit`",
     "the audit lists changes with actor, thing, address and request, filtered, for administrators",

@@ -1,5 +1,6 @@
 import { groupThing } from "#access"
 import { bodyId, complete, Failure, type Group, groupFields, type Limits, parseBody } from "#contract"
+import type { Events } from "#events"
 import type { Change, GroupRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
@@ -45,8 +46,9 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
       comment: values.Comment,
       ...limitsIn(services, values),
     })
-    await tx.groups.setMembers(made.id, await memberIds(tx, values.Members))
-    await groupChanged(services, tx, context, { verb: "created", id: made.id })
+    const members = await memberIds(tx, values.Members)
+    await tx.groups.setMembers(made.id, members)
+    await groupChanged(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
   return oneGroup(services, context, row)
@@ -62,14 +64,38 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
   }
 }
 
+/** Tells the members, and those who joined or left what they see anew or no more. */
 async function groupChanged(
-  services: Services,
+  { events, identity }: Services,
   tx: Change,
   context: { actor: Context["actor"] },
-  what: { verb: "created" | "updated" | "deleted"; id: number },
+  what: { verb: "created" | "updated" | "deleted"; row: GroupRow; before: readonly number[]; after: readonly number[] },
 ) {
-  await services.events.changed(tx, context.actor, { verb: what.verb, thing: { type: "group", id: what.id } })
-  tx.afterCommit(() => services.identity.forgetAll())
+  const { verb, row, before, after } = what
+  const people = [...new Set([...before, ...after])]
+  const left = before.filter((each) => !after.includes(each))
+  const was = { ...groupThing(row), grants: left.map((userId) => ({ access: "use", userId })) }
+  await events.changed(tx, context.actor, { verb, thing: { type: "group", id: row.id }, was, people })
+  await tellMembers(events, tx, { groupId: row.id, people: people.filter((each) => before.includes(each) !== after.includes(each)) })
+  tx.afterCommit(() => identity.forget(...people))
+}
+
+/** Where more things than these come and go at once, people are told to read everything again. */
+const toldMax = 200
+const everything = { userId: 0, groupIds: [], everything: true }
+
+async function tellMembers(events: Events, tx: Change, what: { groupId: number; people: readonly number[] }): Promise<void> {
+  const { groupId, people } = what
+  if (people.length === 0) return
+  const { rows, total } = await tx.projects.list({ where: { groupId } }, everything, { page: 1, pageSize: toldMax })
+  if (total > toldMax) return events.everythingChanged(tx, people)
+  const things = rows.map(({ id }) => ({ type: "project", id }) as const)
+  await events.sightChanged(tx, { things, people })
+}
+
+async function membersOf(tx: Change, groupId: number): Promise<number[]> {
+  const members = await Promise.all((await tx.groups.members(groupId)).map((name) => tx.users.byName(name)))
+  return members.filter((member) => member !== undefined).map((member) => member.id)
 }
 
 async function oneGroup(services: Services, context: Pick<Context, "setHeader">, row: GroupRow): Promise<Group> {
@@ -87,9 +113,11 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
     checkMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
-    if (given.Members !== undefined) await tx.groups.setMembers(id, await memberIds(tx, given.Members))
+    const before = await membersOf(tx, id)
+    const after = given.Members === undefined ? before : await memberIds(tx, given.Members)
+    if (given.Members !== undefined) await tx.groups.setMembers(id, after)
     const changed = await tx.groups.update(id, withoutUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
-    await groupChanged(services, tx, context, { verb: "updated", id })
+    await groupChanged(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
   return oneGroup(services, context, row)
@@ -101,8 +129,9 @@ async function deleteGroup(services: Services, context: Context<"deleteGroup">) 
     const stored = await tx.groups.get(id)
     demand(context.caller, "group:delete", { thing: stored && groupThing(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
+    const before = await membersOf(tx, id)
     await tx.groups.setDeleted(id, true)
-    await groupChanged(services, tx, context, { verb: "deleted", id })
+    await groupChanged(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
   })
   return { ok: true }
 }

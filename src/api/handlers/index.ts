@@ -1,6 +1,7 @@
 import type { Handlers } from "../context.ts"
 import { capacityHandlers } from "./capacity.ts"
 import { dataHandlers } from "./data.ts"
+import { eventHandlers } from "./events.ts"
 import { groupHandlers } from "./groups.ts"
 import { imageHandlers } from "./images.ts"
 import { installationHandlers } from "./installation.ts"
@@ -25,5 +26,6 @@ export const handlers: Handlers = {
   ...groupHandlers,
   ...tokenHandlers,
   ...sessionHandlers,
+  ...eventHandlers,
   ...installationHandlers,
 }

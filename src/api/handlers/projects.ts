@@ -201,7 +201,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   await copyCode(services.tree, caller.userName, { from, to }).catch(async (error: unknown) => {
     await services.store.change(async (tx) => {
       await tx.projects.setDeleted(to.id, true)
-      await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "project", id: to.id } })
+      await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "project", id: to.id }, was: projectThing(to) })
     })
     throw error
   })

@@ -121,7 +121,8 @@ export async function update<R extends Row, A extends object>(kind: Kind<R, A>, 
     const fields = await kind.change(services, tx, context, stored as R)
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.what)
-    await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: kind.type, id } })
+    const sight = { was: kind.thing(stored as R), now: kind.thing(changed) }
+    await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: kind.type, id }, ...sight })
     return changed
   })
   return oneAnswer(kind, services, context, row)
@@ -138,7 +139,7 @@ export async function remove<R extends Row, A extends object>(
     demand(context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })
     checkMatch(context.header("if-match"), stored as R)
     await kind.writes(tx).setDeleted(id, true)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id } })
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id }, was: kind.thing(stored as R) })
   })
   return { ok: true }
 }

@@ -1,3 +1,4 @@
+import { tokenThing } from "#access"
 import { complete, parseBody, type Token, tokenFields } from "#contract"
 import type { TokenRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -38,8 +39,9 @@ async function deleteToken(services: Services, context: Context<"deleteToken">) 
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
     checkMatch(context.header("if-match"), { id, version: 1 })
-    await services.identity.tokens.delete(tx, context.caller, id)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "token", id } })
+    const was = tokenThing(await services.identity.tokens.delete(tx, context.caller, id))
+    const thing = { type: "token", id } as const
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing, was, people: [context.caller.userId] })
   })
   return { ok: true }
 }

@@ -74,6 +74,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
     const changed = await identity.people.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
     await services.events.changed(tx, actor, { verb: "updated", thing: { type: "user", id } })
+    if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
   })
   if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
@@ -114,7 +115,7 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
     demand(context.caller, "user:delete", { thing: stored && userThing(stored), what: "account" })
     checkMatch(context.header("if-match"), stored as UserRow)
     await services.identity.people.delete(tx, id)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "user", id } })
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "user", id }, was: userThing(stored as UserRow) })
   })
   await stopAllOf(services, id)
   return { ok: true }

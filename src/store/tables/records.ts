@@ -31,9 +31,10 @@ export class Journal implements JournalReads {
     return { first, last }
   }
 
-  async add({ event, data, thing }: JournalEntry): Promise<void> {
+  async add({ event, data, thing, sight = {} }: JournalEntry): Promise<void> {
     const { session, clock } = this.#context
-    await session.run(q.journal, { at: clock.now(), event, thing_type: thing.type, thing_id: thing.id, data: JSON.stringify(data) })
+    const kept = JSON.stringify(Object.keys(sight).length > 0 ? [data, sight] : data)
+    await session.run(q.journal, { at: clock.now(), event, thing_type: thing.type, thing_id: thing.id, data: kept })
   }
 
   trim(upTo: number): Promise<number> {
@@ -78,13 +79,18 @@ export class Audit implements AuditReads {
   }
 }
 
+/** `data` is what is told, or a list of that and of what decides who is told. */
 function toJournal(v: readonly Value[]): JournalRow {
+  type Told = Record<string, unknown>
+  const kept = JSON.parse(v[5] as string) as Told | [Told, Told]
+  const [data, sight] = Array.isArray(kept) ? kept : [kept, {}]
   return {
     id: v[0] as number,
     at: v[1] as number,
     event: v[2] as string,
     thing: { type: v[3] as string, id: v[4] as number },
-    data: JSON.parse(v[5] as string) as Record<string, unknown>,
+    data,
+    sight,
   }
 }
 

@@ -1,0 +1,20 @@
+import { Failure } from "#contract"
+import { type Context, EventStream, type Handlers, type Services } from "../context.ts"
+
+/** The row after which a reader goes on: what it was told last. */
+function lastEventId(header: string | undefined): number | undefined {
+  if (header === undefined || header === "") return undefined
+  const id = Number(header)
+  if (/^\d{1,15}$/.test(header)) return id
+  throw new Failure("invalid", `Last-Event-ID must be the id of an event; got ${JSON.stringify(header.slice(0, 50))}`, {
+    field: "Last-Event-ID",
+  })
+}
+
+async function followEvents(_services: Services, context: Context<"followEvents">) {
+  const { caller, surroundings } = context
+  const after = lastEventId(context.header("last-event-id"))
+  return new EventStream(() => surroundings.feed.open({ looker: caller, proofId: caller.proof.id, after }))
+}
+
+export const eventHandlers = { followEvents } satisfies Partial<Handlers>

@@ -1,0 +1,129 @@
+import type { Progress } from "#contract"
+import type { Logger } from "#kit"
+import type { Change, JournalEntry, RunRow, Store } from "#store"
+import { JournalKeeper } from "./keeper.ts"
+
+/** Who does something, as the audit names them. */
+export interface Actor {
+  userName: string
+  /** The caller's address after trusted proxies; empty for the service itself. */
+  address: string
+  requestId: string
+}
+
+/** What Quayside itself does, such as ending a run that exited. */
+export const service: Actor = { userName: "", address: "", requestId: "" }
+
+export type ThingType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session"
+export interface Thing {
+  type: ThingType
+  id: number
+}
+
+export type Verb = "created" | "updated" | "deleted" | "restored"
+
+/** What the change of a thing means for who sees it, as far as the thing as it now is does not tell. */
+export interface Sight {
+  /** The thing as the rights saw it before: whoever saw it and does not any more is told that it is gone. */
+  was?: object
+  /** The thing as the rights see it now; where that is the same, `was` is not kept. */
+  now?: object
+  /** The people whose own rights changed with it. */
+  people?: readonly number[]
+}
+
+/** One function per business event: what the audit, the journal and the log keep of it. */
+export interface Events {
+  /** A stored thing was made, changed, deleted or restored. Part of the change's own transaction; logged after COMMIT. */
+  changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing } & Sight): Promise<void>
+  /** These people see these things anew, or not any more, though nothing about the things changed: who joined or left a group. */
+  sightChanged(tx: Change, what: { things: readonly Thing[]; people: readonly number[] }): Promise<void>
+  /** What these people see changed in more ways than are told one by one: they are to read everything again. */
+  everythingChanged(tx: Change, people: readonly number[]): Promise<void>
+  /** Somebody signed in, or ended a session. */
+  session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
+  /** Somebody asked for a run to be started or stopped. */
+  runAsked(tx: Change, asked: { actor: Actor; verb: "start" | "stop"; run: RunRow }): Promise<void>
+  /** A run went to another state; `before` is undefined for a new one. */
+  runMoved(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
+  /** How far the start of a run is. */
+  runProgress(run: RunRow, progress: Progress): void
+  /** Something about a run that people should know and that changed no state. */
+  runWarning(run: RunRow, text: string): void
+  /** A request was refused. */
+  refused(actor: Actor, action: string, code: string): void
+  /** Calls back after every COMMIT that wrote to the journal. */
+  onJournal(listener: () => void): Disposable
+}
+
+export interface EventsOptions {
+  store: Store
+  logger: Logger
+  /** Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must not throw. */
+  onChange?: (thing: Thing) => void
+}
+
+export function createEvents({ store, logger, onChange = () => {} }: EventsOptions): Events {
+  const journal = new JournalKeeper(store, logger)
+  const telling = new Set<number>()
+  const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
+  const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) =>
+    tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
+  return {
+    async changed(tx, actor, { verb, thing, was, now, people }) {
+      const event = `${thing.type}.${verb}`
+      const sight = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
+      await journal.add(tx, { event, data: { ID: thing.id }, thing, sight })
+      await audit(tx, actor, { action: event, thing })
+      tx.afterCommit(() => {
+        logger.info({ event, id: thing.id, actor: actor.userName, requestId: actor.requestId }, "changed")
+        onChange(thing)
+      })
+    },
+    async sightChanged(tx, { things, people }) {
+      if (people.length === 0) return
+      for (const thing of things)
+        await journal.add(tx, { event: `${thing.type}.updated`, data: { ID: thing.id }, thing, sight: { to: people } })
+    },
+    async everythingChanged(tx, people) {
+      for (const id of people) await journal.add(tx, { event: "reset", data: {}, thing: { type: "user", id }, sight: { to: [id] } })
+    },
+    async session(tx, actor, verb) {
+      const action = `session.${verb}`
+      await audit(tx, actor, { action, thing: null })
+      tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
+    },
+    runAsked: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, thing: { type: "run", id: run.id } }),
+    async runMoved(tx, run, before) {
+      if (!before) await journal.add(tx, ofRun(run, "created", {}))
+      const Reason = run.reason && { code: run.reason.code, msg: run.reason.msg }
+      await journal.add(tx, ofRun(run, "state", { State: run.state, Reason }))
+      tx.afterCommit(() => logger.info({ event: "run.state", id: run.id, state: run.state, reason: run.reason?.code }, "run"))
+    },
+    runProgress(run, Progress) {
+      // Where the database is slower than the engine, what is said in between is left out.
+      if (telling.has(run.id)) return
+      telling.add(run.id)
+      tell(ofRun(run, "progress", { Progress }))
+        .catch((err) => logger.warn({ err, id: run.id }, "a run's progress was not told"))
+        .finally(() => telling.delete(run.id))
+    },
+    runWarning(run, text) {
+      logger.warn({ event: "run.warning", id: run.id, text }, "run")
+      tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not told"))
+    },
+    refused(actor, action, code) {
+      logger.info({ event: "refused", action, code, actor: actor.userName, address: actor.address, requestId: actor.requestId }, "refused")
+    },
+    onJournal: (listener) => journal.onWritten(listener),
+  }
+}
+
+function ofRun({ id, projectId }: RunRow, verb: string, told: Readonly<Record<string, unknown>>): JournalEntry {
+  return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...told }, thing: { type: "run", id } }
+}
+
+/** Things of the rights are plain data, made by one function each: equal ones read the same. */
+function isSame(was: object, now: object | undefined): boolean {
+  return now !== undefined && JSON.stringify(was) === JSON.stringify(now)
+}

@@ -1,0 +1,29 @@
+import type { JournalRow } from "#store"
+
+/** As much of somebody as decides what they are told of. */
+export interface Looker {
+  readonly userId: number
+}
+
+/**
+ * What somebody is told of a row: all of it; its outline; that the thing is gone (its ID alone); that everything is to be read again; nothing.
+ */
+export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
+
+/** The rules of who sees what, as the feed asks them. They come from outside: the feed knows rows and readers. */
+export interface FeedPolicy<L extends Looker, Things> {
+  /** The looker of an earlier proof as they are now; undefined when the proof has ended. */
+  recall(userId: number, proofId: string): Promise<L | undefined>
+  /** Calls back when what was recalled of these people (undefined: of all) may be wrong. */
+  onForget(listener: (userIds: readonly number[] | undefined) => void): Disposable
+  /** Makes `recall` read anew what these rows changed, whichever process wrote them. */
+  forget(rows: readonly JournalRow[]): void
+  /** The things that these rows are about, as they are now. */
+  look(rows: readonly JournalRow[]): Promise<Things>
+  /** Pure. */
+  judge(looker: L, row: JournalRow, things: Things): Verdict
+  /** Lookers of one class get the same verdict on every row that does not concern one of them. */
+  classOf(looker: L): string
+  /** The people for whom the verdict may be another one than for others of their class. */
+  concerned(row: JournalRow, things: Things): Iterable<number>
+}

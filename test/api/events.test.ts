@@ -1,0 +1,243 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { bearer, createClient, follow } from "#client"
+import { openWorld, type Person } from "../world.ts"
+import { ask } from "./asking.ts"
+import { listen } from "./listening.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const { admin } = world
+const ann = await world.person("ann")
+const bob = await world.person("bob")
+const image = (as: Person, fields: object = {}) => as.client.createImage({ body: { Name: "a", Image: "b", ...fields } })
+/** Something that everybody is told of last. */
+const marked = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
+
+test("events tell what was created, changed, deleted and restored, in the order of commits, with growing ids", async () => {
+  await using told = await listen(ann.client)
+  const { ID } = await image(ann)
+  await ann.client.updateImage({ body: { ID, Comment: "c" } })
+  await ann.client.deleteImage({ query: { ID } })
+  await ann.client.restoreImage({ query: { ID } })
+  await told.until(`image.restored ${ID}`)
+  assert.deepEqual(
+    told.told,
+    ["created", "updated", "deleted", "restored"].map((verb) => `image.${verb} ${ID}`),
+  )
+  const ids = told.events.map(({ id }) => Number(id))
+  assert.deepEqual(
+    ids,
+    [...ids].sort((a, b) => a - b),
+  )
+  assert.equal(new Set(ids).size, 4)
+  assert.deepEqual(told.events[0]?.data, { ID })
+})
+
+test("events are told to those alone who may see the thing", async () => {
+  await using toBob = await listen(bob.client)
+  await using toAdmin = await listen(admin)
+  const hidden = await image(ann)
+  const token = await ann.client.createToken({ body: { Name: "t" } })
+  const mark = await marked()
+  await toBob.until(mark)
+  await toAdmin.until(mark)
+  assert.deepEqual(toBob.told, [mark])
+  assert.deepEqual(toAdmin.told, [`image.created ${hidden.ID}`, mark], "a token is nobody's business but its person's")
+  await ann.client.deleteToken({ query: { ID: token.ID } })
+})
+
+test("who loses sight of a thing is told that it is deleted, and who sees it anew that it is updated", async () => {
+  await using toBob = await listen(bob.client)
+  const { ID } = await image(ann)
+  const told = async (event: string, change: () => Promise<unknown>) => {
+    await change()
+    const { data } = await toBob.until(`${event} ${ID}`)
+    assert.deepEqual(data, { ID }, "the ID alone")
+    toBob.told.length = toBob.events.length = 0
+  }
+  const update = (fields: object) => () => admin.updateImage({ body: { ID, ...fields } })
+  await told("image.updated", update({ IsPublished: true }))
+  await told("image.deleted", update({ IsPublished: false }))
+  await told("image.updated", update({ UserName: "bob" }))
+  await told("image.deleted", update({ UserName: "ann" }))
+  await told("image.updated", update({ IsPublished: true }))
+  await told("image.deleted", () => ann.client.deleteImage({ query: { ID } }))
+  await told("image.restored", () => ann.client.restoreImage({ query: { ID } }))
+  await told("image.deleted", update({ IsPublished: false }))
+})
+
+test("joining and leaving a group tells of its projects and of the group itself", async () => {
+  const { ID: ImageID } = await image(ann)
+  const group = await admin.createGroup({ body: { GroupName: "crew", Members: ["ann"] } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, GroupName: "crew" } })
+  await using toBob = await listen(bob.client)
+  await admin.updateGroup({ body: { ID: group.ID, Members: ["ann", "bob"] } })
+  await toBob.until(`project.updated ${project.ID}`)
+  await admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
+  await toBob.until(`project.deleted ${project.ID}`)
+  await admin.updateGroup({ body: { ID: group.ID, Members: ["bob"] } })
+  // What comes and goes within one delivery is told as gone.
+  await toBob.until(await marked())
+  await ann.client.updateProject({ body: { ID: project.ID, Comment: "still hers" } })
+  await toBob.until(await marked())
+  await admin.deleteGroup({ query: { ID: group.ID } })
+  const mark = await marked()
+  await toBob.until(mark)
+  const [groups, projects] = ["group", "project"].map((type) => toBob.told.filter((each) => each.startsWith(type)))
+  assert.deepEqual(
+    groups,
+    ["updated", "deleted", "updated", "deleted"].map((verb) => `group.${verb} ${group.ID}`),
+  )
+  assert.deepEqual(
+    projects,
+    ["updated", "deleted", "updated", "updated", "deleted"].map((verb) => `project.${verb} ${project.ID}`),
+  )
+})
+
+test("who becomes an administrator, or is one no more, is told to read everything again", async () => {
+  const carl = await world.person("carl")
+  const { ID } = await admin.readUser({ query: { UserName: "carl" } })
+  const hidden = await image(ann)
+  await using told = await listen(carl.client)
+  await admin.updateUser({ body: { ID, IsAdmin: true } })
+  await told.until("reset")
+  await ann.client.updateImage({ body: { ID: hidden.ID, Comment: "c" } })
+  await told.until(`image.updated ${hidden.ID}`)
+  await admin.updateUser({ body: { ID, IsAdmin: false } })
+  await ann.client.updateImage({ body: { ID: hidden.ID, Comment: "d" } })
+  const mark = await marked()
+  await told.until(mark)
+  assert.deepEqual(told.told.slice(-2), ["reset", mark])
+})
+
+test("runs tell their states with the reason, to the project's owner without it", async () => {
+  const { ID: ImageID } = await image(ann, { IsPublished: true, Image: "no/such" })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, IsPublic: true } })
+  await using toAnn = await listen(ann.client)
+  await using toBob = await listen(bob.client)
+  const failure = await bob.client.startRun({ body: { ProjectID: project.ID, Cpus: 10_000 } }).catch((error) => error)
+  const ID = failure.extra.ID
+  const expected = { ID, ProjectID: project.ID, State: "failed" }
+  assert.deepEqual((await toBob.until(`run.state ${ID}`)).data, { ...expected, Reason: { code: failure.code, msg: failure.message } })
+  assert.deepEqual((await toAnn.until(`run.state ${ID}`)).data, { ...expected, Reason: null })
+  assert.ok(toBob.told.includes(`run.created ${ID}`))
+})
+
+test("Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart", async () => {
+  const first = await listen(bob.client)
+  const open = await image(ann, { IsPublished: true })
+  await first.until(`image.created ${open.ID}`)
+  await first[Symbol.asyncDispose]()
+  const { place } = first
+  const missed = await image(ann, { IsPublished: true })
+  const withdrawn = await image(ann, { IsPublished: true })
+  await ann.client.updateImage({ body: { ID: open.ID, IsPublished: false } })
+  await ann.client.updateImage({ body: { ID: withdrawn.ID, IsPublished: false } })
+  const mark = await marked()
+  const expected = [`image.created ${missed.ID}`, `image.deleted ${open.ID}`, `image.deleted ${withdrawn.ID}`, mark]
+  for (const restarts of [false, true]) {
+    if (restarts) await world.restart()
+    await using again = await listen(bob.client, place)
+    await again.until(mark)
+    assert.deepEqual(again.told, expected)
+    const next = await marked()
+    await again.until(next)
+    assert.deepEqual(again.told, [...expected, next])
+    expected.push(next)
+  }
+})
+
+test("a Last-Event-ID that is not known here is answered by reset, and one that is none by 400", async () => {
+  await using told = await listen(bob.client, "999999999")
+  await told.until("reset")
+  const mark = await marked()
+  await told.until(mark)
+  assert.deepEqual(told.told, ["reset", mark])
+  const answer = await ask(baseUrl, "GET", "/events", { as: bob.authorization, headers: { "last-event-id": "yesterday" } })
+  assert.deepEqual([answer.status, answer.body.field], [400, "Last-Event-ID"])
+})
+
+test("a stream ends when the person is disabled, the token revoked or expired, the session over", async () => {
+  const dora = await world.person("dora")
+  const { ID } = await admin.readUser({ query: { UserName: "dora" } })
+  const withToken = (token: string) => listen(createClient({ baseUrl, authorization: bearer(token) }))
+  const revoked = await dora.client.createToken({ body: { Name: "t" } })
+  await using one = await withToken(revoked.Token)
+  await dora.client.deleteToken({ query: { ID: revoked.ID } })
+  await one.ended
+  const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt: new Date(Date.now() + 1_000).toISOString() } })
+  await using two = await withToken(short.Token)
+  await two.ended
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
+  const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
+  const browser = createClient({
+    baseUrl,
+    fetch: (url, init) => fetch(url, { ...init, headers: { ...(init?.headers as object), cookie } }),
+  })
+  await using three = await listen(browser)
+  await ask(baseUrl, "DELETE", "/session", { headers: { cookie } })
+  await three.ended
+  await using four = await listen(dora.client)
+  await admin.updateUser({ body: { ID, IsDisabled: true } })
+  await four.ended
+})
+
+test("events need a proof that reads: none, a run's token and a disabled person are refused, and HEAD answers the head alone", async () => {
+  assert.equal((await ask(baseUrl, "GET", "/events")).status, 401)
+  const run = await ann.client.createToken({ body: { Name: "r", Scopes: ["run:1"] } })
+  assert.equal((await ask(baseUrl, "GET", "/events", { as: bearer(run.Token) })).status, 403)
+  const eva = await world.person("eva", { IsDisabled: false })
+  await admin.updateUser({ body: { ID: (await admin.readUser({ query: { UserName: "eva" } })).ID, IsDisabled: true } })
+  assert.equal((await ask(baseUrl, "GET", "/events", { as: eva.authorization })).status, 401)
+  const head = await ask(baseUrl, "HEAD", "/events", { as: ann.authorization })
+  assert.deepEqual([head.status, head.headers["content-type"], head.text], [200, "text/event-stream; charset=utf-8", ""])
+  assert.equal((await ask(baseUrl, "POST", "/events", { as: ann.authorization })).status, 405)
+  const read = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
+  await using told = await listen(createClient({ baseUrl, authorization: bearer(read.Token) }))
+  await told.until(await marked())
+})
+
+test("one person has 20 streams at most", async () => {
+  const flo = await world.person("flo")
+  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(flo.client)))
+  await assert.rejects(listen(flo.client), { status: 429, code: "too_many_requests" })
+  await streams[0]?.[Symbol.asyncDispose]()
+  for (let open = false; !open; ) {
+    const again = await listen(flo.client).catch(() => undefined)
+    open = again !== undefined
+    if (again) streams.push(again)
+  }
+  await Promise.all(streams.map((each) => each[Symbol.asyncDispose]()))
+})
+
+test("a client that follows goes on after the last event when the server stops and starts again", async () => {
+  const stop = new AbortController()
+  const told: string[] = []
+  const seen = Promise.withResolvers<void>()
+  const before = await marked()
+  const start = await listen(bob.client)
+  const { place } = start
+  await start[Symbol.asyncDispose]()
+  let last = ""
+  const following = (async () => {
+    for await (const { event, data } of follow(bob.client, { signal: stop.signal, after: place, waitMs: 50 })) {
+      told.push(`${event} ${data.ID}`)
+      if (told.at(-1) === last) seen.resolve()
+    }
+  })()
+  const one = await marked()
+  await world.restart()
+  const two = await image(ann, { IsPublished: true })
+  last = `image.created ${two.ID}`
+  if (told.includes(last)) seen.resolve()
+  await seen.promise
+  stop.abort()
+  await following
+  assert.deepEqual(
+    told.filter((each) => each.startsWith("image.")),
+    [one, last],
+  )
+  assert.ok(!told.includes(before))
+})
