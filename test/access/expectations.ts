@@ -138,6 +138,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
 
   createSession: open(() => ({ body: { UserName: "admin", Password: "wrong" } })),
   deleteSession: open(),
+  followEvents: everybody(),
   listAudit: administrators(),
   healthz: open(),
   readyz: open(),

@@ -37,7 +37,12 @@ export async function ask(baseUrl: string, method: string, path: string, asked: 
   outgoing.end(payload)
   const [incoming] = await once(outgoing, "response")
   const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const isStream = String(incoming.headers["content-type"]).startsWith("text/event-stream")
+  for await (const chunk of incoming) {
+    chunks.push(chunk as Buffer)
+    // It has no end: how it begins is the answer.
+    if (isStream) break
+  }
   const text = Buffer.concat(chunks).toString()
   return { status: incoming.statusCode, headers: incoming.headers, text, body: parsed(text) }
 }
