@@ -181,6 +181,31 @@ describe("a proof", () => {
     ])
     assert.deepEqual([refusal(one).status, refusal(two).status].sort(), [401, 503])
   })
+
+  it("of Basic costs one hash a minute, however often its person is read again", async () => {
+    await using world = await identityWorld()
+    const { id } = await world.person("ann", "sesam")
+    // One hash at a time and nobody may wait: while somebody else's is under way, another one is refused.
+    const identity = world.another({ hashing: { width: 1, queue: 0 }, freshMs: 2_000 })
+    const header = basic("ann", "sesam")
+    const whileBusy = async () => {
+      const other = identity.identify(basic("nobody", "any"), undefined, "192.0.2.7")
+      const own = await identity.identify(header, undefined, home)
+      await other
+      return own
+    }
+    caller(await identity.identify(header, undefined, home))
+    await world.clock.advance(59_000)
+    assert.equal(identity.identifyCached(header, undefined), undefined)
+    caller(await whileBusy())
+    await world.clock.advance(1_000)
+    assert.equal(refusal(await whileBusy()).status, 503, "after a minute it is checked again")
+    caller(await identity.identify(header, undefined, home))
+    const another = await world.identity.hashPassword("another")
+    await world.store.change((tx) => world.identity.people.update(tx, id, { passwordHash: another }))
+    await world.clock.advance(2_000)
+    assert.equal(refusal(await identity.identify(header, undefined, home)).status, 401, "another password ends it")
+  })
 })
 
 describe("wrong passwords", () => {

@@ -13,7 +13,7 @@ import { PasswordCheck } from "./sign-in.ts"
 import { createTokens, type Tokens } from "./tokens.ts"
 
 /** Where several processes may share the database, a proof ended by another one is found out within this time. */
-const freshMs = { sqlite: 60_000, postgres: 4_000 } as const
+const freshMs = { sqlite: 60_000, postgres: 2_000 } as const
 
 export interface IdentityOptions {
   store: Store
@@ -22,7 +22,7 @@ export interface IdentityOptions {
   /** `files`: at least 32 random bytes that all processes of this installation share; signs tokens for the files address. */
   keys: { files: Uint8Array }
   hashing?: HasherOptions
-  /** Longest age of a cached caller in milliseconds. Default: 4,000 where several processes may share the database (PostgreSQL), else 60,000. */
+  /** Longest age of a cached caller in milliseconds. Default: 2,000 where several processes may share the database (PostgreSQL), else 60,000. */
   freshMs?: number
 }
 

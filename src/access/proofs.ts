@@ -4,6 +4,7 @@ import type { Store } from "#store"
 import { type Caller, noProof, Refusal, wrongProof } from "./caller.ts"
 import { isTokenForm, readAuthorization } from "./credentials.ts"
 import { readFilesToken } from "./files-token.ts"
+import { Generations } from "./generations.ts"
 import type { LastUsed } from "./last-used.ts"
 import { type Callers, type Loaded, loadCaller, passwordProof, sha256 } from "./recall.ts"
 import type { PasswordCheck } from "./sign-in.ts"
@@ -26,6 +27,8 @@ interface Means {
 export class Proofs {
   readonly #means: Means
   readonly #basicKey = createSecretKey(randomBytes(32))
+  /** Which password's proof a Basic header gave, so that only its row is read again. */
+  readonly #right = new Generations<{ userId: number; proofId: string; until: number }>(10_000)
   readonly #flights = new Map<string, Promise<Caller | Refusal>>()
 
   constructor(means: Means) {
@@ -99,7 +102,9 @@ export class Proofs {
   }
 
   /** One hash in flight for each header and address: a client that opens ten connections at once costs one. */
-  #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+  async #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+    const known = await this.#knownPassword(key)
+    if (known) return known
     const flightKey = `${key} ${address}`
     const running = this.#flights.get(flightKey)
     if (running) return running
@@ -108,10 +113,22 @@ export class Proofs {
     return flight
   }
 
+  /** Undefined where a hash is needed: the header is new, or too old, or the person has another password by now. */
+  async #knownPassword(key: string): Promise<Caller | undefined> {
+    const right = this.#right.get(key)
+    if (right === undefined || right.until <= this.#means.clock.now()) return undefined
+    const loaded = await this.#load(key, right.userId, right.proofId, right.until - this.#means.clock.now())
+    if (!loaded) this.#right.delete(key)
+    return loaded?.caller
+  }
+
   async #checked(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
     const user = await this.#means.passwords.check(proof, address)
     if (user instanceof Refusal) return user
-    return (await this.#load(key, user.id, passwordProof(user).id, basicMs))?.caller ?? wrongProof()
+    const proofId = passwordProof(user).id
+    const loaded = await this.#load(key, user.id, proofId, basicMs)
+    if (loaded) this.#right.set(key, { userId: user.id, proofId, until: this.#means.clock.now() + basicMs })
+    return loaded?.caller ?? wrongProof()
   }
 
   async #bySession(secret: string): Promise<Caller | Refusal> {

@@ -77,10 +77,13 @@ export class Lines {
   readonly lines: AsyncIterable<string>
   /** Whether the caller is answered before the first line is there. */
   readonly isLive: boolean
+  /** Cuts the answer off at once, also while its reader takes nothing. */
+  readonly signal: AbortSignal
 
-  constructor(lines: AsyncIterable<string>, isLive: boolean) {
+  constructor(lines: AsyncIterable<string>, isLive: boolean, signal: AbortSignal) {
     this.lines = lines
     this.isLive = isLive
+    this.signal = signal
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  allParam,
   choice,
   deletedParam,
   exactParam,
@@ -461,8 +462,8 @@ export const endpoints = {
     method: "DELETE",
     path: "/session",
     tag: "People and proof",
-    summary: "Sign out: ends the browser's cookie",
-    query: none,
+    summary: "Sign out: ends the browser's session, or with All=1 all of the person's",
+    query: { All: allParam },
     answer: { done: true },
     permission: "none",
   },

@@ -80,3 +80,15 @@ test("A stop at any moment of a start leaves nothing behind", async () => {
   assert.deepEqual(world.held(), [])
   assert.deepEqual(await world.store.runs.live(), [])
 })
+
+test("Nothing is started for who was disabled or deleted while the start was looked at", async () => {
+  await using world = await TestWorld.open({ people: 2 })
+  await using runs = await world.runs()
+  const [disabled = 0, deleted = 0] = world.users
+  await world.store.change((tx) => tx.users.update(disabled, { isDisabled: true }))
+  await world.store.change((tx) => tx.users.setDeleted(deleted, true))
+  for (const person of [0, 1]) {
+    await assert.rejects(runs.start(world.request("fake/http", { person })), { code: "forbidden", message: /may run nothing any more/ })
+  }
+  assert.deepEqual(await world.store.runs.live(), [])
+})

@@ -61,6 +61,7 @@ export function admit(ctx: Context, admission: Admission): Promise<RunRow> {
     const { request, idempotency, actor } = admission
     const known = idempotency && (await recall(tx, request.userId, idempotency))
     if (known) return known
+    await checkStarter(tx, request)
     const run = await tx.runs.insert(await newRow(ctx, tx, admission))
     if (idempotency) await tx.runs.remember({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
     if (actor) await ctx.events.asked(tx, { actor, verb: "start", run })
@@ -71,6 +72,12 @@ export function admit(ctx: Context, admission: Admission): Promise<RunRow> {
     })
     return run
   })
+}
+
+/** Who is disabled or deleted has all runs stopped in one go: none may come after. */
+async function checkStarter(tx: Change, { userId, userName }: StartRequest): Promise<void> {
+  const person = await tx.users.get(userId)
+  if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
 }
 
 async function recall(tx: Change, userId: number, { key, bodyHash }: Idempotency): Promise<RunRow | undefined> {

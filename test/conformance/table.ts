@@ -314,7 +314,12 @@ const beyond: readonly Entry[] = [
     "a token to read changes nothing, and one for a run opens nothing here",
   ],
   ["POST, DELETE `/grant`", later("grants")],
-  ["POST `/session`", "a session sets the browser's cookie, and signing out ends it"],
+  [
+    "POST `/session`",
+    "a session sets the browser's cookie, and signing out ends it",
+    "signing in gives a new session and ends the one that the browser came with",
+    "All=1 signs a person out everywhere and ends nobody else's session, nor a token",
+  ],
   [
     "GET `/oidc/login`",
     "somebody new signs in by the provider and gets an account, a home and groups",
@@ -346,7 +351,11 @@ const beyond: readonly Entry[] = [
     "without trust X-Forwarded-For is passed over, at all three addresses",
     "a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged",
   ],
-  ["A deleted person's runs", "disabling a person stops their runs with access_withdrawn"],
+  [
+    "A deleted person's runs",
+    "disabling a person stops their runs with access_withdrawn",
+    "a deleted person's things stay as they are for those who could see them, and an administrator hands them over",
+  ],
   ["A running project carries", runFields],
   ["`ControlURL` is empty", ready],
   [

@@ -8,6 +8,7 @@ import { iso, listAnswer, pageOf, sortOf } from "./lists.ts"
 import { demand } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 import { type Columns, findOne, timeColumn } from "./single.ts"
+import { whileAllowed } from "./while-allowed.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
@@ -103,8 +104,13 @@ async function logs(services: Services, context: Context<"runLogs">) {
   const { tail, since, follow = false } = context.query
   const run = await allowedRun(services, context, "run:logs")
   const from = tail === undefined ? {} : { tail }
-  const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal: context.signal }
-  return new Lines(asText(services.runs.logs(run, options)), follow)
+  const thing = async () => {
+    const now = await services.store.runs.get(run.id)
+    return now && thingOf(services, now)
+  }
+  const signal = follow ? whileAllowed(services, context, { action: "run:logs", thing }) : context.signal
+  const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
+  return new Lines(asText(services.runs.logs(run, options)), follow, signal)
 }
 
 async function* asText(lines: AsyncIterable<LogLine>): AsyncIterable<string> {

@@ -26,11 +26,14 @@ async function createSession(services: Services, context: Context<"createSession
 
 /** Ending a session needs no proof beyond the session itself; without one there is nothing to end. */
 async function deleteSession(services: Services, context: Context<"deleteSession">) {
-  const { session } = context
+  const { session, query, actor } = context
+  const { identity, store, events } = services
   if (session !== undefined) {
-    await services.store.change(async (tx) => {
-      await services.identity.sessions.end(tx, session)
-      await services.events.session(tx, context.actor, "deleted")
+    const caller = await identity.identify(undefined, session, actor.address)
+    const owner = caller instanceof Refusal ? undefined : caller
+    await store.change(async (tx) => {
+      await (query.All && owner ? identity.sessions.endAll(tx, owner.userId) : identity.sessions.end(tx, session))
+      await events.session(tx, { ...actor, userName: owner?.userName ?? actor.userName }, "deleted")
     })
   }
   context.setHeader("set-cookie", sessionCookie(undefined, { secure: services.settings.secureCookies, maxAgeSeconds: 0 }))

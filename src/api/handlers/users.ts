@@ -122,8 +122,8 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
 }
 
 /** Who is disabled or deleted runs nothing any more. The wish is written before this answers; the engine follows. */
-async function stopAllOf({ runs, logger }: Services, userId: number): Promise<void> {
-  const own = runs.live().filter((run) => run.userId === userId)
+async function stopAllOf({ store, runs, logger }: Services, userId: number): Promise<void> {
+  const own = (await store.runs.live()).filter((run) => run.userId === userId)
   await Promise.all(
     own.map((run) =>
       runs

@@ -6,7 +6,7 @@ import type { Lines } from "../context.ts"
  * Sends lines as they come, no faster than they are read. What fails before the head is sent is thrown, so that it is answered as a refusal; what fails later cuts the
  * answer off, so that nobody takes it for whole.
  */
-export async function sendLines(response: ServerResponse, { lines, isLive }: Lines, requestId: string): Promise<void> {
+export async function sendLines(response: ServerResponse, { lines, isLive, signal }: Lines, requestId: string): Promise<void> {
   const head = () =>
     response.writeHead(200, {
       "content-type": "application/x-ndjson",
@@ -15,6 +15,8 @@ export async function sendLines(response: ServerResponse, { lines, isLive }: Lin
       "x-request-id": requestId,
     })
   if (isLive) head().flushHeaders()
+  const cut = () => void (response.headersSent && response.destroy())
+  signal.addEventListener("abort", cut, { once: true })
   try {
     for await (const line of lines) {
       if (!response.headersSent) head()
@@ -26,5 +28,7 @@ export async function sendLines(response: ServerResponse, { lines, isLive }: Lin
   } catch (error) {
     if (!response.headersSent) throw error
     response.destroy()
+  } finally {
+    signal.removeEventListener("abort", cut)
   }
 }

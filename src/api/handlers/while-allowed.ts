@@ -1,0 +1,44 @@
+import { type Action, type Caller, can, type Thing } from "#access"
+import type { Context, Services } from "../context.ts"
+
+const everyMs = 2_000
+/** How often in a row nobody may be able to tell, as while the database restarts, before the answer counts as no. */
+const unansweredMax = 30
+
+/**
+ * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end of the proof or the right, whichever process ended it. `thing` is asked
+ * for each time, undefined when there is none any more.
+ */
+export function whileAllowed(
+  services: Services,
+  { caller, signal }: Pick<Context, "caller" | "signal">,
+  asked: { action: Action; thing: () => Promise<Thing | undefined> },
+): AbortSignal {
+  const controller = new AbortController()
+  void watch(services, { caller, signal }, asked).then((why) => controller.abort(why))
+  return AbortSignal.any([signal, controller.signal])
+}
+
+/** Resolves with the reason when the right has ended, or the request is over. */
+async function watch(
+  { identity, clock, logger }: Services,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
+  { action, thing }: { action: Action; thing: () => Promise<Thing | undefined> },
+): Promise<unknown> {
+  for (let unanswered = 0; unanswered < unansweredMax; ) {
+    try {
+      await clock.sleep(everyMs, signal)
+    } catch {
+      return signal.reason
+    }
+    try {
+      const [now, about] = await Promise.all([identity.recall(caller.userId, caller.proof.id), thing()])
+      if (!now || !about || can(now, action, about) !== "yes") break
+      unanswered = 0
+    } catch (err) {
+      unanswered += 1
+      logger.warn({ err, user: caller.userId }, "whether somebody still may was not answered")
+    }
+  }
+  return new DOMException("The right to this ended", "AbortError")
+}

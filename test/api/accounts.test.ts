@@ -1,0 +1,232 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic, bearer } from "#client"
+import { startServer } from "../server.ts"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, raw } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+
+async function signIn(UserName: string, Password: string, headers: Record<string, string> = {}) {
+  const answer = await ask(baseUrl, "POST", "/session", { body: { UserName, Password }, headers })
+  assert.equal(answer.status, 200)
+  return { cookie: String(String(answer.headers["set-cookie"]).split(";")[0]), "sec-fetch-site": "same-origin" }
+}
+const whoami = (headers: Record<string, string>) => ask(baseUrl, "GET", "/whoami", { headers })
+
+test("names that are near to others, lead elsewhere or stand for nobody are refused with what is wanted", async () => {
+  for (const UserName of [
+    "Admin",
+    "ADMIN",
+    "аdmin", // with a Cyrillic а
+    "ａｄｍｉｎ", // full width
+    "admin\u200b",
+    "ad\u0131n",
+    "admin ",
+    " admin",
+    "..",
+    "a..b",
+    "../admin",
+    "a/b",
+    "a\\b",
+    "a%2fb",
+    ".ssh",
+    "-rf",
+    "_",
+    "__proto__",
+    "a:b",
+    "a@b",
+    "anonymous",
+    "quayside",
+    "x".repeat(65),
+  ]) {
+    for (const [path, field] of [
+      ["/user", "UserName"],
+      ["/group", "GroupName"],
+    ] as const) {
+      const { status, body } = await call("POST", path, { body: { [field]: UserName } })
+      assert.deepEqual([status, body.code, body.field], [400, "invalid", field], UserName)
+      assert.match(String(body.msg), /1 to 64 of a-z|at most 64 characters/)
+    }
+  }
+})
+
+test("names that mean something to programs are names like others", async () => {
+  for (const UserName of ["constructor", "prototype", "null", "undefined", "true", "0", "nan", "users", "x".repeat(64)]) {
+    const person = await world.person(UserName)
+    assert.equal((await person.client.whoami({})).UserName, UserName)
+    assert.equal((await world.admin.readUser({ query: { UserName } })).UserName, UserName)
+    const home = await ask(filesUrl, "PROPFIND", `/users/${UserName}/`, { as: person.authorization, headers: { depth: "0" } })
+    assert.equal(home.status, 207, UserName)
+  }
+  const { body } = await call("POST", "/group", { body: { GroupName: "constructor", Members: ["constructor", "0"] } })
+  assert.deepEqual(body.Members, ["0", "constructor"])
+})
+
+test("two Authorization headers, Basic without a colon and other malformed proofs are told what is wanted, at every address", async () => {
+  const noColon = `Basic ${Buffer.from("admin").toString("base64")}`
+  for (const [name, url, path] of [
+    ["base", baseUrl, "/whoami"],
+    ["apps", appsUrl, "/run/1/"],
+    ["files", filesUrl, "/users/admin/"],
+  ] as const) {
+    const two = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nAuthorization: ${admin}\r\nConnection: close\r\n\r\n`
+    const answer = await raw(url, two)
+    assert.match(answer, /^HTTP\/1\.1 (400|401) /, name)
+    assert.match(answer, /Two Authorization headers|Authorization/, name)
+    for (const as of [noColon, "Basic", "Basic ÿ", "Basic !!!!", "Bearer", "Bearer abc", "Negotiate abc", `${admin} x`]) {
+      const refused = await ask(url, "GET", path, { as })
+      assert.deepEqual([refused.status, refused.body.ok], [401, false], `${name}: ${as}`)
+      assert.match(String(refused.body.msg), /user name/i, `${name}: ${as}`)
+    }
+  }
+})
+
+test("a password of 64 KB is refused wherever it comes, with what is wanted", async () => {
+  const long = "x".repeat(65_536)
+  assert.deepEqual((await call("POST", "/user", { body: { UserName: "long", Password: long } })).body.field, "Password")
+  const session = await ask(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: long } })
+  assert.deepEqual([session.status, session.body.field], [400, "Password"])
+  assert.equal((await call("GET", "/whoami", { as: basic("admin", long) })).status, 431)
+  const near = await call("GET", "/whoami", { as: basic("admin", "x".repeat(20_000)) })
+  assert.equal(near.status, 401)
+  assert.match(String(near.body.msg), /at most 1024 bytes/)
+})
+
+test("a token in an address is refused, whatever it is called", async () => {
+  const { Token } = await world.admin.createToken({ body: { Name: "for addresses" } })
+  for (const path of [
+    `/whoami?token=${Token}`,
+    `/whoami?access_token=${Token}`,
+    `/whoami?Authorization=Bearer%20${Token}`,
+    `/images?${Token}`,
+    `/whoami?ID=${Token}`,
+  ]) {
+    const without = await ask(baseUrl, "GET", path)
+    assert.equal(without.status, 401, path)
+    const beside = await call("GET", path)
+    assert.equal(beside.status, 400, path)
+  }
+  assert.equal((await ask(baseUrl, "GET", `/${Token}`)).status, 404)
+  assert.equal((await ask(filesUrl, "GET", `/users/admin/?access_token=${Token}`)).status, 400)
+})
+
+test("signing in gives a new session and ends the one that the browser came with", async () => {
+  await world.person("rosa")
+  const first = await signIn("rosa", "rosa-password")
+  const second = await signIn("rosa", "rosa-password", { cookie: first.cookie })
+  assert.notEqual(first.cookie, second.cookie)
+  assert.deepEqual([(await whoami(first)).status, (await whoami(second)).status], [401, 200])
+})
+
+test("All=1 signs a person out everywhere and ends nobody else's session, nor a token", async () => {
+  const sara = await world.person("sara")
+  await world.person("theo")
+  const [here, there] = [await signIn("sara", sara.password), await signIn("sara", sara.password)]
+  const other = await signIn("theo", "theo-password")
+  const out = await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })
+  assert.deepEqual([out.status, out.body], [200, { ok: true }])
+  assert.match(String(out.headers["set-cookie"]), /Max-Age=0/)
+  assert.deepEqual([(await whoami(here)).status, (await whoami(there)).status, (await whoami(other)).status], [401, 401, 200])
+  assert.equal((await sara.client.whoami({})).UserName, "sara")
+  assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 200, "there is nothing left to end")
+  assert.equal((await ask(baseUrl, "DELETE", "/session?All=2", { headers: other })).status, 400)
+  const { data } = await world.admin.listAudit({ query: { UserName: "sara", Action: "session.deleted" } })
+  assert.equal(data.length, 1, "the audit names who it was")
+})
+
+test("where browsers come by TLS the session's cookie is bound to this host, and one of the plain name is none", async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_BASE_URL: "https://quayside.example.com" })
+  const local = server.baseUrl
+  const headers = { host: "quayside.example.com" }
+  const body = { UserName: "admin", Password: server.password }
+  const made = await ask(local, "POST", "/session", { body, headers })
+  const header = String(made.headers["set-cookie"])
+  assert.match(header, /^__Host-quayside_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
+  const secret = header.slice(header.indexOf("=") + 1, header.indexOf(";"))
+  const as = async (cookie: string) => (await ask(local, "GET", "/whoami", { headers: { ...headers, cookie } })).status
+  assert.deepEqual(
+    [
+      await as(`__Host-quayside_session=${secret}`),
+      await as(`quayside_session=${secret}`),
+      await as(`__Host-quayside_session=planted; __Host-quayside_session=${secret}`),
+    ],
+    [200, 401, 401],
+  )
+})
+
+test("disabling a person ends their proofs and runs at once, and lets nothing begin after it", async () => {
+  const uma = await world.person("uma")
+  const image = await uma.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await uma.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await uma.client.startRun({ body: { ProjectID: project.ID } })
+  const session = await signIn("uma", uma.password)
+  const files = await uma.client.createFilesToken({})
+  const { ID } = await world.admin.readUser({ query: { UserName: "uma" } })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  assert.equal((await whoami(session)).status, 401)
+  for (const as of [uma.authorization, basic("uma", uma.password)]) assert.equal((await call("GET", "/whoami", { as })).status, 401)
+  assert.equal((await ask(filesUrl, "GET", "/users/uma/", { as: bearer(files.Token) })).status, 401)
+  assert.equal((await ask(run.URL, "GET", new URL(run.URL).pathname, { as: uma.authorization })).status, 401)
+  const over = await world.admin.readRun({ query: { ID: run.ID } })
+  assert.deepEqual([over.State, over.Reason?.code], ["ended", "access_withdrawn"])
+  const start = await call("POST", "/running_project", { body: { ProjectID: project.ID, UserName: "uma" } })
+  assert.deepEqual([start.status, start.body.field], [400, "UserName"])
+  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  assert.equal((await whoami(session)).status, 401, "what ended stays ended")
+  assert.equal((await call("GET", "/whoami", { as: basic("uma", uma.password) })).status, 200)
+})
+
+test("a start that races with a disabling leaves no run behind", async () => {
+  const vera = await world.person("vera")
+  const image = await vera.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const projects = await Promise.all(
+    Array.from({ length: 8 }, () => vera.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })),
+  )
+  const { ID } = await world.admin.readUser({ query: { UserName: "vera" } })
+  const starts = projects.map((project) => vera.client.startRun({ body: { ProjectID: project.ID } }).catch(() => undefined))
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  await Promise.all(starts)
+  const { data } = await world.admin.listRuns({ query: { UserName: "vera" } })
+  assert.deepEqual(data, [])
+})
+
+test("a deleted person's things stay as they are for those who could see them, and an administrator hands them over", async () => {
+  const will = await world.person("will")
+  const xena = await world.person("xena")
+  const image = await will.client.createImage({ body: { Name: "of will", Image: "fake/http", IsPublished: true } })
+  const { ID } = await world.admin.readUser({ query: { UserName: "will" } })
+  await world.admin.deleteUser({ query: { ID } })
+  assert.equal((await call("GET", "/whoami", { as: will.authorization })).status, 401)
+  assert.equal((await call("GET", "/user?UserName=will")).body.DeletedAt === null, false)
+  assert.equal((await xena.client.readImage({ query: { ID: image.ID } })).UserName, "will")
+  const handed = await world.admin.updateImage({ body: { ID: image.ID, UserName: "xena" } })
+  assert.equal(handed.UserName, "xena")
+  assert.equal((await xena.client.updateImage({ body: { ID: image.ID, Comment: "mine" } })).Comment, "mine")
+})
+
+test("logs that go on end within seconds when the proof is revoked", async () => {
+  const yuri = await world.person("yuri")
+  const image = await yuri.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await yuri.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await yuri.client.startRun({ body: { ProjectID: project.ID } })
+  const { ID, Token } = await yuri.client.createToken({ body: { Name: "logs" } })
+  const follow = async (as: string) => {
+    const answer = await fetch(`${baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: as } })
+    assert.equal(answer.status, 200)
+    return answer.text().then(
+      () => "whole",
+      () => "cut off",
+    )
+  }
+  const revoked = follow(bearer(Token))
+  const other = follow(yuri.authorization)
+  await yuri.client.deleteToken({ query: { ID } })
+  assert.equal(await revoked, "cut off")
+  await yuri.client.stopRun({ query: { ID: run.ID } })
+  assert.equal(await other, "whole", "another proof of the same person goes on to the run's end")
+})
