@@ -34,6 +34,7 @@ export interface GroupsTable extends Stamps, Named {
 
 export interface ImagesTable extends Stamps, Named {
   user_id: number
+  user_name: string
   is_published: number
   is_trusted: number
   name: string
@@ -47,6 +48,7 @@ export interface ImagesTable extends Stamps, Named {
 
 export interface DatasetsTable extends Stamps, Named {
   user_id: number
+  user_name: string
   is_published: number
   type: string
   name: string
@@ -58,8 +60,10 @@ export interface DatasetsTable extends Stamps, Named {
 
 export interface ProjectsTable extends Stamps, Named {
   user_id: number
+  user_name: string
   /** 0: no group. */
   group_id: number
+  group_name: string
   is_published: number
   is_trusted: number
   image_id: number
@@ -77,6 +81,7 @@ export interface RunsTable {
   key: string
   project_id: number
   user_id: number
+  user_name: string
   /** The project's owner, who sees that it runs. */
   owner_id: number
   state: string

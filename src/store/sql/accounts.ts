@@ -7,10 +7,14 @@ export const accounts = {
   userByName: ({ db }: Build, args: { name: string }) =>
     db.selectFrom("users").select(rowColumns("users")).where("user_name", "=", args.name),
 
+  userId: ({ db }: Build, args: { name: string }) => db.selectFrom("users").select("id").where("user_name", "=", args.name),
+
   userCount: ({ db }: Build, _: object) => db.selectFrom("users").select(sql<number>`count(*)`.as("count")),
 
   groupByName: ({ db }: Build, args: { name: string }) =>
     db.selectFrom("groups").select(rowColumns("groups")).where("group_name", "=", args.name),
+
+  groupId: ({ db }: Build, args: { name: string }) => db.selectFrom("groups").select("id").where("group_name", "=", args.name),
 
   groupMembers: ({ db }: Build, args: { group_id: number }) =>
     db

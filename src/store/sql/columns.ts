@@ -1,4 +1,4 @@
-/** The columns of each kind of row in the order in which the mappers of `tables/` read them. `user_name` and `group_name` of a resource are looked up. */
+/** The columns of each kind of row in the order in which the mappers of `tables/` read them. Rows carry the names of the person and the group whose IDs they hold. */
 const stamps = ["id", "created_at", "updated_at", "deleted_at", "version"] as const
 
 export const columns = {
@@ -65,11 +65,18 @@ export type StampedTable = ResourceTable | "users" | "groups"
 const kept = new Set<string>(["id", "deleted_at", "version"])
 const folded = ["name_fold", "search"]
 
-const looked = { images: ["user_name"], datasets: ["user_name"], projects: ["user_name", "group_name"], runs: ["user_name"] }
+/** Names that rows carry, which the queries look up by the ID when a row is written. */
+export const carried = {
+  images: ["user_name"],
+  datasets: ["user_name"],
+  projects: ["user_name", "group_name"],
+  runs: ["user_name"],
+} as const
 
 /** Columns that an insert gives as arguments. */
 export function insertedColumns(table: StampedTable | "runs"): string[] {
-  const own = columns[table].filter((column) => !kept.has(column) && !(table in looked && looked[table as "runs"].includes(column)))
+  const names: readonly string[] = table in carried ? carried[table as "runs"] : []
+  const own = columns[table].filter((column) => !kept.has(column) && !names.includes(column))
   if (table === "runs") return own
   return [...own, ...folded, ...(table === "datasets" ? ["access_key"] : [])]
 }

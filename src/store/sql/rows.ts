@@ -1,6 +1,6 @@
 import { sql } from "kysely"
 import type { Build } from "./build.ts"
-import { insertedColumns, type RowTable, type StampedTable, updatedColumns } from "./columns.ts"
+import { carried, insertedColumns, type RowTable, type StampedTable, updatedColumns } from "./columns.ts"
 import { column, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -26,14 +26,14 @@ export const rows = {
   insert: ({ db }: Build, args: Args, table: StampedTable) =>
     db
       .insertInto(table as Any)
-      .values({ ...pick(args, insertedColumns(table)), version: sql.lit(1) } as never)
+      .values({ ...pick(args, insertedColumns(table)), ...namesFor(table, args), version: sql.lit(1) } as never)
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns(table)),
 
   update: ({ db }: Build, args: Args & { id: number }, table: StampedTable) =>
     db
       .updateTable(table as Any)
-      .set({ ...pick(args, updatedColumns(table)), version: sql`version + 1` } as never)
+      .set({ ...pick(args, updatedColumns(table)), ...namesFor(table, args), version: sql`version + 1` } as never)
       .where(column(table, "id"), "=", args.id)
       .returning(rowColumns(table)),
 
@@ -47,4 +47,15 @@ export const rows = {
 
 export function pick(args: Args, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, args[name]]))
+}
+
+const nameOf = {
+  user_name: (args: Args) => sql`(select users.user_name from users where users.id = ${args.user_id})`,
+  group_name: (args: Args) => sql`coalesce((select groups.group_name from groups where groups.id = ${args.group_id}), '')`,
+}
+
+/** The names that a row of this table carries, by the IDs that it is written with. */
+export function namesFor(table: StampedTable | "runs", args: Args): Record<string, unknown> {
+  const names: readonly (keyof typeof nameOf)[] = table in carried ? carried[table as keyof typeof carried] : []
+  return Object.fromEntries(names.map((name) => [name, nameOf[name](args)]))
 }

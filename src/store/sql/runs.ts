@@ -1,7 +1,7 @@
 import { sql } from "kysely"
 import type { Build } from "./build.ts"
 import { insertedColumns, updatedColumns } from "./columns.ts"
-import { pick } from "./rows.ts"
+import { namesFor, pick } from "./rows.ts"
 import { rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -48,6 +48,7 @@ export const runs = {
       .insertInto("runs")
       .values({
         ...pick(args, insertedColumns("runs")),
+        ...namesFor("runs", args),
         version: sql.lit(1),
         owner_id: sql`(select projects.user_id from projects where projects.id = ${args.project_id})`,
       } as never)

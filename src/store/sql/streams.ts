@@ -16,6 +16,12 @@ export interface StreamsArgs {
   [group: `group${number}`]: number
 }
 
+export interface CountedArgs {
+  key?: string
+  other?: string
+  keys?: readonly string[]
+}
+
 export interface SeekArgs extends StreamsArgs {
   /** IDs between which the page and what is skipped before it lie. */
   low: number
@@ -31,13 +37,16 @@ export interface SeekShape extends StreamsShape {
 
 /** Lists that are unions of streams: totals from counters, pages merged from as many rows of each stream as can matter. */
 export const streams = {
-  /** What the counters of these keys come to. */
-  counted: ({ db, among }: Build, args: { plus: readonly string[] }) =>
-    db
+  /** What the counters of these keys come to: of one or two by themselves, of any number as a list. */
+  counted: ({ db, among }: Build, args: CountedArgs, keys: "one" | "two" | "list") => {
+    const key = sql.ref<string>("key")
+    const which = { one: sql`${key} = ${args.key}`, two: sql`${key} in (${args.key}, ${args.other})`, list: among(key, args.keys ?? []) }
+    return db
       .selectFrom("counters")
       .select(sql<number>`cast(coalesce(sum(n), 0) as bigint)`.as("n"))
       .where("block", "=", sql<number>`-1`)
-      .where(among(sql.ref("key"), args.plus)),
+      .where(which[keys] as RawBuilder<boolean>)
+  },
 
   /** Block by block, highest first. */
   blocks: ({ db, among }: Build, args: { plus: readonly string[]; minus: readonly string[] }) => {

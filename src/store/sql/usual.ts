@@ -13,6 +13,7 @@ export function usualQueries(): Query[] {
     ...(["tokens", "runs"] as const).map((table) => query("get", table)),
     query("visibleBetween", "all"),
     query("visibleBetween", "some"),
+    ...(["one", "two", "list"] as const).map((keys) => query("counted", keys)),
     query("auditPage", {}),
     query("auditTotal", {}),
     ...scannedLists().flatMap(ofList),
@@ -52,7 +53,7 @@ function plannedLists(): StreamsShape[] {
     ["private"],
     ["publicOf"],
     ["privateOf"],
-    ["publicOf", "privateOf"],
+    ["liveOf"],
     ["public", "privateOf"],
   ]
   const runs: StreamsShape["streams"][] = [["ended"], ["endedOf"], ["endedOf", "endedOwned"]]

@@ -23,6 +23,7 @@ export const streamConditions = {
   live: "deleted_at is null",
   public: "is_published = 1 and deleted_at is null",
   private: "is_published = 0 and deleted_at is null",
+  liveOf: "deleted_at is null and user_id = ",
   publicOf: "is_published = 1 and deleted_at is null and user_id = ",
   privateOf: "is_published = 0 and deleted_at is null and user_id = ",
   group: "is_published = 0 and deleted_at is null and group_id <> 0 and group_id = ",

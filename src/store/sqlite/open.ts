@@ -9,8 +9,11 @@ import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
-/** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. At most so many KiB are kept per connection. */
-const pragmas = "pragma page_size = 4096; pragma cache_size = -16384; pragma temp_store = memory;"
+/** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. */
+const pragmas = "pragma page_size = 4096; pragma temp_store = memory;"
+/** At most so many KiB of pages are kept: the writer's and the reader's. They are taken as they are needed. */
+const writerCache = "pragma cache_size = -16384;"
+const readerCache = "pragma cache_size = -65536;"
 /** The log is folded into the database after so many pages (16 MiB), and is not left longer than four times that. */
 const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
@@ -34,13 +37,13 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const lock = cleanup.use(takeLock(file))
     const writer = new DatabaseSync(file, { timeout: busyTimeout })
     cleanup.defer(() => writer.close())
-    writer.exec(pragmas)
+    writer.exec(`${pragmas} ${writerCache}`)
     const version = versionOf(writer, file)
     prepareWriter(writer)
     migrate(writer, version, { ...options, file })
     const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
     cleanup.defer(() => reader.close())
-    reader.exec(`${pragmas} pragma query_only = on;`)
+    reader.exec(`${pragmas} ${readerCache} pragma query_only = on;`)
     const catalog = await loadCatalog("sqlite")
     const driver = new SqliteDriver({ writer, reader, lock, catalog, file, patience: options.patience })
     cleanup.move()

@@ -23,7 +23,7 @@ export interface ListRequest<Row> {
 }
 
 /** Names are looked up, so a filter by name is one by the ID that has the name. */
-const names: Record<string, "userByName" | "groupByName"> = { user_name: "userByName", group_name: "groupByName" }
+const names: Record<string, "userId" | "groupId"> = { user_name: "userId", group_name: "groupId" }
 
 /** One page of the rows that match and that the viewer sees. */
 export async function listRows<Row extends Stamped>(session: Session, kind: Listed<Row>, request: ListRequest<Row>): Promise<Page<Row>> {
@@ -90,8 +90,8 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /** The empty name is that of no group. */
-async function idOfName(session: Session, named: "userByName" | "groupByName", name: string): Promise<number | undefined> {
-  if (named === "groupByName" && name === "") return 0
+async function idOfName(session: Session, named: "userId" | "groupId", name: string): Promise<number | undefined> {
+  if (named === "groupId" && name === "") return 0
   const values = await session.first(query(named), { name })
   return values?.[0] as number | undefined
 }

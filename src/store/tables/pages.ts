@@ -14,7 +14,7 @@ const few = 2_000
 /** Shapes are few: so many groups are asked for, those that are missing by an ID that no group has. */
 const groupCounts = [1, 2, 4, 8, 12, 16, 32, 64]
 
-const counted = query("counted")
+const counted = { one: query("counted", "one"), two: query("counted", "two"), list: query("counted", "list") }
 const blocks = query("blocks")
 
 export interface PlannedPage {
@@ -25,8 +25,18 @@ export interface PlannedPage {
 }
 
 export async function plannedTotal(session: Session, { plus, minus }: Plan): Promise<number> {
-  const sum = async (keys: readonly string[]) => ((await session.first(counted, { plus: keys })) as [number])[0]
-  return minus.length === 0 ? sum(plus) : (await sum(plus)) - (await sum(minus))
+  return minus.length === 0 ? sum(session, plus) : (await sum(session, plus)) - (await sum(session, minus))
+}
+
+async function sum(session: Session, keys: readonly string[]): Promise<number> {
+  const [key = "", other = ""] = keys
+  const found =
+    keys.length === 1
+      ? session.first(counted.one, { key })
+      : keys.length === 2
+        ? session.first(counted.two, { key, other })
+        : session.first(counted.list, { keys })
+  return ((await found) as [number])[0]
 }
 
 /** Tables of so many rows are scanned where that holds up nobody. */
@@ -40,8 +50,7 @@ export async function forScans(session: Session, { table, part, ids, where = [] 
   if (session.scans === undefined || table === "users" || table === "groups") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
   const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
-  const [size] = (await session.first(counted, { plus })) as [number]
-  return size > many ? session.scans : session
+  return (await sum(session, plus)) > many ? session.scans : session
 }
 
 /** One page; undefined when it is better found by going through the rows in their order. */

@@ -60,8 +60,14 @@ function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted
     const own = ofGroups.map((key) => `${key} ${viewer.userId}`)
     return { streams: [...streams, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own }
   }
-  const isAll = streams.includes("public") && streams.includes("private")
-  return { streams: isAll ? ["live"] : streams, user, groups: [], plus, minus: [] }
+  return { streams: whole(streams), user, groups: [], plus, minus: [] }
+}
+
+/** Both halves of a set are one stream with an index of its own. */
+function whole(streams: readonly Stream[]): readonly Stream[] {
+  if (streams.includes("public") && streams.includes("private")) return ["live"]
+  if (streams.includes("publicOf") && streams.includes("privateOf")) return ["liveOf"]
+  return streams
 }
 
 type Pair = [stream: Stream, key: string]

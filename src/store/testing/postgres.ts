@@ -56,7 +56,7 @@ function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
 }
 
 async function ownServer(): Promise<PostgresServer> {
-  const bin = await newestInstalled()
+  const bin = await newestBinaries()
   const directory = await mkdtemp(join(tmpdir(), "quayside-pg-"))
   const data = join(directory, "data")
   // PostgreSQL refuses to run as root.
@@ -90,7 +90,8 @@ async function ownServer(): Promise<PostgresServer> {
   return { ...server, crash, start }
 }
 
-async function newestInstalled(): Promise<string> {
+/** The directory of the newest installed version's programs. */
+export async function newestBinaries(): Promise<string> {
   const root = "/usr/lib/postgresql"
   const versions = (await readdir(root).catch(() => [])).map(Number).filter(Number.isInteger)
   if (versions.length === 0)

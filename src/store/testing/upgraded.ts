@@ -5,11 +5,15 @@ import type { Store } from "../store.ts"
 import { addImage } from "./samples.ts"
 
 /** Versions of which a database was kept. */
-export const keptVersions = [1, 2]
+export const keptVersions = [1, 2, 3]
 
-/** The statements that make a database as that version left it. */
+/** The statements that make a database as that version left it; `keep.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {
-  return readFile(new URL(`../../../test/fixtures/store/${dialect}-${version}.sql`, import.meta.url), "utf8")
+  return readFile(fixtureUrl(dialect, version), "utf8")
+}
+
+export function fixtureUrl(dialect: Dialect, version: number): URL {
+  return new URL(`../../../test/fixtures/store/${dialect}-${version}.sql`, import.meta.url)
 }
 
 const page = { page: 1, pageSize: 10 }
