@@ -51,7 +51,7 @@ for (const version of keptVersions) {
 
 test("Without room for a copy a database is not migrated, and nothing half-made is left", async () => {
   const path = await mkdtemp(join(tmpdir(), "quayside-disk-"))
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1600k", "tmpfs", path])
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2400k", "tmpfs", path])
   try {
     const file = join(path, "quayside.db")
     await restore(file, 1)
@@ -60,7 +60,7 @@ test("Without room for a copy a database is not migrated, and nothing half-made 
     db.close()
     const database = testDatabase(`sqlite:${file}`, async () => {})
     const ballast = join(path, "ballast")
-    await writeFile(ballast, Buffer.alloc(700_000))
+    await writeFile(ballast, Buffer.alloc(1_500_000))
     await assert.rejects(database.open(), (error) => {
       assert.ok(error instanceof StoreError, String(error))
       assert.equal(error.kind, "migration")
