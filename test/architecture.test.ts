@@ -10,7 +10,7 @@ import { test } from "node:test"
 const root = resolve(import.meta.dirname, "..")
 
 /** A folder imports only from those before it. */
-const order = "kit contract client store engine events access runs gateway files control api web cli main".split(" ")
+const order = "kit contract client store engine events access runs images gateway files control api web cli main".split(" ")
 /** What also runs in a browser. */
 const browserFolders = ["contract", "web"]
 /** Programs of their own, started by another folder: what holds for `main` about signals holds for them. */

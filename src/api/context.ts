@@ -3,6 +3,7 @@ import type { endpoints, Operation, Query } from "#contract"
 import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
+import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
@@ -16,6 +17,7 @@ export interface Services {
   /** Undefined where no OpenID provider is configured. */
   readonly openId: OpenIdSignIn | undefined
   readonly runs: Runs
+  readonly images: Images
   readonly tree: Tree
   readonly gateway: Gateway
   readonly events: Events

@@ -25,6 +25,7 @@ export const reasonSentences = {
   image_not_found: "Neither the engine nor the registry has the image",
   image_pull_denied: "The registry refused to hand out the image",
   image_pull_failed: "The image could not be fetched",
+  image_too_large: "The image is larger than images may be here",
   image_unavailable: "The project's image was deleted, or the person who starts it may not use it",
   data_unavailable: "A dataset of the project was deleted, or the person who starts it may not read it",
   mount_missing: "A directory that should be mounted does not exist",

@@ -3,13 +3,20 @@ export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
 export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"
 export { EnvError, parseEnv } from "./formats/env.ts"
 export { checkAccountName, parsePort } from "./formats/names.ts"
-export { checkOciReference, type OciReference, parseOciReference } from "./formats/oci-reference.ts"
+export {
+  checkOciReference,
+  defaultRegistry,
+  fullReference,
+  type OciReference,
+  parseOciReference,
+  referenceText,
+} from "./formats/oci-reference.ts"
 export { checkAbsolutePath, checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
 export { openApi } from "./openapi.ts"
 export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
 export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
-export { type Image, type ImagePart, imageFields } from "./resources/image.ts"
+export { type Image, type ImageCheck, type ImagePart, imageFields } from "./resources/image.ts"
 export {
   type Group,
   groupFields,

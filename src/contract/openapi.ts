@@ -1,6 +1,6 @@
 import { failureStatus, reasonSentences } from "./codes.ts"
 import { dataFields } from "./resources/data.ts"
-import { imageFields } from "./resources/image.ts"
+import { imageCheckFields, imageFields } from "./resources/image.ts"
 import { groupFields, tokenFields, userFields } from "./resources/people.ts"
 import { projectFields } from "./resources/project.ts"
 import { runningProjectFields } from "./resources/running-project.ts"
@@ -96,6 +96,7 @@ const schemas: Record<string, JsonSchema> = {
   ImageModel: answerSchema(imageFields),
   ImagePart: part("ImageWithoutDoc"),
   ImageWithoutDoc: answerSchema(imageFields, ["Doc"]),
+  ImageCheck: answerSchema(imageCheckFields),
   DataModel: answerSchema(dataFields),
   DataPart: part("DataWithoutDoc"),
   DataWithoutDoc: answerSchema(dataFields, ["Doc"]),

@@ -180,6 +180,25 @@ export const endpoints = {
   readImage: image.read,
   listImages: image.list,
 
+  checkImage: {
+    method: "GET",
+    path: "/image/check",
+    tag: "Images",
+    summary: "What the image is as the engine has it, without fetching it",
+    query: oneId,
+    answer: { one: "ImageCheck" },
+    permission: "image:check",
+  },
+  pullImage: {
+    method: "POST",
+    path: "/image/pull",
+    tag: "Images",
+    summary: "Fetch the image now, with `image.progress` events; answers when it is there, with `Prefer: respond-async` at once",
+    query: oneId,
+    answer: { one: "ImageCheck" },
+    permission: "image:pull",
+  },
+
   createData: data.create,
   updateData: data.update,
   deleteData: data.delete,

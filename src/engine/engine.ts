@@ -24,6 +24,15 @@ export interface Engine extends AsyncDisposable {
   capacity(signal?: AbortSignal): Promise<NodeCapacity[]>
 
   /**
+   * What the engine holds under a reference; undefined where that is nothing. Fetches nothing, though where `terms` want proof the registry is asked for its yes.
+   * Rejects with the same `EngineError` as a start where the image may not be had on these terms.
+   */
+  image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined>
+
+  /** Fetches an image, also where one of that name is there: the name may lead to a newer one by now. What was built on this machine is never replaced. On failure nothing of what came remains. */
+  pull(reference: string, options: PullOptions): Promise<ImageFacts>
+
+  /**
    * Fetches the image when it is missing, makes the container and starts it. Resolves once the program has been started, not when it answers.
    *
    * Calling it again with the same key takes up whatever an earlier call left: a container that was only created, or has ended, is removed
@@ -71,6 +80,7 @@ export interface RunSpec {
   user: string
   /** OCI reference. */
   image: string
+  imageTerms: ImageTerms
   /** Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has one. Empty means the image's own. */
   command: readonly string[]
   /** `HOME` should be an absolute path; where no mount is there it is a fresh directory in memory. Default `/home/<user>`, and `USER` the user: the only defaults of an engine. */
@@ -91,6 +101,43 @@ export interface RunSpec {
   internetOf?: string | undefined
   /** Whether the root file system may be written to (its changes are gone with the run). */
   writableRoot: boolean
+}
+
+/** On what terms an image may be had by whom it is for. Where images may come from at all, and how large they may be, the engine was told when it was made. */
+export interface ImageTerms {
+  /** What the registry is told; absent: nothing. Neither logged nor kept, and in no message. */
+  credentials?: RegistryCredentials
+  /** Whether the registry must hand it out to these credentials also where the engine has it already: others may have fetched it with theirs. */
+  prove: boolean
+  /** Whether it may be one that no registry vouches for: built on this machine, or here although its registry is not allowed. */
+  local: boolean
+}
+
+export interface RegistryCredentials {
+  username: string
+  password: string
+}
+
+export interface PullOptions {
+  terms: ImageTerms
+  /** As `StartStep.progress`. */
+  report: (progress: Progress | null) => void
+  signal: AbortSignal
+}
+
+/** An image as the engine holds it. */
+export interface ImageFacts {
+  /** As `Started.imageDigest`. */
+  digest: string
+  /** Bytes, unpacked. */
+  size: number
+  /** As the image says; empty: root. Runs have a user of their own. */
+  user: string
+  entryPoint: readonly string[]
+  command: readonly string[]
+  workDir: string
+  /** `8888/tcp`, as the image says. */
+  ports: readonly string[]
 }
 
 export interface Mount {

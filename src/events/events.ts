@@ -1,6 +1,6 @@
-import type { Progress } from "#contract"
+import type { Progress, Reason } from "#contract"
 import type { Logger } from "#kit"
-import type { Change, JournalEntry, RunRow, Store } from "#store"
+import type { Change, ImageRow, JournalEntry, RunRow, Store } from "#store"
 import { JournalKeeper } from "./keeper.ts"
 
 /** Who does something, as the audit names them. */
@@ -50,6 +50,14 @@ export interface Events {
   runProgress(run: RunRow, progress: Progress): void
   /** Something about a run that people should know and that changed no state. */
   runWarning(run: RunRow, text: string): void
+  /** Somebody asked for an image to be fetched. */
+  imagePulled(tx: Change, actor: Actor, image: ImageRow): Promise<void>
+  /** How far such a pull is; `present` or `failed` is its last. */
+  imageProgress(
+    tx: Change,
+    image: ImageRow,
+    what: { State: "pulling" | "present" | "failed"; Progress: Progress | null; Reason: Reason | null },
+  ): Promise<void>
   /** A request was refused. */
   refused(actor: Actor, action: string, code: string): void
   /** Calls back after every COMMIT that wrote to the journal. */
@@ -112,6 +120,12 @@ export function createEvents({ store, logger, onChange = () => {} }: EventsOptio
       logger.warn({ event: "run.warning", id: run.id, text }, "run")
       tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not told"))
     },
+    async imagePulled(tx, actor, { id }) {
+      await audit(tx, actor, { action: "image.pull", thing: { type: "image", id } })
+      tx.afterCommit(() => logger.info({ event: "image.pull", id, actor: actor.userName, requestId: actor.requestId }, "image"))
+    },
+    imageProgress: (tx, { id }, what) =>
+      journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, thing: { type: "image", id } }),
     refused(actor, action, code) {
       logger.info({ event: "refused", action, code, actor: actor.userName, address: actor.address, requestId: actor.requestId }, "refused")
     },

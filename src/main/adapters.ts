@@ -1,10 +1,11 @@
 import { type Caller, can, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
-import type { Engine } from "#engine"
+import type { Engine, ImageTerms } from "#engine"
 import type { Authority, Files } from "#files"
 import type { GatewayHost, Visitor } from "#gateway"
+import type { Images } from "#images"
 import type { Clock } from "#kit"
 import type { Runs } from "#runs"
-import type { Store } from "#store"
+import type { RunRow, Store } from "#store"
 
 /** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
 export function authorityOf({ store, identity, clock }: { store: Store; identity: Identity; clock: Clock }): Authority {
@@ -27,6 +28,18 @@ function refusalOf({ status, message, retryAfterSeconds }: Refusal) {
     status: status as 401 | 403 | 429 | 503,
     msg: message,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  }
+}
+
+/** On what terms a run's person may have its image now; who may no longer sign in has nobody's credentials. */
+export function imageTermsOf({ store, images, clock }: { store: Store; images: Images; clock: Clock }) {
+  return async (run: RunRow): Promise<ImageTerms> => {
+    const starter = await standIn(store, await store.users.get(run.userId), clock.now())
+    const person = starter ?? { userName: run.userName, groupNames: [] }
+    const terms = images.terms(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })
+    if (starter) return terms
+    const { credentials: _, ...withoutCredentials } = terms
+    return withoutCredentials
   }
 }
 

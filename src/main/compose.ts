@@ -1,16 +1,18 @@
 import { join, resolve } from "node:path"
 import { createIdentity, type Identity } from "#access"
 import { type ApiServer, createApi } from "#api"
-import { createEngine, type Engine, EngineError, openFakeWorld } from "#engine"
+import { createEngine, type Engine, EngineError, openFakeWorld, Registries } from "#engine"
 import { createEvents } from "#events"
 import { startFiles, Tree } from "#files"
 import { createGateway, type Gateway } from "#gateway"
+import { createImages } from "#images"
 import { type Clock, type Logger, systemClock } from "#kit"
 import { createRuns } from "#runs"
 import { openStore, type Store } from "#store"
-import { authorityOf, gatewayHost, readinessOf } from "./adapters.ts"
+import { authorityOf, gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, withPorts } from "./addresses.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
+import { credentialsFrom } from "./registry-credentials.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import { SettingError, type Settings } from "./settings.ts"
@@ -59,6 +61,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   prepareDataDir(dataDir)
   checkRights(settings)
   checkOpenId(settings)
+  const credentials = credentialsFrom(settings.registryCredentials)
+  const registries = new Registries({ allowed: settings.registries })
   const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
   demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
@@ -72,7 +76,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
   identity.onForget(async () => (await files)?.invalidate())
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
-  const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, clock, logger, stack }))
+  const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
   demandWanted()
   // Spawning the firewall's tools takes a while, which only the very first start waits for: one that cannot be shows no password.
   const isFirst = (await store.users.count()) === 0
@@ -81,6 +85,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
   const events = createEvents({ store, logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
+  const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const listening = Promise.withResolvers<void>()
   const runs = stack.use(
     await createRuns({
@@ -96,6 +101,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
         warning: (run, text) => events.runWarning(run, text),
       },
       settings: runSettings(settings, dataDir),
+      imageTerms: imageTermsOf({ store, images, clock }),
     }),
   )
   stack.defer(listening.resolve)
@@ -115,6 +121,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     identity,
     openId,
     runs,
+    images,
     tree,
     gateway,
     events,
@@ -172,14 +179,23 @@ async function engineOf(made: {
   dataDir: string
   filesRoot: string
   instance: string
+  registries: Registries
   clock: Clock
   logger: Logger
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { settings, dataDir, filesRoot, instance, clock, logger, stack } = made
+  const { settings, dataDir, filesRoot, instance, registries, clock, logger, stack } = made
   if (settings.engine === "fake") {
     const world = stack.use(await openFakeWorld({ stateDir: join(dataDir, "fake-engine"), clock }))
-    return createEngine({ kind: "fake", world, instance, filesRoot, mockGpus: settings.mockGpus })
+    return createEngine({
+      kind: "fake",
+      world,
+      instance,
+      filesRoot,
+      mockGpus: settings.mockGpus,
+      registries,
+      maxImageBytes: settings.maxImageSize,
+    })
   }
   return createEngine({
     kind: "docker",
@@ -195,6 +211,8 @@ async function engineOf(made: {
     deny: settings.networkDeny,
     uid: settings.runUid,
     mockGpus: settings.mockGpus,
+    registries,
+    maxImageBytes: settings.maxImageSize,
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { nearest } from "#contract"
-import { isNetworkPool, isSubnet } from "#engine"
+import { isNetworkPool, isRegistryEntry, isSubnet } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -61,6 +61,15 @@ const groupInternet = (value: string) => {
   const twice = groups.find((group, n) => groups.indexOf(group) !== n)
   return twice === undefined ? entries : wanted(`one entry for each group; ${twice} has two`)
 }
+/** Hosts as image references name them. */
+const registries = (value: string) =>
+  list(value.toLowerCase()).map((entry) =>
+    isRegistryEntry(entry)
+      ? entry
+      : wanted("`public` and registries like ghcr.io, registry.lan:5000 or *.example.com, with commas between"),
+  )
+/** Bytes; 0 is none. */
+const sizeOrNone = (value: string) => (value === "0" ? 0 : memory(value) * 1024 * 1024)
 /** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
 const memory = (value: string) => {
   const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
@@ -231,6 +240,27 @@ export const settingsTable = {
     initial: [] as string[],
     read: subnets,
     doc: "Addresses and networks that runs do not reach although they are public. Wins over `NETWORK_ALLOW`.",
+  }),
+  registries: setting({
+    env: "REGISTRIES",
+    default: "public",
+    initial: ["public"] as string[],
+    read: registries,
+    doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only.",
+  }),
+  registryCredentials: setting({
+    env: "REGISTRY_CREDENTIALS",
+    default: "none",
+    initial: "",
+    read: text,
+    doc: "A file, mode 0600, with the credentials of registries and for whom each is: see docs/how-to/registries.md.",
+  }),
+  maxImageSize: setting({
+    env: "MAX_IMAGE_SIZE",
+    default: "20GiB",
+    initial: 20 * 1024 ** 3,
+    read: sizeOrNone,
+    doc: "The largest image that is fetched; 0 is no bound. Counted packed while it comes, and unpacked once it is there.",
   }),
   defaultCpus: setting({ env: "DEFAULT_CPUS", default: "1", initial: 1, read: whole(1, 4096), doc: "CPUs of a run that does not say." }),
   defaultMemory: setting({

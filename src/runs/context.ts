@@ -1,5 +1,5 @@
 import type { Progress } from "#contract"
-import type { Engine } from "#engine"
+import type { Engine, ImageTerms } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, RunRow, Store } from "#store"
@@ -31,6 +31,8 @@ export interface Context {
   readonly closed: AbortSignal
   /** How many programs are being asked whether they are ready. */
   readonly probing: { count: number }
+  /** On what terms the run's person may have its image now. */
+  imageTerms(run: RunRow): Promise<ImageTerms>
   /** Asks for a look at the engine soon. */
   observeSoon(): void
 }

@@ -1,5 +1,6 @@
 import { type Progress, reasonSentences } from "#contract"
 import { type Address, EngineError, type Started, type StartStep } from "#engine"
+import { Watchdog } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { move } from "./moves.ts"
@@ -8,7 +9,6 @@ import { ProgressTeller } from "./progress.ts"
 import { untilReady } from "./readiness.ts"
 import { specOf } from "./spec.ts"
 import { type Facts, launchPath, type Stage, StageWriter } from "./stages.ts"
-import { Watchdog } from "./watchdog.ts"
 
 /** One attempt to bring a run from where its row stands to `ready`. */
 export class Launch implements Disposable {
@@ -68,7 +68,8 @@ export class Launch implements Disposable {
   }
 
   async #bring(): Promise<Address> {
-    const started = await this.#patiently(this.#ctx.engine.start(specOf(this.#run), (step) => this.#report(step), this.#cut.signal))
+    const spec = { ...specOf(this.#run), imageTerms: await this.#ctx.imageTerms(this.#run) }
+    const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal))
     this.#started = true
     this.#enter("starting")
     // The program's own time begins now, however long the engine took to start it.

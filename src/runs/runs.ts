@@ -1,5 +1,5 @@
 import { Failure, isLive, type Progress, reasonSentences } from "#contract"
-import { type Engine, EngineError, type LogLine, type LogOptions } from "#engine"
+import { type Engine, EngineError, type ImageTerms, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { RunRow, Store } from "#store"
@@ -26,6 +26,8 @@ export interface RunsOptions {
   logger?: Logger
   events?: Partial<RunEvents>
   settings?: GivenRunSettings
+  /** On what terms a run's person may have its image, asked at each attempt to start it. Default: without credentials, and built here only where an administrator registered it. */
+  imageTerms?: (run: RunRow) => Promise<ImageTerms>
   /** The engine is not looked at before this is settled, so that the first answers need not wait for it. Default: at once. */
   after?: Promise<unknown>
 }
@@ -153,6 +155,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     board: new Board((run) => supervisor.published(run)),
     closed,
     probing: { count: 0 },
+    imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
     observeSoon: () => supervisor.observeSoon(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { EngineError, type RunSpec } from "#engine"
+import { EngineError } from "#engine"
 import { eventually, TestWorld } from "./testing/world.ts"
 
-const unknown: RunSpec = {
+const unknown = {
   key: "f".repeat(32),
   run: 99,
   project: 1,

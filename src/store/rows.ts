@@ -157,6 +157,8 @@ export interface RunRow {
 export interface RunPlan {
   type: ProjectType
   image: string
+  /** Whether an administrator registered it: only then may it be one that was built on the machine. Absent: no. */
+  imageByAdmin?: boolean
   /** Null: the type's default, or the image's own. Placeholders are filled in. */
   command: readonly string[] | null
   env: Readonly<Record<string, string>>

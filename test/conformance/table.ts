@@ -411,7 +411,12 @@ const beyond: readonly Entry[] = [
     later("refusals counted in the audit"),
   ],
   ["POST `/image/restore", soft, softToo],
-  ["GET `/image/check", later("checking and pulling images")],
+  [
+    "GET `/image/check",
+    "a check tells what the engine has without fetching it, a pull fetches it",
+    "a pull tells how far it is, that it is done or why it failed, and who asked",
+    "check and pull are for who may see and use the image",
+  ],
   [
     "POST `/project/copy",
     "a copy belongs to the copier, keeps its references as they are and is neither published nor trusted",
@@ -435,7 +440,12 @@ const beyond: readonly Entry[] = [
   ["The files address answers failures", "an unknown method is refused with the ones there are"],
   ["What the caller may not see is 404", "a missing parent is a conflict where the caller may write, and does not exist elsewhere"],
   ["One table in code", settingSources, help, "the reference pages are those that the code's tables make"],
-  ["Names that scripts count on", settingNames, later("kubernetes, QUAYSIDE_APPS_PORTS and QUAYSIDE_REGISTRIES")],
+  [
+    "Names that scripts count on",
+    settingNames,
+    "an image whose registry is not allowed is refused when it is written, and when it is started",
+    later("kubernetes and QUAYSIDE_APPS_PORTS"),
+  ],
   ["An unknown `QUAYSIDE_*`", wrongSetting, injected],
   ["`npx quayside serve`", "a server that is told to end finishes what is under way and exits with 0"],
 ]

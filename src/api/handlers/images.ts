@@ -1,10 +1,11 @@
 import { imageThing, newThing } from "#access"
 import type { Image } from "#contract"
-import { complete, imageFields, parseBody } from "#contract"
-import type { ImageRow } from "#store"
-import type { Context, Handlers } from "../context.ts"
+import { complete, Failure, imageFields, parseBody } from "#contract"
+import type { ImageRow, Reads } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { imageAnswer } from "./answers.ts"
+import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
 import { checkTrusted, demand, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
@@ -34,7 +35,7 @@ export const images: Kind<ImageRow, Image> = {
   writes: (tx) => tx.images,
   thing: (row) => imageThing(row),
   answers: async (_services, _context, rows) => rows.map(imageAnswer),
-  async change(_services, tx, context, row) {
+  async change(services, tx, context, row) {
     const { caller } = context
     const given = parseBody(imageFields, context.body)
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
@@ -42,11 +43,25 @@ export const images: Kind<ImageRow, Image> = {
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
       demand(caller, "image:publish", { thing: imageThing(row), what: "image" })
     const fields = fieldsOf(given)
+    if (given.Image !== undefined && given.Image !== row.image)
+      await checkNewReference(services, tx, context, { row, reference: given.Image })
     const runsOtherwise = (["image", "command", "env", "port"] as const).some(
       (name) => fields[name] !== undefined && fields[name] !== row[name],
     )
     return { ...fields, ...(owner ? { userId: owner.id } : {}), ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
   },
+}
+
+/** What an administrator's definition names is what an administrator vouches for: nobody else chooses it. */
+async function checkNewReference(
+  services: Services,
+  reads: Pick<Reads, "users">,
+  context: Context,
+  { row, reference }: { row: ImageRow; reference: string },
+): Promise<void> {
+  checkReference(services, context, reference)
+  if (!context.caller.isAdmin && (await reads.users.get(row.userId))?.isAdmin)
+    throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
 }
 
 type Given = ReturnType<typeof parseBody<typeof imageFields>>
@@ -66,9 +81,10 @@ function fieldsOf(given: Given) {
   return withoutUndefined(fields)
 }
 
-async function create(services: Parameters<Handlers["createImage"]>[0], context: Context): Promise<Image> {
+async function create(services: Services, context: Context): Promise<Image> {
   const values = complete(imageFields, parseBody(imageFields, context.body))
   checkTrusted(context.caller, values.IsTrusted, false)
+  checkReference(services, context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, context.caller, values.UserName)
     demand(context.caller, "image:create", { thing: newThing("image", owner.id), what: "image" })

@@ -3,6 +3,7 @@ import { capacityHandlers } from "./capacity.ts"
 import { dataHandlers } from "./data.ts"
 import { eventHandlers } from "./events.ts"
 import { groupHandlers } from "./groups.ts"
+import { imageContentsHandlers } from "./image-contents.ts"
 import { imageHandlers } from "./images.ts"
 import { installationHandlers } from "./installation.ts"
 import { projectHandlers } from "./projects.ts"
@@ -16,6 +17,7 @@ import { userHandlers } from "./users.ts"
 /** A handler for every row of the contract's table; a missing one does not compile. */
 export const handlers: Handlers = {
   ...imageHandlers,
+  ...imageContentsHandlers,
   ...dataHandlers,
   ...projectHandlers,
   ...runHandlers,

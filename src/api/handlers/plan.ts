@@ -3,6 +3,7 @@ import { type Caller, can, dataThing, homeOf, imageThing, mayMount } from "#acce
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts, type Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "./code.ts"
+import { isByAdmin } from "./image-contents.ts"
 
 /** A project as its starter would run it: everything resolved, and the reason for which it cannot run, where there is one. */
 export interface Plan {
@@ -14,16 +15,22 @@ interface Parts {
   starter: Caller
   project: ProjectRow
   image: ImageRow | undefined
+  byAdmin: boolean
   data: { row: DataRow | undefined; id: number; mountPath: string }[]
 }
 
 /** Resolves a project for the person who starts it. Hidden and deleted parts become the run's reason, in the words of the starter. */
-export async function planRun(reads: Pick<Reads, "images" | "data" | "projects">, starter: Caller, project: ProjectRow): Promise<Plan> {
+export async function planRun(
+  reads: Pick<Reads, "images" | "data" | "projects" | "users">,
+  starter: Caller,
+  project: ProjectRow,
+): Promise<Plan> {
   const links = await reads.projects.links([project.id])
   const rows = new Map((await reads.data.getMany(links.map((link) => link.dataId))).map((row) => [row.id, row]))
   const data = links.map(({ dataId, mountPath }) => ({ row: rows.get(dataId), id: dataId, mountPath }))
   const image = await reads.images.get(project.imageId)
-  const parts = { starter, project, image, data }
+  const byAdmin = image !== undefined && (await isByAdmin(reads, image))
+  const parts = { starter, project, image, byAdmin, data }
   return { plan: planOf(parts), refusal: refusalOf(parts) }
 }
 
@@ -43,7 +50,7 @@ function refusalOf({ starter, project, image, data }: Parts): Reason | undefined
   return undefined
 }
 
-function planOf({ starter, project, image, data }: Parts): RunPlan {
+function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
   const places = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
     data.map(({ row, id, mountPath }) => ({ id, name: row?.name ?? "", mountPath })),
@@ -63,6 +70,7 @@ function planOf({ starter, project, image, data }: Parts): RunPlan {
   return {
     type: project.type,
     image: image?.image ?? "",
+    imageByAdmin: byAdmin,
     command: words.length > 0 ? words : null,
     env: image ? parseEnv(image.env) : {},
     port: (image && parsePort(image.port)) ?? null,

@@ -8,6 +8,7 @@ import { etagOf } from "../http/etag.ts"
 import { toMiB } from "../units.ts"
 import { makeDirectories } from "./code.ts"
 import { planRun } from "./plan.ts"
+import { respondsAsync } from "./prefer.ts"
 import { demand } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 
@@ -21,12 +22,11 @@ async function start(services: Services, context: Context<"startRun">) {
 
 /** Stores the wish and answers as the caller wants to wait. */
 async function begin(services: Services, context: Context<"startRun">, request: StartRequest): Promise<RunningProject> {
-  const respondAsync = /(^|[,;\s])respond-async($|[,;\s])/i.test(context.header("prefer") ?? "")
   const asked = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
-  const answered = respondAsync ? run : await services.runs.settled(run.id, { signal: context.signal })
+  const answered = respondsAsync(context) ? run : await services.runs.settled(run.id, { signal: context.signal })
   context.setHeader("etag", etagOf(answered))
   return startAnswer(services, context.caller, answered)
 }

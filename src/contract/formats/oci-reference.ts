@@ -43,6 +43,27 @@ export function parseOciReference(text: string): OciReference | undefined {
   return { host: hasHost ? first : "", path: path.join("/"), tag, digest }
 }
 
+/** The registry that a reference without a host means. */
+export const defaultRegistry = "docker.io"
+
+/**
+ * The reference with nothing left to be guessed: registry in lower case, path, and a digest or else a tag (`latest` where none is named). Undefined for what is no reference.
+ *
+ * In this form no engine takes it for an image's ID, as it does with `sha256:…` alone.
+ */
+export function fullReference(text: string): OciReference | undefined {
+  const parsed = parseOciReference(text)
+  if (!parsed) return undefined
+  const named = parsed.host.toLowerCase()
+  const host = named === "" || named === "index.docker.io" ? defaultRegistry : named
+  const path = host === defaultRegistry && !parsed.path.includes("/") ? `library/${parsed.path}` : parsed.path
+  return { host, path, tag: parsed.digest === "" ? parsed.tag || "latest" : "", digest: parsed.digest }
+}
+
+export function referenceText({ host, path, tag, digest }: OciReference): string {
+  return `${host === "" ? "" : `${host}/`}${path}${tag === "" ? "" : `:${tag}`}${digest === "" ? "" : `@${digest}`}`
+}
+
 function isDigest(text: string): boolean {
   if (!digestPart.test(text)) return false
   return !text.startsWith("sha256:") || /^sha256:[a-f0-9]{64}$/.test(text)

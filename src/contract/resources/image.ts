@@ -2,7 +2,8 @@ import { checkCommand } from "../formats/command.ts"
 import { checkEnv } from "../formats/env.ts"
 import { checkPort } from "../formats/names.ts"
 import { checkOciReference } from "../formats/oci-reference.ts"
-import { type Answer, flag, text } from "../schema.ts"
+import { type Answer, type Fields, flag, integer, shaped, text } from "../schema.ts"
+import { type ProjectType, projectTypes } from "../states.ts"
 import { comment, doc, name, stamps, userName } from "./common.ts"
 
 /** ImageModel: a container image definition that a project runs. */
@@ -38,3 +39,25 @@ export const imageFields = {
 export type Image = Answer<typeof imageFields>
 /** An image inside a project: everything but its `Doc`, or its ID alone where the caller may not see it. */
 export type ImagePart = Omit<Image, "Doc"> | { ID: number }
+
+const texts = (doc: string) => shaped<readonly string[]>({ doc, schema: { type: "array", items: { type: "string" } } })
+
+/** What the engine has of an image. Where `Present` is false all but `Pulling` is empty. */
+export const imageCheckFields = {
+  ID: integer({ doc: "Of the image's definition." }),
+  Image: text({ doc: "The reference." }),
+  Present: flag({ doc: "Whether the engine has it." }),
+  Pulling: flag({ doc: "Whether it is being fetched for the caller." }),
+  Digest: text({ doc: "`sha256:…`, as a run's `ImageDigest`." }),
+  Size: integer({ doc: "Bytes, unpacked." }),
+  User: text({ doc: "The user that the image names. Runs have a user of their own." }),
+  EntryPoint: texts("The image's entry point."),
+  Command: texts("The image's own arguments."),
+  WorkDir: text({ doc: "The image's working directory." }),
+  Ports: texts("Ports that the image exposes, such as `8888/tcp`."),
+  Types: shaped<readonly ProjectType[]>({
+    doc: "The types that it looks made for, by its ports and the names of its programs.",
+    schema: { type: "array", items: { type: "string", enum: projectTypes } },
+  }),
+} as const satisfies Fields
+export type ImageCheck = Answer<typeof imageCheckFields>

@@ -22,7 +22,9 @@ export interface Abort {
 /** dockerode, with options where its types have none. */
 export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
   ping(options: Abort): Promise<unknown>
-  info(options: Abort): Promise<{ Name: string; NCPU: number; MemTotal: number; LiveRestoreEnabled?: boolean }>
+  info(
+    options: Abort,
+  ): Promise<{ Name: string; NCPU: number; MemTotal: number; LiveRestoreEnabled?: boolean; DriverStatus?: [string, string][] }>
   getEvents(options: Abort & { filters: object }): Promise<NodeJS.ReadableStream>
   pull(reference: string, options: Abort): Promise<NodeJS.ReadableStream>
 }

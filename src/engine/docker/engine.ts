@@ -6,21 +6,26 @@ import {
   type Engine,
   EngineError,
   type GpuDevice,
+  type ImageFacts,
+  type ImageTerms,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
+  type PullOptions,
   type RunSpec,
   type RunStats,
   type Started,
   type StartStep,
 } from "../engine.ts"
 import { mockGpuDevices } from "../gpus.ts"
+import { Registries } from "../registries.ts"
 import { Turns } from "../turns.ts"
 import { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
+import { Images } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import { readLogs } from "./logs.ts"
 import { indistinct } from "./names.ts"
@@ -62,6 +67,7 @@ class DockerEngine implements Engine {
   readonly #observer: Observer
   readonly #networks: Networks
   readonly #firewall: Firewall | undefined
+  readonly #images: Images
   readonly #starter: Starter
   readonly #pins: Pins
   readonly #turns = new Turns()
@@ -77,7 +83,9 @@ class DockerEngine implements Engine {
     this.#firewall = firewall
     const { instance, clock, networkPool: pool = defaultPool, networkKeepMs: keepMs = defaultKeepMs } = options
     this.#networks = new Networks(this.#client, { instance, pool, keepMs, confined: firewall !== undefined, clock })
-    this.#starter = new Starter({ client: this.#client, pins, networks: this.#networks, firewall, options })
+    const { registries = new Registries(), maxImageBytes: maxBytes = 0 } = options
+    this.#images = new Images(this.#client, { registries, maxBytes })
+    this.#starter = new Starter({ client: this.#client, pins, networks: this.#networks, firewall, images: this.#images, options })
   }
 
   async prepare(): Promise<void> {
@@ -95,6 +103,14 @@ class DockerEngine implements Engine {
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
     const info = await this.#info(signal)
     return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus: await this.#devices() }]
+  }
+
+  image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    return this.#images.find(reference, terms, signal)
+  }
+
+  pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
+    return this.#images.pull(reference, terms, { report, signal })
   }
 
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {

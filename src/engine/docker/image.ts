@@ -1,55 +1,142 @@
-import type { Readable } from "node:stream"
 import type Dockerode from "dockerode"
-import { reasonSentences } from "#contract"
-import { EngineError, type StartStep } from "../engine.ts"
-import type { DockerClient } from "./client.ts"
+import { fullReference, type OciReference, referenceText } from "#contract"
+import { EngineError, type ImageFacts, type ImageTerms, type Progress, type StartStep } from "../engine.ts"
+import type { Registries } from "../registries.ts"
+import { checkSize, mayReplace, mayUse, referenceOf } from "../terms.ts"
+import type { Api, DockerClient } from "./client.ts"
+import { askForManifest } from "./distribution.ts"
 import { ifFound, pullError } from "./errors.ts"
-import { jsonLines } from "./lines.ts"
-import { type PullEvent, PullProgress } from "./progress.ts"
+import { Origins } from "./origins.ts"
+import { fetchImage } from "./pull.ts"
 
-export type ImageInfo = Pick<Dockerode.ImageInspectInfo, "Id" | "Config">
+type Inspected = Dockerode.ImageInspectInfo
 
-/** Answers what is known of the image; fetches it first where the daemon does not have it. */
-export async function ensureImage(
-  client: DockerClient,
-  image: string,
-  { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
-): Promise<ImageInfo> {
-  const reference = withTag(image)
-  const held = await inspect(client, reference, signal)
-  if (held) return held
-  report({ state: "pulling", progress: null })
-  await pull(client, reference, { report, signal })
-  const fetched = await inspect(client, reference, signal)
-  if (!fetched) throw new EngineError("image_pull_failed", reasonSentences.image_pull_failed, { detail: "gone right after its pull" })
-  return fetched
+export interface ImagesOptions {
+  registries: Registries
+  /** Bytes; 0 is no bound. */
+  maxBytes: number
 }
 
-/** Without a tag or digest the daemon would fetch every tag there is. */
-export function withTag(image: string): string {
-  const name = image.slice(image.lastIndexOf("/") + 1)
-  return name.includes(":") || name.includes("@") ? image : `${image}:latest`
-}
+/** The daemon's images: what is there, who may use it, and how it comes. */
+export class Images {
+  readonly #client: DockerClient
+  readonly #registries: Registries
+  readonly #maxBytes: number
+  readonly #origins: Origins
 
-function inspect(client: DockerClient, reference: string, signal: AbortSignal): Promise<ImageInfo | undefined> {
-  return ifFound(client.call((docker, abort) => docker.getImage(reference).inspect(abort as object), { signal }))
-}
+  constructor(client: DockerClient, { registries, maxBytes }: ImagesOptions) {
+    this.#client = client
+    this.#registries = registries
+    this.#maxBytes = maxBytes
+    this.#origins = new Origins(client)
+  }
 
-async function pull(
-  client: DockerClient,
-  reference: string,
-  { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
-): Promise<void> {
-  try {
-    const stream = await client.call((docker) => docker.pull(reference, { abortSignal: signal }), { signal, ms: 0 })
-    const progress = new PullProgress()
-    for await (const event of jsonLines<PullEvent>(stream as Readable, signal)) {
-      if (event.error !== undefined) throw new Error(event.error)
-      const sum = progress.add(event)
-      if (sum) report({ state: "pulling", progress: sum })
+  async find(image: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    const held = await this.#held(referenceOf(image), terms, signal)
+    return held && factsOf(held)
+  }
+
+  /** The digest of the image, which is fetched first where the daemon does not have it. */
+  async ensure(
+    image: string,
+    terms: ImageTerms,
+    { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
+  ): Promise<string> {
+    const reference = referenceOf(image)
+    const held = await this.#held(reference, terms, signal)
+    if (held) return held.Id
+    const told = (progress: Progress | null) => report({ state: "pulling", progress })
+    return (await this.#fetch(reference, terms, { report: told, signal })).Id
+  }
+
+  async pull(
+    image: string,
+    terms: ImageTerms,
+    how: { report: (progress: Progress | null) => void; signal: AbortSignal },
+  ): Promise<ImageFacts> {
+    const reference = referenceOf(image)
+    const before = await this.#inspect(reference, how.signal)
+    if (before) mayReplace({ reference, registryDigest: registryDigest(before, reference) }, terms)
+    return factsOf(await this.#fetch(reference, terms, { ...how, before: before?.Id }))
+  }
+
+  async #held(reference: OciReference, terms: ImageTerms, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+    const held = await this.#inspect(reference, signal)
+    if (!held) return undefined
+    const proving = terms.local || (await this.#origins.areTold()) ? terms : { ...terms, prove: true }
+    await mayUse({ reference, registryDigest: registryDigest(held, reference) }, proving, {
+      registries: this.#registries,
+      prove: (exact) => this.#prove(exact, terms, signal),
+    })
+    return held
+  }
+
+  /** What the daemon fetched beyond what is allowed is taken away again, and the name leads to where it led before. */
+  async #fetch(
+    reference: OciReference,
+    terms: ImageTerms,
+    how: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
+  ): Promise<Inspected> {
+    await this.#registries.check(reference)
+    how.report(null)
+    await fetchImage(this.#client, reference, { ...how, credentials: terms.credentials, maxBytes: this.#maxBytes })
+    const fetched = await this.#inspect(reference, how.signal)
+    if (!fetched) throw pullError(new Error("gone right after its pull"))
+    try {
+      checkSize(fetched.Size, this.#maxBytes)
+    } catch (error) {
+      await this.#undo(reference, fetched.Id, how.before)
+      throw error
     }
-  } catch (error) {
-    signal.throwIfAborted()
-    throw pullError(error)
+    return fetched
+  }
+
+  async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
+    if (before === id) return
+    const remove = (docker: Api) => docker.getImage(referenceText(reference)).remove()
+    await this.#client.call(remove, { ms: 60_000 }).catch(() => {})
+    if (before === undefined || reference.digest !== "") return
+    const repo = referenceText({ ...reference, tag: "" })
+    await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
+  }
+
+  /** The daemon asks the registry, from where it would fetch. */
+  async #prove(reference: OciReference, { credentials }: ImageTerms, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), { signal, ms: 30_000 })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw refusedProof(pullError(error))
+    }
+  }
+
+  #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+    return ifFound(this.#client.call((docker, abort) => docker.getImage(referenceText(reference)).inspect(abort as object), { signal }))
+  }
+}
+
+/** A registry tells strangers that there is no such image: here it is known that there is one. */
+function refusedProof(error: EngineError): EngineError {
+  if (error.code !== "image_not_found" && error.code !== "image_pull_denied") return error
+  const said = "The registry does not hand the image out to the person who wants it"
+  return new EngineError("image_pull_denied", said, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
+}
+
+/** The digest under which the registry of this reference handed the image out; undefined where none did. */
+function registryDigest({ RepoDigests }: Inspected, { host, path, digest }: OciReference): string | undefined {
+  const own = (RepoDigests ?? []).map(fullReference).filter((each) => each?.host === host && each.path === path)
+  return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
+}
+
+function factsOf({ Id, Size, Config }: Inspected): ImageFacts {
+  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
+  return {
+    digest: Id,
+    size: Size,
+    user: User,
+    entryPoint: [Entrypoint ?? []].flat(),
+    command: [Cmd ?? []].flat(),
+    workDir: WorkingDir,
+    ports: Object.keys(ExposedPorts ?? {}),
   }
 }

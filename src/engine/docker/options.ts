@@ -1,4 +1,5 @@
 import type { Clock, Logger } from "#kit"
+import type { Registries } from "../registries.ts"
 import type { GroupInternet } from "./rules.ts"
 
 export interface DockerOptions {
@@ -35,6 +36,10 @@ export interface DockerOptions {
   firewall?: "on" | "off"
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
+  /** Where images may come from. Default: registries with public names. */
+  registries?: Registries
+  /** Bytes of the largest image that is fetched; 0 is no bound. Default 0. */
+  maxImageBytes?: number
   clock?: Clock
   logger?: Logger
 }

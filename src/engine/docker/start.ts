@@ -8,7 +8,7 @@ import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
 import { ifFound, isAddressTaken, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
-import { ensureImage } from "./image.ts"
+import type { Images } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import type { Networks, Place } from "./networks.ts"
 import type { DockerOptions } from "./options.ts"
@@ -20,6 +20,7 @@ export interface StarterParts {
   pins: Pins
   networks: Networks
   firewall: Firewall | undefined
+  images: Images
   options: DockerOptions
 }
 
@@ -40,16 +41,18 @@ export class Starter {
   readonly #pins: Pins
   readonly #networks: Networks
   readonly #firewall: Firewall | undefined
+  readonly #images: Images
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
   readonly #beginning: Beginning
 
-  constructor({ client, pins, networks, firewall, options }: StarterParts) {
+  constructor({ client, pins, networks, firewall, images, options }: StarterParts) {
     this.#client = client
     this.#pins = pins
     this.#networks = networks
     this.#firewall = firewall
+    this.#images = images
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
@@ -64,9 +67,9 @@ export class Starter {
     }
     if (left?.State.Running) return left.Image
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
-    const image = await ensureImage(this.#client, spec.image, { report, signal })
+    const imageId = await this.#images.ensure(spec.image, spec.imageTerms, { report, signal })
     report({ state: "creating", progress: null })
-    return this.#onNetwork({ spec, imageId: image.Id, report }, signal)
+    return this.#onNetwork({ spec, imageId, report }, signal)
   }
 
   /** A network may be gone by now, or an address taken, which only the daemon knows: then there is another one. */

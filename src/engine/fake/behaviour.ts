@@ -33,6 +33,12 @@ export const behaviours = {
   missing: { pull: "image_not_found" },
   /** The registry refuses. */
   denied: { pull: "image_pull_denied" },
+  /** The registry hands it out to the user `robot` with the password `robot-password` only. */
+  private: { needsCredentials: true },
+  /** Built on this machine: always there, and in no registry. */
+  built: { builtHere: true },
+  /** So many GiB (100). */
+  huge: { argument: 100 },
   /** The pull breaks half-way. */
   broken: { pull: "image_pull_failed" },
   /** The pull stalls half-way until it is aborted. */
@@ -57,6 +63,8 @@ export interface Traits {
   listens?: boolean
   answers?: "nothing" | "500"
   pull?: ReasonCode
+  needsCredentials?: true
+  builtHere?: true
   create?: ReasonCode
   start?: ReasonCode
   stuck?: "pulling" | "creating" | "starting" | "stopping"

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { reasonSentences } from "#contract"
@@ -7,20 +6,25 @@ import {
   type Address,
   type Engine,
   EngineError,
+  type ImageFacts,
+  type ImageTerms,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
+  type PullOptions,
   type RunSpec,
   type RunStats,
   type Started,
   type StartStep,
 } from "../engine.ts"
 import { mockGpuDevices } from "../gpus.ts"
+import type { Registries } from "../registries.ts"
 import { Turns } from "../turns.ts"
 import { type Behaviour, behaviourOf } from "./behaviour.ts"
+import { digestOf, FakeImages } from "./images.ts"
 import { readLogs } from "./logs.ts"
-import { pull, untilAborted } from "./pull.ts"
+import { untilAborted } from "./pull.ts"
 import type { FakeContainer, FakeWorld } from "./world.ts"
 
 export interface FakeEngineOptions {
@@ -35,6 +39,10 @@ export interface FakeEngineOptions {
   cpus?: number
   /** Default 256 GiB. */
   memoryMiB?: number
+  /** Where images may come from; only names count, nothing is looked up. Default: registries with public names. */
+  registries?: Registries
+  /** Default 0: no bound. */
+  maxImageBytes?: number
 }
 
 /** Runs programs that are nothing but listeners in this process; what an image does follows from its name (`behaviour.ts`). */
@@ -43,11 +51,13 @@ export class FakeEngine implements Engine {
   readonly placement = "quayside"
   readonly #options: FakeEngineOptions
   readonly #world: FakeWorld
+  readonly #images: FakeImages
   readonly #turns = new Turns()
 
   constructor(options: FakeEngineOptions) {
     this.#options = options
     this.#world = options.world
+    this.#images = new FakeImages(options)
   }
 
   async prepare(): Promise<void> {}
@@ -65,6 +75,16 @@ export class FakeEngine implements Engine {
     await this.ping(signal)
     const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
     return [{ name: "fake", cpus, memoryMiB, gpus: mockGpuDevices(mockGpus) }]
+  }
+
+  async image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    await this.ping(signal)
+    return this.#images.find(reference, terms)
+  }
+
+  async pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
+    await this.ping(signal)
+    return this.#images.pull(reference, terms, { report, signal })
   }
 
   start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
@@ -87,7 +107,7 @@ export class FakeEngine implements Engine {
   async #make(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
     const behaviour = behaviourOf(spec.image)
     this.#checkSpec(spec)
-    await pull(this.#world, { image: spec.image, behaviour, report, signal })
+    await this.#images.ensure(spec.image, spec.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
     report({ state: "creating", progress: null })
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
@@ -217,8 +237,4 @@ function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
 
 function writtenBy({ name, argument }: Behaviour): number {
   return name === "writes" ? argument * 2 ** 20 : 0
-}
-
-function digestOf(image: string): string {
-  return `sha256:${createHash("sha256").update(image).digest("hex")}`
 }

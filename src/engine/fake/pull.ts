@@ -1,28 +1,44 @@
 import { reasonSentences } from "#contract"
-import { EngineError, type StartStep } from "../engine.ts"
+import { EngineError, type Progress, type RegistryCredentials } from "../engine.ts"
+import { checkSize } from "../terms.ts"
 import type { Behaviour } from "./behaviour.ts"
 import type { FakeWorld } from "./world.ts"
 
-const bytes = 10_000_000
+const usualBytes = 10_000_000
 const steps = 10
 
 export interface FakePull {
   image: string
   behaviour: Behaviour
-  report(step: StartStep): void
+  credentials: RegistryCredentials | undefined
+  maxBytes: number
+  report(progress: Progress | null): void
   signal: AbortSignal
 }
 
-/** Pretends to fetch an image that the world does not have, in ten steps. */
-export async function pull(world: FakeWorld, { image, behaviour, report, signal }: FakePull): Promise<void> {
+export function bytesOf({ name, argument }: Behaviour): number {
+  return name === "huge" ? argument * 2 ** 30 : usualBytes
+}
+
+/** Rejects where the pretended registry does not hand the image out. */
+export function ask({ needsCredentials, builtHere }: Behaviour, credentials: RegistryCredentials | undefined): void {
+  if (builtHere) throw refusal("image_not_found")
+  const knows = credentials?.username === "robot" && credentials.password === "robot-password"
+  if (needsCredentials && !knows) throw refusal("image_pull_denied")
+}
+
+/** Pretends to fetch an image, in ten steps. */
+export async function pull(world: FakeWorld, { image, behaviour, credentials, maxBytes, report, signal }: FakePull): Promise<void> {
   signal.throwIfAborted()
-  if (world.images.has(image)) return
-  report({ state: "pulling", progress: null })
+  report(null)
+  ask(behaviour, credentials)
+  const bytes = bytesOf(behaviour)
   if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw refusal(behaviour.pull)
   const wait = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {
     if (wait > 0) await world.clock.sleep(wait, signal)
-    report({ state: "pulling", progress: { step: "downloading", current: (bytes / steps) * step, total: bytes, unit: "bytes" } })
+    checkSize(bytes, maxBytes)
+    report({ step: "downloading", current: (bytes / steps) * step, total: bytes, unit: "bytes" })
     if (step === steps / 2 && behaviour.pull) throw refusal(behaviour.pull)
     if (step === steps / 2 && behaviour.stuck === "pulling") await untilAborted(signal)
   }

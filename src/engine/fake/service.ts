@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { WebSocketServer } from "ws"
-import type { RunSpec } from "../engine.ts"
 import type { Behaviour } from "./behaviour.ts"
+import type { FakeSpec } from "./world.ts"
 
 /** A fake run's program, listening on a loopback port. */
 export interface Service {
@@ -11,7 +11,7 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  spec: RunSpec
+  spec: FakeSpec
   behaviour: Behaviour
   log(stream: "stdout" | "stderr", text: string): void
   exit(code: number): void

@@ -8,10 +8,13 @@ import { type Service, serve } from "./service.ts"
 
 const keptLines = 1_000
 
+/** What is kept of a spec: no credentials. */
+export type FakeSpec = Omit<RunSpec, "imageTerms">
+
 /** One fake container, as it is written to the state directory. */
 export interface FakeContainer {
   instance: string
-  spec: RunSpec
+  spec: FakeSpec
   state: "created" | "running" | "exited"
   exitCode: number | null
   oomKilled: boolean
@@ -60,7 +63,7 @@ export class FakeWorld implements AsyncDisposable {
     this.events.emit("changed")
   }
 
-  add(instance: string, spec: RunSpec): FakeContainer {
+  add(instance: string, { imageTerms: _, ...spec }: FakeSpec & Partial<RunSpec>): FakeContainer {
     const container: FakeContainer = {
       instance,
       spec,

@@ -140,6 +140,7 @@ function planOf(image: string): RunPlan {
   return {
     type: "http",
     image,
+    imageByAdmin: true,
     command: null,
     env: {},
     port: null,

@@ -1,4 +1,4 @@
-import type { Clock } from "#kit"
+import type { Clock } from "./clock.ts"
 
 /** Barks once when a state has lasted for too long since it was entered or since the last sign of life. */
 export class Watchdog implements Disposable {

@@ -1,0 +1,77 @@
+import { type Action, imageThing } from "#access"
+import { Failure, type ImageCheck, reasonStatus } from "#contract"
+import { EngineError } from "#engine"
+import type { ImageState, Wanted } from "#images"
+import type { ImageRow, Reads } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { respondsAsync } from "./prefer.ts"
+import { needId } from "./resource.ts"
+import { demand } from "./rules.ts"
+
+/** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
+export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
+  return image.isTrusted || (await reads.users.get(image.userId))?.isAdmin === true
+}
+
+/** What a person writes as an image's reference must be something that may come here; administrators may name what they put into the engine themselves. */
+export function checkReference({ images }: Services, { caller }: Pick<Context, "caller">, reference: string): void {
+  const refusal = caller.isAdmin ? undefined : images.refusal(reference)
+  if (refusal !== undefined) throw new Failure("invalid", `Image must be one that may be fetched: ${refusal}`, { field: "Image" })
+}
+
+async function wanted(services: Services, context: Context, action: Action): Promise<Wanted> {
+  const image = await services.store.images.get(needId(context))
+  demand(context.caller, action, { thing: image && imageThing(image), what: "image" })
+  return { image: image as ImageRow, byAdmin: await isByAdmin(services.store, image as ImageRow), person: context.caller }
+}
+
+async function check(services: Services, context: Context): Promise<ImageCheck> {
+  const asked = await wanted(services, context, "image:check")
+  return answerOf(asked, await services.images.state(asked).catch((error: unknown) => refuse(context, error)))
+}
+
+/** The pull goes on when its caller goes away: only the waiting ends. */
+async function pull(services: Services, context: Context): Promise<ImageCheck> {
+  const asked = await wanted(services, context, "image:pull")
+  const pulling = services.images.pull(asked, context.actor)
+  const gone = Promise.withResolvers<never>()
+  const leave = () => gone.reject(context.signal.reason)
+  context.signal.addEventListener("abort", leave, { once: true })
+  try {
+    await Promise.race([pulling, respondsAsync(context) ? undefined : gone.promise])
+    return answerOf(asked, await services.images.state(asked))
+  } catch (error) {
+    return refuse(context, error)
+  } finally {
+    context.signal.removeEventListener("abort", leave)
+  }
+}
+
+/** The engine's own words are for administrators. */
+function refuse({ caller }: Context, error: unknown): never {
+  if (!(error instanceof EngineError)) throw error
+  const extra = caller.isAdmin && error.detail !== undefined ? { detail: error.detail } : {}
+  throw new Failure(error.code, error.message, { status: reasonStatus(error.code), extra, cause: error })
+}
+
+function answerOf({ image }: Wanted, { facts, types, isPulling }: ImageState): ImageCheck {
+  return {
+    ID: image.id,
+    Image: image.image,
+    Present: facts !== undefined,
+    Pulling: isPulling,
+    Digest: facts?.digest ?? "",
+    Size: facts?.size ?? 0,
+    User: facts?.user ?? "",
+    EntryPoint: facts?.entryPoint ?? [],
+    Command: facts?.command ?? [],
+    WorkDir: facts?.workDir ?? "",
+    Ports: facts?.ports ?? [],
+    Types: types,
+  }
+}
+
+export const imageContentsHandlers = {
+  checkImage: (services, context) => check(services, context as Context),
+  pullImage: (services, context) => pull(services, context as Context),
+} satisfies Partial<Handlers>

@@ -1,0 +1,101 @@
+import { describe, Failure, fullReference, nearest, type OciReference } from "#contract"
+import type { RegistryCredentials } from "#engine"
+
+/** Somebody on whose behalf an image is wanted. */
+export interface Person {
+  readonly userName: string
+  readonly groupNames: readonly string[]
+}
+
+/** What one registry, or one part of it, is told on behalf of some. */
+export interface CredentialEntry extends RegistryCredentials {
+  /** As a reference names it, in lower case: `ghcr.io`, `registry.lan:5000`. */
+  registry: string
+  /** Repositories with this path or below it; empty: all. */
+  path: string
+  /** `everyone`, `user:<name>`, `group:<name>`; nobody: the registry's images are then only for who needs no credentials. */
+  for: readonly string[]
+}
+
+const members = ["registry", "path", "username", "password", "for"] as const
+
+/** Reads the entries of a credentials file: a JSON list. Throws a `Failure` whose message tells which entry is wrong, and shows no value of it. */
+export function parseCredentials(text: string): CredentialEntry[] {
+  const list = parseJson(text)
+  if (!Array.isArray(list)) throw wrong(`a list of entries is wanted; got ${describe(typeof list === "string" ? "a text" : list)}`)
+  return list.map((entry, index) => parseEntry(entry, `entry ${index + 1}`))
+}
+
+/** The parser's own message would show a piece of the text. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw wrong("it is not JSON")
+  }
+}
+
+function parseEntry(value: unknown, where: string): CredentialEntry {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} must be a JSON object`)
+  const entry = value as Readonly<Record<string, unknown>>
+  for (const name of Object.keys(entry)) {
+    if ((members as readonly string[]).includes(name)) continue
+    const near = nearest(name, members)
+    throw wrong(`${where} has an unknown member${near === undefined ? `; known: ${members.join(", ")}` : `; did you mean ${near}?`}`)
+  }
+  const text = (name: "registry" | "path" | "username" | "password", fallback?: string): string => {
+    const given = entry[name] ?? fallback
+    if (typeof given !== "string" || (given === "" && fallback === undefined)) throw wrong(`${where} needs a text as its ${name}`)
+    return given
+  }
+  const registry = text("registry")
+  const path = text("path", "")
+  const reference = fullReference(`${registry}/${path || "x/x"}`)
+  if (!registryPattern.test(registry) || reference?.host !== registryOf(registry) || reference.digest !== "")
+    throw wrong(`${where} needs a registry such as ghcr.io or registry.lan:5000, and a path such as team/project or none`)
+  return { registry: reference.host, path, username: text("username"), password: text("password"), for: parseFor(entry.for, where) }
+}
+
+const registryPattern = /^[^/@]+$/
+const registryOf = (name: string) => (name.toLowerCase() === "index.docker.io" ? "docker.io" : name.toLowerCase())
+
+function parseFor(value: unknown, where: string): string[] {
+  const isOne = (each: unknown) => typeof each === "string" && /^(everyone|(user|group):[a-z0-9][a-z0-9._-]{0,63})$/.test(each)
+  if (Array.isArray(value) && value.every(isOne)) return value
+  throw wrong(`${where} needs a list "for" of everyone, user:<name> and group:<name>`)
+}
+
+function wrong(what: string): Failure {
+  return new Failure("invalid", what)
+}
+
+/** Who may pull what with which credentials. */
+export class Credentials {
+  readonly #entries: readonly CredentialEntry[]
+
+  constructor(entries: readonly CredentialEntry[] = []) {
+    this.#entries = entries
+  }
+
+  /** Whether anybody has credentials for it: then it may be here because somebody pulled it with theirs. */
+  guard(reference: OciReference): boolean {
+    return this.#of(reference).length > 0
+  }
+
+  /** Of several entries for a person the one with the longest path counts, then the first. */
+  for(person: Person, reference: OciReference): RegistryCredentials | undefined {
+    const own = this.#of(reference).filter((entry) => entry.for.some((each) => concerns(each, person)))
+    const [best] = own.sort((a, b) => b.path.length - a.path.length)
+    return best && { username: best.username, password: best.password }
+  }
+
+  #of({ host, path }: OciReference): CredentialEntry[] {
+    return this.#entries.filter(
+      (entry) => entry.registry === host && (entry.path === "" || path === entry.path || path.startsWith(`${entry.path}/`)),
+    )
+  }
+}
+
+function concerns(entry: string, { userName, groupNames }: Person): boolean {
+  return entry === "everyone" || entry === `user:${userName}` || groupNames.some((group) => entry === `group:${group}`)
+}

@@ -1,0 +1,75 @@
+import { fullReference, type ProjectType } from "#contract"
+import type { Engine, ImageFacts, ImageTerms, Registries } from "#engine"
+import type { Actor, Events } from "#events"
+import type { Clock, Logger } from "#kit"
+import type { ImageRow, Store } from "#store"
+import { type CredentialEntry, Credentials, type Person } from "./credentials.ts"
+import { Pulls } from "./pulls.ts"
+import { fittingTypes } from "./types.ts"
+
+export interface ImagesOptions {
+  engine: Engine
+  store: Store
+  events: Events
+  registries: Registries
+  credentials: readonly CredentialEntry[]
+  clock: Clock
+  logger: Logger
+}
+
+/** Whose image it is, and for whom it is wanted. Whether that person may use the definition is the caller's to ask. */
+export interface Wanted {
+  image: ImageRow
+  /** Whether an administrator registered it. */
+  byAdmin: boolean
+  person: Person & { readonly userId: number }
+}
+
+/** What is known of an image without fetching it. */
+export interface ImageState {
+  /** Undefined: the engine does not have it. */
+  facts: ImageFacts | undefined
+  types: ProjectType[]
+  isPulling: boolean
+}
+
+/** Which container images people may have, on what terms, and fetching them when asked to. */
+export interface Images extends AsyncDisposable {
+  /** Why images of this reference may not be fetched here by anybody; undefined: nothing speaks against it. */
+  refusal(reference: string): string | undefined
+  /** The terms on which a person may have an image now. */
+  terms(person: Person, wanted: { reference: string; byAdmin: boolean }): ImageTerms
+  /** Rejects with an `EngineError`. */
+  state(wanted: Wanted): Promise<ImageState>
+  /** Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a `Failure` at once where the person fetches too many. */
+  pull(wanted: Wanted, actor: Actor): Promise<ImageFacts>
+}
+
+export function createImages(options: ImagesOptions): Images {
+  const { engine, registries } = options
+  const credentials = new Credentials(options.credentials)
+  const pulls = new Pulls(options)
+
+  const terms: Images["terms"] = (person, { reference, byAdmin }) => {
+    const parsed = fullReference(reference)
+    const own = parsed && credentials.for(person, parsed)
+    return { ...(own ? { credentials: own } : {}), prove: parsed !== undefined && credentials.guard(parsed), local: byAdmin }
+  }
+  const termsOf = ({ image, byAdmin, person }: Wanted) => terms(person, { reference: image.image, byAdmin })
+
+  return {
+    terms,
+    refusal(reference) {
+      const parsed = fullReference(reference)
+      return parsed && registries.refusal(parsed)
+    },
+    async state(wanted) {
+      const reference = wanted.image.image
+      const facts = await engine.image(reference, termsOf(wanted))
+      const isPulling = pulls.isUnderWay(wanted.person.userId, reference)
+      return { facts, types: facts ? fittingTypes(reference, facts) : [], isPulling }
+    },
+    pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, terms: termsOf(wanted), actor }),
+    [Symbol.asyncDispose]: () => pulls[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,104 @@
+import { Failure, type Progress, type Reason, reasonSentences } from "#contract"
+import { type Engine, EngineError, type ImageFacts, type ImageTerms } from "#engine"
+import type { Actor, Events } from "#events"
+import { type Clock, type Logger, Watchdog } from "#kit"
+import type { ImageRow, Store } from "#store"
+
+/** As of a run: only the time in which no bytes arrive counts. */
+const silentMs = 120_000
+const tellMs = 1_000
+/** One person's pulls at a time. */
+const mostOfOne = 3
+
+export interface PullsOptions {
+  engine: Engine
+  store: Store
+  events: Events
+  clock: Clock
+  logger: Logger
+}
+
+export interface PullWish {
+  image: ImageRow
+  userId: number
+  terms: ImageTerms
+  actor: Actor
+}
+
+/** Pulls that somebody asked for. They go on when nobody waits for them any more, and end with the service. */
+export class Pulls implements AsyncDisposable {
+  readonly #options: PullsOptions
+  /** By person and reference. */
+  readonly #underWay = new Map<string, Promise<ImageFacts>>()
+  readonly #ending = new AbortController()
+
+  constructor(options: PullsOptions) {
+    this.#options = options
+  }
+
+  isUnderWay(userId: number, reference: string): boolean {
+    return this.#underWay.has(keyOf(userId, reference))
+  }
+
+  /** Joins the person's own pull of the same image where there is one. Rejects with an `EngineError`; throws a `Failure` at once where the person has too many. */
+  pull(wish: PullWish): Promise<ImageFacts> {
+    const key = keyOf(wish.userId, wish.image.image)
+    const known = this.#underWay.get(key)
+    if (known) return known
+    const own = [...this.#underWay.keys()].filter((each) => each.startsWith(`${wish.userId} `))
+    if (own.length >= mostOfOne) {
+      const msg = `${mostOfOne} images are being fetched for you already; wait for one of them`
+      throw new Failure("too_many_requests", msg, { headers: { "Retry-After": "10" } })
+    }
+    const pulling = this.#run(wish).finally(() => this.#underWay.delete(key))
+    pulling.catch(() => {})
+    this.#underWay.set(key, pulling)
+    return pulling
+  }
+
+  async #run(wish: PullWish): Promise<ImageFacts> {
+    const { engine, clock, events, store } = this.#options
+    const { image, terms, actor } = wish
+    const late = new AbortController()
+    using watchdog = new Watchdog(clock, () => late.abort(new EngineError("timeout_pulling", reasonSentences.timeout_pulling)))
+    let told = 0
+    const report = (progress: Progress | null) => {
+      watchdog.alive()
+      if (clock.now() - told < tellMs) return
+      told = clock.now()
+      void this.#tell(image, { State: "pulling", Progress: progress, Reason: null })
+    }
+    await store.change((tx) => events.imagePulled(tx, actor, image))
+    watchdog.enter(silentMs)
+    try {
+      const facts = await engine.pull(image.image, { terms, report, signal: AbortSignal.any([late.signal, this.#ending.signal]) })
+      await this.#tell(image, { State: "present", Progress: null, Reason: null })
+      return facts
+    } catch (error) {
+      await this.#tell(image, { State: "failed", Progress: null, Reason: this.#reasonOf(error) })
+      throw error
+    }
+  }
+
+  #reasonOf(error: unknown): Reason {
+    if (!(error instanceof EngineError)) return { code: "image_pull_failed", msg: reasonSentences.image_pull_failed }
+    if (error.detail !== undefined) this.#options.logger.warn({ code: error.code, detail: error.detail }, "an image was not fetched")
+    return { code: error.code, msg: error.message }
+  }
+
+  /** That somebody cannot be told ends no pull. */
+  async #tell(image: ImageRow, what: Parameters<Events["imageProgress"]>[2]): Promise<void> {
+    const { store, events, logger } = this.#options
+    const written = store.change((tx) => events.imageProgress(tx, image, what))
+    await written.catch((err: unknown) => logger.warn({ err, image: image.id }, "the progress of a pull was not told"))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort(new EngineError("image_pull_failed", "Quayside stops; the image was not fetched"))
+    await Promise.allSettled(this.#underWay.values())
+  }
+}
+
+function keyOf(userId: number, reference: string): string {
+  return `${userId} ${reference}`
+}

@@ -1,0 +1,19 @@
+import { type ProjectType, projectTypes } from "#contract"
+import type { ImageFacts } from "#engine"
+import { typeRules } from "#runs"
+
+/** What programs of a type are called where an image names them. */
+const programs: Readonly<Record<ProjectType, RegExp>> = {
+  jupyter: /jupyter/,
+  jupyterlab: /jupyter/,
+  jupyternotebook: /jupyter/,
+  novnc: /vnc|websockify/,
+  vscode: /code-server|vscode/,
+  http: /(?:)/,
+}
+
+/** The types for which an image looks made, by the ports that it exposes and what it and its program are called; `http` is any program. Whether it works only a start shows. */
+export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageFacts): ProjectType[] {
+  const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
+  return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${typeRules[type].port}/tcp`))
+}

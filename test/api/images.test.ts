@@ -1,0 +1,177 @@
+import assert from "node:assert/strict"
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld, type Person } from "../world.ts"
+import { type Asked, ask } from "./asking.ts"
+
+const folder = await mkdtemp(join(tmpdir(), "quayside-images-"))
+const file = join(folder, "credentials.json")
+const entry = { registry: "docker.io", path: "fake/private", username: "robot", password: "robot-password", for: ["group:lab"] }
+await writeFile(file, JSON.stringify([entry]), { mode: 0o600 })
+const world = await openWorld({ "registry-credentials": file, registries: "public,registry.lan:5000" })
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+const { baseUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const ann = await world.person("ann")
+const bob = await world.person("bob")
+await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const register = ({ client }: Pick<Person, "client">, reference: string) =>
+  client.createImage({ body: { Name: "i", Image: reference, IsPublished: true } })
+
+/** Starts and stops a project with this image, and answers what the start said. */
+async function tried(person: Person, ImageID: number) {
+  const project = await person.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  const answer = await call("POST", "/running_project", { as: person.authorization, body: { ProjectID: project.ID } })
+  await call("DELETE", `/running_project?ProjectID=${project.ID}`, { as: person.authorization })
+  return answer
+}
+
+test("a check tells what the engine has without fetching it, a pull fetches it", async () => {
+  const { ID } = await register(ann, "fake/http:1")
+  const before = await call("GET", `/image/check?ID=${ID}`)
+  assert.deepEqual(
+    [before.status, before.body.Present, before.body.Pulling, before.body.Digest, before.body.Types],
+    [200, false, false, "", []],
+  )
+  const pulled = await call("POST", `/image/pull?ID=${ID}`)
+  assert.equal(pulled.status, 200)
+  const { body } = await call("GET", `/image/check?ID=${ID}`)
+  assert.deepEqual(body, pulled.body)
+  const { Digest, ...rest } = body
+  assert.match(String(Digest), /^sha256:[0-9a-f]{64}$/)
+  assert.deepEqual(rest, {
+    ID,
+    Image: "fake/http:1",
+    Present: true,
+    Pulling: false,
+    Size: 10_000_000,
+    User: "",
+    EntryPoint: ["/fake"],
+    Command: [],
+    WorkDir: "",
+    Ports: ["8080/tcp"],
+    Types: ["vscode", "http"],
+  } as never)
+  assert.equal((await tried(ann, ID)).body.ImageDigest, Digest)
+})
+
+test("check and pull are for who may see and use the image", async () => {
+  const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  for (const [method, path] of [
+    ["GET", "check"],
+    ["POST", "pull"],
+  ] as const) {
+    assert.equal((await call(method, `/image/${path}?ID=${ID}`, { as: bob.authorization })).status, 404)
+    assert.equal((await call(method, `/image/${path}?ID=987654`)).status, 404)
+    assert.equal((await call(method, `/image/${path}`)).body.field, "ID")
+    assert.equal((await call(method, `/image/${path}?ID=${ID}`, { as: admin })).status, 200)
+  }
+})
+
+test("a pull that is not waited for goes on, and is joined by the next one", async () => {
+  const { ID } = await register(ann, "fake/slow-pull:400")
+  const asked = await call("POST", `/image/pull?ID=${ID}`, { headers: { prefer: "respond-async" } })
+  assert.deepEqual([asked.status, asked.body.Present, asked.body.Pulling], [200, false, true])
+  const joined = await call("POST", `/image/pull?ID=${ID}`)
+  assert.deepEqual([joined.body.Present, joined.body.Pulling], [true, false])
+})
+
+test("a person fetches so many images at a time", async () => {
+  const made = await Promise.all([1, 2, 3, 4].map((n) => register(bob, `fake/stuck-pull:${n}`)))
+  const answers = []
+  for (const { ID } of made)
+    answers.push(await call("POST", `/image/pull?ID=${ID}`, { as: bob.authorization, headers: { prefer: "respond-async" } }))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 429],
+  )
+})
+
+test("what the engine or a registry said is for administrators", async () => {
+  const { ID } = await register(ann, "fake/denied")
+  const own = await call("POST", `/image/pull?ID=${ID}`)
+  assert.deepEqual([own.status, own.body.code, "detail" in own.body], [409, "image_pull_denied", false])
+  const told = await call("POST", `/image/pull?ID=${ID}`, { as: admin })
+  assert.equal(told.body.detail, "said by the fake registry")
+})
+
+test("an image whose registry is not allowed is refused when it is written, and when it is started", async () => {
+  for (const reference of ["127.0.0.1:5000/x", "localhost/x", "[::1]/x", "db.internal/x", "registry.lan/x"]) {
+    const refused = await call("POST", "/image", { body: { Name: "i", Image: reference } })
+    assert.deepEqual([refused.status, refused.body.code, refused.body.field], [400, "invalid", "Image"], reference)
+    assert.match(String(refused.body.msg), /Images may not come from/)
+  }
+  const made = await register(ann, "registry.lan:5000/fake/http")
+  assert.equal((await call("PUT", "/image", { body: { ID: made.ID, Image: "169.254.169.254/x" } })).body.field, "Image")
+  assert.equal((await tried(ann, made.ID)).status, 200)
+  const { ID } = await register({ client: world.admin }, "127.0.0.1:5000/fake/http")
+  assert.equal((await call("PUT", "/image", { as: admin, body: { ID, UserName: "ann" } })).status, 200)
+  const failed = await tried(ann, ID)
+  assert.deepEqual([failed.status, failed.body.code], [409, "image_pull_denied"])
+  assert.match(String(failed.body.msg), /127\.0\.0\.1:5000/)
+  assert.equal((await call("PUT", "/image", { body: { ID, Image: "127.0.0.1:5000/fake/http", Comment: "as it was" } })).status, 200)
+})
+
+test("an image that was built on the machine starts only where an administrator registered it", async () => {
+  const own = await register(ann, "fake/built")
+  const refused = await tried(ann, own.ID)
+  assert.deepEqual([refused.status, refused.body.code], [409, "image_unavailable"])
+  assert.match(String(refused.body.msg), /only where an administrator registered it/)
+  assert.equal((await call("GET", `/image/check?ID=${own.ID}`)).body.code, "image_unavailable")
+  assert.equal((await call("POST", `/image/pull?ID=${own.ID}`)).body.code, "image_unavailable")
+  const theirs = await register({ client: world.admin }, "fake/built")
+  assert.equal((await tried(ann, theirs.ID)).status, 200)
+  assert.equal((await call("GET", `/image/check?ID=${theirs.ID}`)).body.Present, true)
+  await call("PUT", "/image", { as: admin, body: { ID: own.ID, IsTrusted: true } })
+  assert.equal((await tried(ann, own.ID)).status, 200)
+  await call("PUT", "/image", { body: { ID: own.ID, Command: "another" } })
+  assert.equal((await tried(ann, own.ID)).status, 409)
+  await call("PUT", "/image", { as: admin, body: { ID: theirs.ID, UserName: "bob" } })
+  assert.equal((await tried(ann, theirs.ID)).status, 409)
+})
+
+test("credentials pull for whom they are, and what came by them starts for nobody else", async () => {
+  const { ID } = await register({ client: world.admin }, "fake/private")
+  assert.deepEqual((await tried(bob, ID)).body.code, "image_pull_denied")
+  assert.equal((await tried(ann, ID)).status, 200)
+  const refused = await tried(bob, ID)
+  assert.deepEqual([refused.status, refused.body.code], [409, "image_pull_denied"])
+  assert.equal((await call("GET", `/image/check?ID=${ID}`, { as: bob.authorization })).body.code, "image_pull_denied")
+  assert.equal((await call("GET", `/image/check?ID=${ID}`)).body.Present, true)
+})
+
+test("credentials are kept nowhere but in their file", async () => {
+  const names = (await readdir(world.dataDir, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
+  assert.ok(names.length > 3)
+  for (const { parentPath, name } of names) {
+    const bytes = await readFile(join(parentPath, name))
+    assert.ok(!bytes.includes("robot-password"), `${parentPath}/${name}`)
+  }
+})
+
+test("an image that is larger than any may be fails to start with both sizes", async () => {
+  const failed = await tried(ann, (await register(ann, "fake/huge:21")).ID)
+  assert.deepEqual([failed.status, failed.body.code], [409, "image_too_large"])
+  assert.match(String(failed.body.msg), /21 GiB or more, where 20 GiB is the most/)
+  assert.equal((await tried(ann, (await register(ann, "fake/huge:19")).ID)).status, 200)
+})
+
+test("a credentials file that others may read, or that is broken, stops the start without being shown", async () => {
+  const start = (path: string) => openWorld({ "registry-credentials": path })
+  const other = join(folder, "other.json")
+  await writeFile(other, JSON.stringify([{ ...entry, for: "robot-password" }]), { mode: 0o644 })
+  await assert.rejects(start(other), { name: "SettingError", message: /must be for its owner only: mode 600 is wanted, it has 644$/ })
+  await chmod(other, 0o600)
+  await assert.rejects(start(other), {
+    name: "SettingError",
+    message: /cannot be used: entry 1 needs a list "for" of everyone, user:<name> and group:<name>$/,
+  })
+  await assert.rejects(start(join(folder, "none.json")), { name: "SettingError", message: /cannot be read: ENOENT$/ })
+})
