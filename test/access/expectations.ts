@@ -6,6 +6,7 @@
  * - `on(type, cells)`: it acts on one thing. One cell for each standing of that type, in the order of `standings` below:
  *       `ok`  done, 200
  *       `no`  they see the thing, but may not: 403
+ *       `cf`  they may, but a thing in this state cannot: 409
  *       `--`  for them there is no such thing: 404, the same answer as for an ID that never was
  *       `xx`  refused before anything is looked up: 403, the same answer as for an ID that never was
  *   Nothing acts on what is deleted (`--` for everybody who would get an answer about a live one) unless `deleted` tells other cells.
@@ -27,7 +28,7 @@ export const standings = {
 
 export type ThingType = keyof typeof standings
 export type Standing = (typeof standings)[ThingType][number]
-export type Cell = "ok" | "no" | "--" | "xx"
+export type Cell = "ok" | "no" | "cf" | "--" | "xx"
 
 export interface Request {
   /** Parameters of the query. */
@@ -112,6 +113,10 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   listRuns: lists("run", "ok ok ok ok ok -- ok"),
   stopRun: on("run", "ok ok no no no -- ok", { deleted: "ok ok no no no -- ok" }),
   runLogs: on("run", "ok ok no no no -- no", { deleted: "ok ok no no no -- no" }),
+
+  runStats: on("run", "ok ok ok ok no -- ok", { deleted: "ok ok ok ok no -- ok" }),
+  // Control: an administrator has it by a grant only.
+  keepRun: on("run", "ok ok no no no -- no", { deleted: "cf cf no no no -- no" }),
 
   readCapacity: everybody(),
   whoami: everybody(),

@@ -25,9 +25,10 @@ export function writes(operation: Operation): boolean {
 
 /** All that a refusal tells apart from the request's own ID; an ID that the caller named themselves is no news. */
 export function told({ status, body, headers }: Answer, thing: Named): string {
-  const { requestId: _own, ...rest } = body as Record<string, unknown>
+  const { requestId: _own, msg, ...rest } = body as Record<string, unknown>
   const names = Object.keys(headers).filter((name) => name !== "content-length" && name !== "retry-after")
-  return `${status} ${JSON.stringify(rest).replaceAll(new RegExp(`\\b${thing.id}\\b`, "g"), "N")} ${names.sort()}`
+  const words = String(msg).replaceAll(new RegExp(`\\b${thing.id}\\b`, "g"), "N")
+  return `${status} ${words} ${JSON.stringify(rest)} ${names.sort()}`
 }
 
 /** All of these done, so many at a time. */

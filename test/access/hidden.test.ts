@@ -1,0 +1,115 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { type Operation, operations } from "#contract"
+import { type Answer, ask } from "../api/asking.ts"
+import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
+import { queriesOf } from "./queries.ts"
+import { nobodys, requestFor, told } from "./requests.ts"
+import { openStage, scenarios } from "./stage.ts"
+
+/** For bob these are hidden: one live thing of each type, that nobody but its owner and administrators see. */
+const stage = await openStage()
+after(() => stage[Symbol.asyncDispose]())
+const { baseUrl } = stage.world.quayside
+const bob = stage.people.bob.authorization
+
+const hidden = new Map<ThingType, Named>()
+for (const scenario of scenarios) {
+  if (scenario.standing.bob === "other" && !scenario.isDeleted && !hidden.has(scenario.type))
+    hidden.set(scenario.type, await scenario.make(stage))
+}
+hidden.set("user", { id: (await stage.world.admin.readUser({ query: { UserName: "ann" } })).ID })
+
+const cases = operations.flatMap((operation): { operation: Operation; thing: Named }[] => {
+  const expectation = expectations[operation]
+  if (expectation?.is !== "on") return []
+  const cell = expectation.live[(standings[expectation.type] as readonly string[]).indexOf("other")]
+  const thing = hidden.get(expectation.type)
+  assert.ok(thing, `a hidden ${expectation.type} is needed`)
+  assert.ok(cell === "--" || cell === "xx", operation)
+  return [{ operation, thing }]
+})
+
+/** What an asker could add, hoping that the answer tells a hidden thing from none. */
+const attempts: Record<string, { headers?: (thing: Named) => Record<string, string>; body?: object; query?: string; method?: string }> = {
+  "nothing more": {},
+  "the tag of its first version": { headers: ({ id }) => ({ "if-match": `"${id}-1"` }) },
+  "any tag": { headers: () => ({ "if-match": "*" }) },
+  "a stale tag": { headers: () => ({ "if-match": '"1-77"' }) },
+  "no tag at all": { headers: () => ({ "if-match": "nonsense" }) },
+  "If-None-Match": { headers: () => ({ "if-none-match": "*" }) },
+  "a range": { headers: () => ({ range: "bytes=0-1" }) },
+  "an Idempotency-Key": { headers: () => ({ "idempotency-key": "k" }) },
+  "a wrong type in the body": { body: { Name: 5, ProjectName: 5, Nodes: "x", Limits: 7 } },
+  "somebody else's name in the body": { body: { UserName: "ann" } },
+  "an image that is hidden too": { body: { ImageID: 1, Image: { ID: 1 } } },
+  "an unknown parameter": { query: "Nmae=x" },
+  "a second ID": { query: "ID=1" },
+  HEAD: { method: "HEAD" },
+  OPTIONS: { method: "OPTIONS" },
+}
+
+function attempt(operation: Operation, thing: Named, what: string): Promise<Answer> {
+  const { headers, body: more, query, method: other } = attempts[what] as (typeof attempts)[string]
+  const { method, path, body } = requestFor(operation, thing)
+  const target = query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`
+  const whole = body && more ? { ...body, ...more } : body
+  return ask(baseUrl, other ?? method, target, { as: bob, body: whole, headers: headers?.(thing) ?? {} })
+}
+
+for (const what of Object.keys(attempts)) {
+  test(`a hidden thing and none are answered alike by every operation, with ${what}`, async () => {
+    for (const { operation, thing } of cases) {
+      const [there, never] = [await attempt(operation, thing, what), await attempt(operation, nobodys, what)]
+      assert.equal(told(there, thing), told(never, nobodys), operation)
+      if (what === "nothing more") assert.notEqual(there.status, 200, operation)
+    }
+  })
+}
+
+test("a hidden thing and none cost the same queries at every operation, so that time tells no more than words", async () => {
+  const wrong: string[] = []
+  for (const { operation, thing } of cases.filter(({ thing }) => thing !== hidden.get("run"))) {
+    const there = await queriesOf(() => attempt(operation, thing, "nothing more"))
+    const never = await queriesOf(() => attempt(operation, nobodys, "nothing more"))
+    if (there.join("\n") !== never.join("\n"))
+      wrong.push(`${operation}: ${there.length} and ${never.length}\n${there.join("\n")}\n--\n${never.join("\n")}`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test("a body that names what is hidden, missing or deleted is refused in the same words, at the same cost", async () => {
+  const { ann } = stage.people
+  const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
+  const data = await ann.client.createData({ body: { Name: "x" } })
+  const [goneImage, goneData] = [
+    await ann.client.createImage({ body: { Name: "x", Image: "fake/http", IsPublished: true } }),
+    await ann.client.createData({ body: { Name: "y", IsPublished: true } }),
+  ]
+  await ann.client.deleteImage({ query: { ID: goneImage.ID } })
+  await ann.client.deleteData({ query: { ID: goneData.ID } })
+  const own = await stage.people.bob.client.createProject({ body: { ProjectName: "own", Type: "http", ImageID: stage.imageId } })
+  const project = { ProjectName: "p", Type: "http" }
+  const bodies: Record<string, [ids: number[], (id: number) => [method: string, path: string, body: object]]> = {
+    "a new project's image": [[image.ID, goneImage.ID], (id) => ["POST", "/project", { ...project, ImageID: id }]],
+    "a new project's dataset": [
+      [data.ID, goneData.ID],
+      (id) => ["POST", "/project", { ...project, ImageID: stage.imageId, TrainData: [{ ID: id }] }],
+    ],
+    "a project's new image": [[image.ID, goneImage.ID], (id) => ["PUT", "/project", { ID: own.ID, Image: { ID: id } }]],
+    "a project's new dataset": [[data.ID, goneData.ID], (id) => ["PUT", "/project", { ID: own.ID, TrainData: [{ Data: { ID: id } }] }]],
+  }
+  for (const [what, [ids, request]] of Object.entries(bodies)) {
+    const asking = (id: number) => {
+      const [method, path, body] = request(id)
+      return ask(baseUrl, method, path, { as: bob, body })
+    }
+    const never = await asking(nobodys.id)
+    assert.equal(never.status, 400, `${what}: ${never.text}`)
+    const cost = await queriesOf(() => asking(nobodys.id))
+    for (const id of ids) {
+      assert.equal(told(await asking(id), { id }), told(never, nobodys), what)
+      assert.deepEqual(await queriesOf(() => asking(id)), cost, what)
+    }
+  }
+})
