@@ -90,6 +90,10 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   deleteImage: on("image", "ok no no no -- ok"),
   restoreImage: on("image", "ok no no no -- ok", { deleted: restored }),
 
+  checkImage: on("image", "ok ok ok ok -- ok"),
+  // To fetch is to use.
+  pullImage: on("image", "ok ok ok no -- ok"),
+
   createData: everybody(() => ({ body: { Name: fresh("data") } })),
   listData: on("data", "ok ok ok ok -- ok"),
   // "dataset: change" is not in the table of rights: `write` is about its files.
