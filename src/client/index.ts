@@ -93,6 +93,8 @@ export interface AuditEntry {
   Outcome: "done" | "refused"
   Address: string
   RequestID: string
+  /** How many times: refusals of one minute are one row, whose time, address and request are those of the first. */
+  Count: number
 }
 
 /** One page of a list. */

@@ -162,7 +162,7 @@ const schemas: Record<string, JsonSchema> = {
     properties: {
       ID: { type: "integer" },
       Time: { type: "string", format: "date-time" },
-      Actor: { ...text, description: "The user name; empty for the service itself." },
+      Actor: { ...text, description: "The user name; `-` for who proved nothing, empty for the service itself." },
       Action: text,
       Thing: {
         type: ["object", "null"],
@@ -172,8 +172,14 @@ const schemas: Record<string, JsonSchema> = {
       Outcome: { type: "string", enum: ["done", "refused"] },
       Address: text,
       RequestID: text,
+      Count: {
+        type: "integer",
+        minimum: 1,
+        description:
+          "Refusals of one actor, action and minute are one row, written when the minute is over: Time, Address and RequestID are those of the first.",
+      },
     },
-    required: ["ID", "Time", "Actor", "Action", "Thing", "Outcome", "Address", "RequestID"],
+    required: ["ID", "Time", "Actor", "Action", "Thing", "Outcome", "Address", "RequestID", "Count"],
   },
   Event: {
     type: "object",

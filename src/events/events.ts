@@ -1,7 +1,8 @@
 import type { Progress, Reason } from "#contract"
-import type { Logger } from "#kit"
+import { type Clock, type Logger, systemClock } from "#kit"
 import type { Change, ImageRow, JournalEntry, RunRow, Store } from "#store"
 import { JournalKeeper } from "./keeper.ts"
+import { Refusals } from "./refusals.ts"
 
 /** Who does something, as the audit names them. */
 export interface Actor {
@@ -33,7 +34,7 @@ export interface Sight {
 }
 
 /** One function per business event: what the audit, the journal and the log keep of it. */
-export interface Events {
+export interface Events extends AsyncDisposable {
   /** A stored thing was made, changed, deleted or restored. Part of the change's own transaction; logged after COMMIT. */
   changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing } & Sight): Promise<void>
   /** These people see these things anew, or not any more, though nothing about the things changed: who joined or left a group. */
@@ -58,7 +59,7 @@ export interface Events {
     image: ImageRow,
     what: { State: "pulling" | "present" | "failed"; Progress: Progress | null; Reason: Reason | null },
   ): Promise<void>
-  /** A request was refused. */
+  /** A request was refused: logged at once, and counted for the audit. The actor is somebody who exists, or the same for all who proved nothing. */
   refused(actor: Actor, action: string, code: string): void
   /** Calls back after every COMMIT that wrote to the journal. */
   onJournal(listener: () => void): Disposable
@@ -66,13 +67,16 @@ export interface Events {
 
 export interface EventsOptions {
   store: Store
+  /** Default: the system's. */
+  clock?: Clock
   logger: Logger
   /** Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must not throw. */
   onChange?: (thing: Thing) => void
 }
 
-export function createEvents({ store, logger, onChange = () => {} }: EventsOptions): Events {
+export function createEvents({ store, clock = systemClock, logger, onChange = () => {} }: EventsOptions): Events {
   const journal = new JournalKeeper(store, logger)
+  const refusals = new Refusals({ store, clock, logger })
   const telling = new Set<number>()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) =>
@@ -128,8 +132,10 @@ export function createEvents({ store, logger, onChange = () => {} }: EventsOptio
       journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, thing: { type: "image", id } }),
     refused(actor, action, code) {
       logger.info({ event: "refused", action, code, actor: actor.userName, address: actor.address, requestId: actor.requestId }, "refused")
+      refusals.count({ actor: actor.userName, action, address: actor.address, requestId: actor.requestId })
     },
     onJournal: (listener) => journal.onWritten(listener),
+    [Symbol.asyncDispose]: () => refusals[Symbol.asyncDispose](),
   }
 }
 

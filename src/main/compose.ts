@@ -84,7 +84,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
-  const events = createEvents({ store, logger, onChange: ({ type }) => void (type === "data" && files.then((each) => each?.invalidate())) })
+  const onChange = ({ type }: { type: string }) => void (type === "data" && files.then((each) => each?.invalidate()))
+  const events = stack.use(createEvents({ store, clock, logger, onChange }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const listening = Promise.withResolvers<void>()
   const runs = stack.use(

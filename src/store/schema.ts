@@ -143,5 +143,6 @@ export interface Tables {
     outcome: string
     address: string
     request_id: string
+    count: number
   }
 }

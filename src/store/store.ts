@@ -228,6 +228,10 @@ export interface AuditEntry {
   outcome: "done" | "refused"
   address: string
   requestId: string
+  /** How many times; address and request are those of the first. Default 1. */
+  count?: number
+  /** When it was first. Default: now. */
+  at?: number
 }
 
 export interface JournalRow extends Required<JournalEntry> {
@@ -242,9 +246,8 @@ export interface JournalReads {
   bounds(): Promise<{ first: number; last: number }>
 }
 
-export interface AuditRow extends AuditEntry {
+export interface AuditRow extends Required<AuditEntry> {
   id: number
-  at: number
 }
 export interface AuditFilter {
   actor?: string

@@ -52,6 +52,7 @@ test("the audit lists changes with actor, thing, address and request, filtered, 
     Outcome: "done",
     Address: "127.0.0.1",
     RequestID: "audited",
+    Count: 1,
   })
   const at = encodeURIComponent(String(Time))
   assert.equal((await call("GET", `/audit?UserName=ann&Action=image.created&from=${at}&to=${at}`)).body.pageCount, 1)
@@ -107,4 +108,28 @@ test("no secret is written where it can be read by others", {
 }, () => {
   const file = readFileSync(join(world.dataDir, "quayside.db")).toString("latin1")
   assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))
+})
+
+test("refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors", async () => {
+  // What other tests were refused is written.
+  await world.restart()
+  const since = encodeURIComponent(new Date().toISOString())
+  for (let i = 0; i < 3; i += 1) await call("GET", "/audit", { as: ann.authorization })
+  for (const name of ["nobody-1", "nobody-2", "ann"]) await call("GET", "/whoami", { as: basic(name, "a wrong password") })
+  await call("POST", "/session", { body: { UserName: "nobody-3", Password: "a wrong password" } })
+  await world.restart()
+  const counted = async (query: string) => {
+    const { body } = await call("GET", `/audit?from=${since}&pageSize=200&${query}`)
+    const rows = (body.data as unknown as Loose[]).filter((row) => (row.Outcome as unknown) === "refused")
+    return rows.map(({ Actor, Action, Thing, Count, Address }) => [Actor, Action, Thing, Count, Address])
+  }
+  const sum = (rows: unknown[][]) => rows.reduce((total, [, , , count]) => total + (count as number), 0)
+  const anns = await counted("UserName=ann&Action=listAudit")
+  assert.equal(sum(anns), 3)
+  assert.ok(anns.length <= 2, "one row, or two where a minute ended in between")
+  assert.deepEqual(anns[0]?.slice(0, 3), ["ann", "listAudit", null])
+  assert.equal(sum(await counted("UserName=-&Action=whoami")), 3, "a wrong password proves nobody")
+  assert.equal(sum(await counted("UserName=-&Action=createSession")), 1)
+  const { text } = await call("GET", "/audit?pageSize=200")
+  assert.ok(!text.includes("nobody-") && !text.includes("a wrong password"))
 })

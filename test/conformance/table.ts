@@ -408,7 +408,8 @@ const beyond: readonly Entry[] = [
   [
     "GET `/audit`",
     "the audit lists changes with actor, thing, address and request, filtered, for administrators",
-    later("refusals counted in the audit"),
+    "refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors",
+    "A flood of refusals is one row for each actor, action and minute, written once the minute is over",
   ],
   ["POST `/image/restore", soft, softToo],
   [

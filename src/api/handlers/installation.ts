@@ -27,6 +27,7 @@ function auditAnswer(row: AuditRow) {
     Outcome: row.outcome,
     Address: row.address,
     RequestID: row.requestId,
+    Count: row.count,
   }
 }
 

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Callers } from "#kit"
 
-/** Who proved nothing. */
-export const anonymous = "anonymous"
+/** Who proved nothing: no account can have this name. */
+export const anonymous = "-"
 
 /** One request on its way: what is known of it whatever becomes of it. */
 export class Visit {

@@ -2,10 +2,11 @@ import { first } from "./0001-first.ts"
 import { counters } from "./0002-counters.ts"
 import { openidSubjects } from "./0003-openid-subjects.ts"
 import { names } from "./0004-names.ts"
+import { auditCounts } from "./0005-audit-counts.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first, counters, openidSubjects, names]
+export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts]
 export const newestVersion = migrations.length

@@ -56,6 +56,7 @@ export const records = {
       outcome: string
       address: string
       request_id: string
+      count: number
     },
   ) =>
     db.insertInto("audit").values({
@@ -67,6 +68,7 @@ export const records = {
       outcome: args.outcome,
       address: args.address,
       request_id: args.request_id,
+      count: args.count,
     }),
 
   journalAfter: ({ db }: Build, args: { id: number; limit: number }) =>
@@ -91,7 +93,7 @@ export const records = {
   auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
     db
       .selectFrom("audit")
-      .select(["id", "at", "actor", "action", "thing_type", "thing_id", "outcome", "address", "request_id"])
+      .select(["id", "at", "actor", "action", "thing_type", "thing_id", "outcome", "address", "request_id", "count"])
       .where(auditMatches(args, shape))
       .orderBy("id", "desc")
       .limit(args.limit)

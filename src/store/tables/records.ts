@@ -63,7 +63,7 @@ export class Audit implements AuditReads {
   async add(entry: AuditEntry): Promise<void> {
     const { session, clock } = this.#context
     await session.run(q.audit, {
-      at: clock.now(),
+      at: entry.at ?? clock.now(),
       actor: entry.actor,
       action: entry.action,
       thing_type: entry.thing?.type ?? null,
@@ -71,6 +71,7 @@ export class Audit implements AuditReads {
       outcome: entry.outcome,
       address: entry.address,
       request_id: entry.requestId,
+      count: entry.count ?? 1,
     })
   }
 
@@ -104,5 +105,6 @@ function toAudit(v: readonly Value[]): AuditRow {
     outcome: v[6] as AuditRow["outcome"],
     address: v[7] as string,
     requestId: v[8] as string,
+    count: v[9] as number,
   }
 }

@@ -1,0 +1,61 @@
+import type { Clock, Logger } from "#kit"
+import type { AuditEntry, Store } from "#store"
+
+const minuteMs = 60_000
+/** So many actors and actions are counted in one minute; more are written before it is over. */
+const countedMax = 1_000
+
+type Counted = AuditEntry & { at: number; count: number }
+
+/**
+ * Counts refusals by actor, action and minute, and writes each count once, when its minute is over or the service stops: a flood of them is one row a minute, and no row is
+ * changed. What a process counted and did not write dies with it.
+ */
+export class Refusals implements AsyncDisposable {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #closed = new AbortController()
+  #counts = new Map<string, Counted>()
+  /** The end of the minute that is counted; undefined while there is nothing to count. */
+  #minute: Promise<void> | undefined
+
+  constructor({ store, clock, logger }: { store: Store; clock: Clock; logger: Logger }) {
+    this.#store = store
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  count(refusal: Pick<AuditEntry, "actor" | "action" | "address" | "requestId">): void {
+    const key = `${refusal.actor} ${refusal.action}`
+    const known = this.#counts.get(key)
+    if (known) known.count += 1
+    else this.#counts.set(key, { ...refusal, thing: null, outcome: "refused", at: this.#clock.now(), count: 1 })
+    if (this.#counts.size > countedMax) void this.#write()
+    this.#minute ??= this.#untilOver()
+  }
+
+  async #untilOver(): Promise<void> {
+    const left = minuteMs - (this.#clock.now() % minuteMs)
+    await this.#clock.sleep(left, this.#closed.signal).catch(() => {})
+    this.#minute = undefined
+    await this.#write()
+  }
+
+  /** What cannot be written now is lost but for the log: it must not gather. */
+  async #write(): Promise<void> {
+    const counts = [...this.#counts.values()]
+    this.#counts = new Map()
+    if (counts.length === 0) return
+    const written = this.#store.change(async (tx) => {
+      for (const entry of counts) await tx.audit(entry)
+    })
+    await written.catch((err) => this.#logger.error({ err, refusals: counts }, "refusals were not written to the audit"))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort()
+    await this.#minute
+    await this.#write()
+  }
+}
