@@ -17,6 +17,8 @@ export interface ContainerOptions {
   uid: number
   gid: number
   mounts: readonly PinnedMount[]
+  /** Of each process; undefined: as the daemon has it. */
+  openFiles: number | undefined
 }
 
 /** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
@@ -36,7 +38,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
   }
 }
 
-function hostConfig({ spec, network, uid, gid, mounts }: ContainerOptions): Dockerode.HostConfig {
+function hostConfig({ spec, network, uid, gid, mounts, openFiles }: ContainerOptions): Dockerode.HostConfig {
   const memory = spec.memoryMiB * 2 ** 20
   return {
     NetworkMode: network,
@@ -46,8 +48,11 @@ function hostConfig({ spec, network, uid, gid, mounts }: ContainerOptions): Dock
     SecurityOpt: ["no-new-privileges"],
     ReadonlyRootfs: !spec.writableRoot,
     PidsLimit: pidsLimit,
-    // No bound on open files: a daemon without CAP_SYS_RESOURCE refuses every container whose bound is above its own.
-    Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+    // None on processes: the kernel counts them for all runs' user together, the cgroup for each run.
+    Ulimits: [
+      { Name: "core", Soft: 0, Hard: 0 },
+      ...(openFiles === undefined ? [] : [{ Name: "nofile", Soft: openFiles, Hard: openFiles }]),
+    ],
     Memory: memory,
     MemorySwap: memory,
     // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an overcommitted run may ask for.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ReasonCode } from "#contract"
-import { engineError, pullError } from "./errors.ts"
+import { engineError, isBoundRefused, pullError } from "./errors.ts"
 
 /** What daemons from 20.10 on were seen to say. */
 const refusals: [ReasonCode, number | undefined, string][] = [
@@ -50,4 +50,11 @@ test("a socket that is missing, refused, forbidden or cut off is engine_unreacha
     assert.equal(engineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
     assert.equal(pullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
   }
+})
+
+test("a bound that the daemon may not give is told apart", () => {
+  const said =
+    "OCI runtime create failed: runc create failed: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted"
+  assert.ok(isBoundRefused(engineError(Object.assign(new Error(said), { statusCode: 400 }))))
+  assert.ok(!isBoundRefused(engineError(new Error("operation not permitted"))))
 })

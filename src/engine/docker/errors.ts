@@ -71,6 +71,11 @@ export function isAddressTaken(error: unknown): boolean {
   return error instanceof EngineError && /address already in use|is already allocated/i.test(error.detail ?? "")
 }
 
+/** Whether a start failed because the daemon may not give a container the bound on open files that it should have. */
+export function isBoundRefused(error: unknown): boolean {
+  return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
+}
+
 /** Whether a network was refused because another one, or a device of the host, has its addresses or its name. */
 export function isSubnetTaken(error: unknown): boolean {
   return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")

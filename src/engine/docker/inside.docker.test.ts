@@ -62,6 +62,35 @@ describe("a program in a run's container", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
+  test("finds itself bounded, as the kernel tells it", async () => {
+    const one = (...files: string[]) => `cat ${files.map((file) => `/sys/fs/cgroup/${file}`).join(" ")} 2>/dev/null`
+    const script = [
+      "cat /proc/self/limits",
+      `echo pids $(${one("pids/pids.max", "pids.max")})`,
+      `echo memory $(${one("memory/memory.limit_in_bytes", "memory.max")})`,
+      `echo swap $(${one("memory/memory.memsw.limit_in_bytes", "memory.swap.max")})`,
+      `echo cpu $(${one("cpu/cpu.cfs_quota_us", "cpu.max")})`,
+    ]
+    const said = await rig.output(script.join("; "), { cpus: 2, memoryMiB: 96 })
+    assert.match(said, /^Max core file size +0 +0 /m)
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+) /m.exec(said) ?? []
+    assert.ok(soft === hard && Number(hard) <= 65_536, said)
+    assert.match(said, /^pids 2048$/m)
+    const bytes = 96 * 2 ** 20
+    assert.match(said, new RegExp(`^memory ${bytes}$`, "m"))
+    // The older kind of cgroup counts memory and swap together, the newer one swap alone.
+    assert.match(said, new RegExp(`^swap (${bytes}|0)$`, "m"))
+    assert.match(said, /^cpu 200000( 100000)?$/m)
+  })
+
+  test("starts with the daemon's own bound on open files where the daemon may not give a higher one", async () => {
+    await using engine = await rig.open({ openFiles: 2 ** 30 - 1 })
+    const spec = specOf({ image: rig.image, command: ["sh", "-c", "ulimit -n; sleep 1000"] })
+    await engine.start(spec, () => {}, new AbortController().signal)
+    assert.equal((await engine.observe()).find(({ key }) => key === spec.key)?.state, "running")
+    await engine.stop(spec.key, { graceMs: 0 })
+  })
+
   test("reads and writes what is mounted writable, and only reads what is not", async () => {
     const data = await rig.directory("data")
     await writeFile(join(rig.filesRoot, data, "file"), "content")

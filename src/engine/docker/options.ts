@@ -40,6 +40,8 @@ export interface DockerOptions {
   registries?: Registries
   /** Bytes of the largest image that is fetched; 0 is no bound. Default 0. */
   maxImageBytes?: number
+  /** How many files each process of a run may have open. Where the daemon may not give so many, its own bound counts. Default: 65,536, or this process's bound where that is lower. */
+  openFiles?: number
   clock?: Clock
   logger?: Logger
 }

@@ -5,12 +5,13 @@ import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
-import { ifFound, isAddressTaken, isNetworkGone } from "./errors.ts"
+import { ifFound, isAddressTaken, isBoundRefused, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
 import type { Images } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import type { Networks, Place } from "./networks.ts"
+import { openFilesBound } from "./open-files.ts"
 import type { DockerOptions } from "./options.ts"
 import type { PinnedMount, Pins } from "./pins.ts"
 import { removeContainer } from "./remove.ts"
@@ -46,6 +47,7 @@ export class Starter {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #beginning: Beginning
+  #openFiles: number | undefined
 
   constructor({ client, pins, networks, firewall, images, options }: StarterParts) {
     this.#client = client
@@ -56,6 +58,7 @@ export class Starter {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
+    this.#openFiles = options.openFiles ?? openFilesBound()
     this.#beginning = new Beginning(client, options.clock)
   }
 
@@ -72,7 +75,7 @@ export class Starter {
     return this.#onNetwork({ spec, imageId, report }, signal)
   }
 
-  /** A network may be gone by now, or an address taken, which only the daemon knows: then there is another one. */
+  /** A network may be gone by now, an address taken, or a bound be more than the daemon may give, which only the daemon knows: then there is another one. */
   async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
     const { user, internetOf: group = "" } = making.spec
     for (let triesLeft = placeTries; ; triesLeft -= 1) {
@@ -82,6 +85,7 @@ export class Starter {
       } catch (error) {
         if (isNetworkGone(error)) this.#networks.forget(place)
         else if (isAddressTaken(error)) this.#networks.isTaken(place)
+        else if (isBoundRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
         else throw error
         if (triesLeft === 0) throw error
       }
@@ -127,7 +131,7 @@ export class Starter {
     signal: AbortSignal,
   ): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options
-    const body = containerOptions({ ...parts, instance, uid, gid })
+    const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles })
     const named = { ...body, name: containerName(parts.spec.key) }
     return this.#finish((docker) => docker.createContainer(named), signal)
   }
