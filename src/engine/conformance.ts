@@ -174,6 +174,29 @@ function observeTests(lent: () => Subject): void {
     assert.equal(await find(engine, spec.key), undefined)
   })
 
+  test("recalls what a run was started from, for every engine of the instance and no other", async () => {
+    const { engine, images, reopen, stranger, source } = lent()
+    const given = {
+      ...images.serves,
+      cpus: 2,
+      env: { WORD: "a=b" },
+      mounts: [{ source, target: "/data", readOnly: true }],
+      workDir: "/data",
+    }
+    const spec = specOf(given)
+    await engine.start(spec, ignore, never)
+    await using again = await reopen()
+    await using other = await stranger()
+    const recalled = await again.recall(spec.key)
+    const { env: _, command: __, ...rest } = spec
+    assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
+    assert.equal(recalled?.env.WORD, "a=b")
+    assert.deepEqual(recalled?.command.slice(0, spec.command.length), spec.command)
+    assert.equal(await other.recall(spec.key), undefined)
+    await engine.stop(spec.key)
+    assert.equal(await engine.recall(spec.key), undefined)
+  })
+
   test("keeps the exit code of a program that ended", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.exits)

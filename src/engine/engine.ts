@@ -62,6 +62,12 @@ export interface Engine extends AsyncDisposable {
   /** Bytes in the writable layer of each run that the engine holds, by key: mounts and memory are no part of it. It counts files, so ask rarely. Rejects as `observe` does. */
   layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
 
+  /**
+   * What a run was started from, as far as its container still tells: `env` has the image's own variables too. Undefined when the engine holds nothing of the key. For a database that has
+   * forgotten it.
+   */
+  recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined>
+
   /** Where this process reaches a port of a running run. `undefined` when the engine does not run it. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }

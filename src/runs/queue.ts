@@ -29,14 +29,14 @@ export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices:
     const { placements, limits, waiting } = await placing(tx, await tx.runs.live())
     for (const { id, userId } of waiting) {
       const placement = placements.get(id)
-      if (placement) await moveIn(ctx, tx, { id, path: ["pulling"], fields: { ...placement, ...times(ctx, limits.get(userId)) } })
+      if (placement)
+        await moveIn(ctx, tx, { id, path: ["pulling"], fields: { ...placement, ...times(limits.get(userId), ctx.clock.now()) } })
     }
   })
 }
 
-/** When a run that goes now left the queue, and when its longest time will be over. */
-export function times({ clock }: Pick<Context, "clock">, limits: Limits | undefined): Pick<RunRow, "startTime" | "expiresAt"> {
-  const startTime = clock.now()
+/** When a run left the queue, and when its longest time will be over. */
+export function times(limits: Limits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
   const hours = limits?.MaxRunHours ?? null
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
 }

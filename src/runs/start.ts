@@ -104,7 +104,7 @@ async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<N
     progress: null,
     spec: request.plan,
     ...demand,
-    ...(placement ? times(ctx, limits) : { startTime: null, expiresAt: null }),
+    ...(placement ? times(limits, now) : { startTime: null, expiresAt: null }),
     readyTime: null,
     endTime: why ? now : null,
     lastActivity: null,

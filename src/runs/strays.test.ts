@@ -7,7 +7,7 @@ const unknown = {
   key: "f".repeat(32),
   run: 99,
   project: 1,
-  user: "person0",
+  user: "nobody",
   image: "fake/http",
   command: [],
   env: {},
@@ -30,6 +30,36 @@ test("A container that no run knows keeps its devices, is left alone for a while
   assert.equal(waiting.state, "queued")
   assert.equal((await runs.settled(waiting.id)).state, "ready")
   assert.deepEqual(world.held(), [waiting.key])
+})
+
+test("A running container of a known person and project is taken up under its number and key, and holds its devices", async () => {
+  await using world = await TestWorld.open({ mockGpus: 1 })
+  const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
+  await world.fake.run(world.fake.add("test", known))
+  await using runs = await world.runs()
+  await eventually("it is ready", () => runs.target(known.run)?.address !== undefined)
+  const run = await world.row(known.run)
+  assert.deepEqual([run.state, run.key, run.userName, run.projectId], ["ready", known.key, "person1", 1])
+  assert.deepEqual([run.cpus, run.memoryMiB, run.gpus, run.gpuDevices, run.spec.port], [3, 96, 1, ["mock-0"], 80])
+  assert.equal((await runs.start(world.request("fake/http", { gpus: 1 }))).state, "queued")
+  assert.ok((await runs.start(world.request("fake/http", { person: 2 }))).id > known.run, "no number is given twice")
+  await runs.stop(known.run, { by: "stopped_by_user" })
+  assert.ok(!world.held().includes(known.key))
+})
+
+test("What is somebody else's by now is not taken up: the number, or the person's place in the project", async () => {
+  await using world = await TestWorld.open({ settings: { strayGrace: 300, graceMs: 10 } })
+  await using runs = await world.runs()
+  const held = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const number = { ...unknown, user: "person1", gpus: [], run: held.id }
+  const place = { ...unknown, user: "person0", gpus: [], key: "e".repeat(32) }
+  for (const spec of [number, place]) await world.fake.run(world.fake.add("test", spec))
+  await eventually("both are stopped", () => world.held().length === 1)
+  assert.deepEqual(world.held(), [held.key])
+  assert.deepEqual(
+    (await world.store.runs.live()).map(({ id }) => id),
+    [held.id],
+  )
 })
 
 test("What another instance runs is not touched", async () => {

@@ -1,6 +1,7 @@
 import { isLive, type Progress } from "#contract"
 import { EngineError, type ObservedRun } from "#engine"
 import type { RunRow } from "#store"
+import { adopt } from "./adopt.ts"
 import { Bell } from "./bell.ts"
 import { Capacity } from "./capacity.ts"
 import type { Context } from "./context.ts"
@@ -131,7 +132,7 @@ export class Supervisor {
     await this.capacity.refreshWhenOld()
   }
 
-  /** A container whose run is over is a leftover; one without a row may belong to a database that was put back, so people get time to see it. */
+  /** A container whose run is over is a leftover; one without a row may belong to a database that was put back: it is taken up, or, where that cannot be, people get time to see it. */
   async #unknown(seen: ObservedRun): Promise<void> {
     const { board, clock, logger, settings, store } = this.#ctx
     const run = await store.runs.byKey(seen.key)
@@ -139,10 +140,11 @@ export class Supervisor {
     const stray = this.#strays.get(seen.key)
     if (run) this.#remove(seen.key, "a container was left over from a run that is over")
     else if (!stray) {
+      if (await adopt(this.#ctx, seen)) return
       this.#strays.set(seen.key, { seen, since: clock.now() })
       logger.warn(
         { key: seen.key, run: seen.run, project: seen.project, user: seen.user },
-        "a container belongs to no run; it is stopped in a while",
+        "a container belongs to no run and cannot be taken up; it is stopped in a while",
       )
     } else if (clock.now() - stray.since >= settings.strayGrace) this.#remove(seen.key, "a container belonged to no run")
   }

@@ -12,8 +12,8 @@ export class StoreError extends Error {
   }
 }
 
-/** What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID provider, a live run of a person and project. */
-export const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "openidSubject"] as const
+/** What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID provider, a live run of a person and project, a run's number. */
+export const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
 export type Unique = (typeof uniques)[number]
 
 /** An insert met a row that already has what may stand only once. Nothing was written, and the change may go on. */

@@ -197,6 +197,8 @@ export interface RunFilter {
 export interface RunWrites {
   /** Throws `Duplicate` (`liveRun`) when the person has a live run of the project; the change may go on. */
   insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
+  /** As `insert`, under a number that no run has yet nor a later one: a run comes back that the database does not know. Throws `Duplicate` (`runId`) where that cannot be; the change must then be given up. */
+  insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
   /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */

@@ -33,6 +33,7 @@ import { Networks } from "./networks.ts"
 import { Observer } from "./observe.ts"
 import type { DockerOptions } from "./options.ts"
 import { Pins } from "./pins.ts"
+import { specOfContainer } from "./recall.ts"
 import { removeContainer } from "./remove.ts"
 import { Starter } from "./start.ts"
 import { containerStats } from "./stats.ts"
@@ -188,6 +189,11 @@ class DockerEngine implements Engine {
 
   layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     return this.#observer.layers(signal)
+  }
+
+  async recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined> {
+    const found = await this.#find(key, signal)
+    return found && specOfContainer(found)
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {

@@ -8,6 +8,8 @@ const labels = {
   user: "quayside.user",
   gpus: "quayside.gpus",
   image: "quayside.image",
+  port: "quayside.port",
+  mounts: "quayside.mounts",
   internetOf: "quayside.internet-of",
 } as const
 
@@ -33,6 +35,18 @@ export function labelsOf(spec: RunSpec, instance: string): Record<string, string
     [labels.user]: spec.user,
     [labels.gpus]: spec.gpus.join(","),
     [labels.image]: spec.image,
+    [labels.port]: String(spec.port),
+    [labels.mounts]: JSON.stringify(spec.mounts.map(({ source, target, readOnly }) => [source, target, readOnly ? "ro" : "rw"])),
+  }
+}
+
+/** What the container was made from, as far as its labels tell. */
+export function origin(found: Record<string, string>): Pick<RunSpec, "image" | "port" | "mounts"> {
+  const mounts = JSON.parse(found[labels.mounts] ?? "[]") as [source: string, target: string, mode: string][]
+  return {
+    image: found[labels.image] ?? "",
+    port: Number(found[labels.port] ?? 0),
+    mounts: mounts.map(([source, target, mode]) => ({ source, target, readOnly: mode === "ro" })),
   }
 }
 

@@ -190,6 +190,11 @@ export class FakeEngine implements Engine {
     return new Map(this.#all().map(({ spec }) => [spec.key, writtenBy(behaviourOf(spec.image))]))
   }
 
+  async recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined> {
+    await this.ping(signal)
+    return this.#mine(key)?.spec
+  }
+
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
     await this.ping(signal)
     const container = this.#mine(key)

@@ -55,6 +55,16 @@ export const runs = {
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("runs")),
 
+  /** Makes the next run's number this one, unless a run has it or a later one. */
+  nextRun: ({ db, dialect }: Build, args: { id: number }) => {
+    const isAhead = sql`${args.id} > coalesce((select max(id) from runs), 0)`
+    const statement =
+      dialect === "postgres"
+        ? sql`select setval(pg_get_serial_sequence('runs', 'id'), ${args.id}, false) where ${isAhead}`
+        : sql`insert or replace into sqlite_sequence (rowid, name, seq) select (select rowid from sqlite_sequence where name = 'runs'), 'runs', ${args.id} - 1 where ${isAhead}`
+    return { compile: () => statement.compile(db) }
+  },
+
   updateRun: ({ db }: Build, args: Args & { id: number }) =>
     db
       .updateTable("runs")

@@ -17,6 +17,7 @@ const q = {
   lastOf: query("lastRunOf"),
   ready: query("readyProjects"),
   insert: query("insertRun"),
+  next: query("nextRun"),
   update: query("updateRun"),
   recalled: query("recalled"),
   remember: query("remember"),
@@ -79,6 +80,13 @@ export class Runs implements RunReads, RunWrites {
     const values = await this.#context.session.first(q.insert, { ...toColumns(row), created_at: now, updated_at: now })
     if (values) return toRun(values)
     throw new Duplicate("liveRun")
+  }
+
+  async insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
+    await this.#context.session.all(q.next, { id })
+    const run = await this.insert(row)
+    if (run.id !== id) throw new Duplicate("runId")
+    return run
   }
 
   async move(id: number, from: readonly RunState[], fields: Parameters<RunWrites["move"]>[2]): Promise<RunRow | undefined> {

@@ -47,6 +47,21 @@ export const runs: Record<string, Case> = {
     assert.equal(await store.runs.byKey("none"), undefined)
   },
 
+  "A run comes back under its own number, and only where no run has it or a later one": async ({ open }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const add = (id: number, userId: number, projectId: number) => store.change((tx) => tx.runs.insertAs(id, runRow(userId, projectId, {})))
+    assert.equal((await add(7, ann.id, project.id)).id, 7)
+    assert.equal((await add(9, bob.id, project.id)).id, 9)
+    for (const taken of [7, 8, 9]) {
+      await assert.rejects(add(taken, bob.id, other.id), (error) => error instanceof Duplicate && error.unique === "runId")
+    }
+    assert.deepEqual(await store.runs.liveOf(bob.id, other.id), undefined)
+    const next = await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, {})))
+    assert.ok(next.id > 9)
+    assert.deepEqual((await store.runs.live()).map(({ id }) => id).slice(0, 2), [7, 9])
+  },
+
   "A person has one live run of a project, whatever its state, and any number of ended ones": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)

@@ -1,0 +1,85 @@
+import { EngineError, type ObservedRun, type RunSpec } from "#engine"
+import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
+import type { Context } from "./context.ts"
+import { boundsOf } from "./limits.ts"
+import { times } from "./queue.ts"
+import { typeRule } from "./types.ts"
+
+/**
+ * Takes a running container that no row knows up again under its own number, as after a restored backup: its person and project must be there, and its number, place and devices
+ * nobody else's. Resolves with whether it did. Its program goes on; what the container does not tell is taken from the project as it is now.
+ */
+export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
+  const spec = seen.state === "running" ? await ctx.engine.recall(seen.key, ctx.closed) : undefined
+  if (!spec) return false
+  try {
+    return (await ctx.store.change((tx) => adoptIn(ctx, tx, { seen, spec }))) !== undefined
+  } catch (error) {
+    if (error instanceof Duplicate || error instanceof EngineError) return false
+    throw error
+  }
+}
+
+interface Found {
+  seen: ObservedRun
+  spec: RunSpec
+}
+
+async function adoptIn(ctx: Context, tx: Change, { seen, spec }: Found): Promise<RunRow | undefined> {
+  const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
+  if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
+  if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
+  const holders = (await tx.runs.live()).filter(({ state }) => state !== "queued")
+  if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
+  const { limits } = await boundsOf(tx, [person.id])
+  const run = await tx.runs.insertAs(spec.run, {
+    ...rowOf({ seen, spec, person, project }),
+    ...times(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
+  })
+  await ctx.events.stateChanged(tx, run, undefined)
+  tx.afterCommit(() => {
+    ctx.logger.warn({ run: run.id, key: run.key, user: run.userName }, "a container that no run knew was taken up from its labels")
+    ctx.board.publish(run)
+  })
+  return run
+}
+
+function rowOf({ seen, spec, person, project }: Found & { person: UserRow; project: ProjectRow }) {
+  return {
+    key: spec.key,
+    projectId: project.id,
+    userId: person.id,
+    state: "starting" as const,
+    wanted: "run" as const,
+    reason: null,
+    progress: null,
+    spec: planOf(spec, project),
+    nodes: spec.nodes,
+    cpus: spec.cpus,
+    memoryMiB: spec.memoryMiB,
+    gpus: spec.gpus.length,
+    gpuMemoryMiB: 0,
+    readyTime: null,
+    endTime: null,
+    lastActivity: null,
+    nodeNames: seen.nodeNames,
+    gpuDevices: [...spec.gpus],
+    imageDigest: seen.imageDigest,
+  }
+}
+
+function planOf(spec: RunSpec, { type }: ProjectRow): RunPlan {
+  const { tokenVariable } = typeRule(type)
+  const { HOME = "", ...env } = spec.env
+  return {
+    type,
+    image: spec.image,
+    command: spec.command,
+    env,
+    port: spec.port || null,
+    workDir: spec.workDir ?? "",
+    home: HOME,
+    mounts: spec.mounts,
+    secret: (tokenVariable === null ? undefined : env[tokenVariable]) ?? "",
+  }
+}
