@@ -188,7 +188,7 @@ function observeTests(lent: () => Subject): void {
     await using again = await reopen()
     await using other = await stranger()
     const recalled = await again.recall(spec.key)
-    const { env: _, command: __, ...rest } = spec
+    const { env: _, command: __, imageTerms: ___, ...rest } = spec
     assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
     assert.equal(recalled?.env.WORD, "a=b")
     assert.deepEqual(recalled?.command.slice(0, spec.command.length), spec.command)

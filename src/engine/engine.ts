@@ -66,7 +66,7 @@ export interface Engine extends AsyncDisposable {
    * What a run was started from, as far as its container still tells: `env` has the image's own variables too. Undefined when the engine holds nothing of the key. For a database that has
    * forgotten it.
    */
-  recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined>
+  recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined>
 
   /** Where this process reaches a port of a running run. `undefined` when the engine does not run it. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
@@ -145,6 +145,9 @@ export interface ImageFacts {
   /** `8888/tcp`, as the image says. */
   ports: readonly string[]
 }
+
+/** A spec without the terms of its image: whose credentials counted is kept by nobody. */
+export type Recalled = Omit<RunSpec, "imageTerms">
 
 export interface Mount {
   /** Absolute below the files root (`/users/ann/data`), never a host path. It must be a directory; else the start fails with `mount_missing`. */

@@ -1,4 +1,4 @@
-import { EngineError, type ObservedRun, type RunSpec } from "#engine"
+import { EngineError, type ObservedRun, type Recalled } from "#engine"
 import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
 import type { Context } from "./context.ts"
 import { boundsOf } from "./limits.ts"
@@ -22,7 +22,7 @@ export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
 
 interface Found {
   seen: ObservedRun
-  spec: RunSpec
+  spec: Recalled
 }
 
 async function adoptIn(ctx: Context, tx: Change, { seen, spec }: Found): Promise<RunRow | undefined> {
@@ -68,7 +68,7 @@ function rowOf({ seen, spec, person, project }: Found & { person: UserRow; proje
   }
 }
 
-function planOf(spec: RunSpec, { type }: ProjectRow): RunPlan {
+function planOf(spec: Recalled, { type }: ProjectRow): RunPlan {
   const { tokenVariable } = typeRule(type)
   const { HOME = "", ...env } = spec.env
   return {

@@ -13,6 +13,7 @@ import {
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
+  type Recalled,
   type RunSpec,
   type RunStats,
   type Started,
@@ -191,7 +192,7 @@ class DockerEngine implements Engine {
     return this.#observer.layers(signal)
   }
 
-  async recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined> {
+  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
     const found = await this.#find(key, signal)
     return found && specOfContainer(found)
   }

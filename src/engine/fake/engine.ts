@@ -13,6 +13,7 @@ import {
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
+  type Recalled,
   type RunSpec,
   type RunStats,
   type Started,
@@ -190,7 +191,7 @@ export class FakeEngine implements Engine {
     return new Map(this.#all().map(({ spec }) => [spec.key, writtenBy(behaviourOf(spec.image))]))
   }
 
-  async recall(key: string, signal?: AbortSignal): Promise<RunSpec | undefined> {
+  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
     await this.ping(signal)
     return this.#mine(key)?.spec
   }
