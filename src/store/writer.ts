@@ -20,8 +20,6 @@ type Work<T> = (member: Member) => Promise<T>
 
 interface Waiting {
   work: Work<unknown>
-  /** Runs a function in the asynchronous context of the caller. */
-  run: ReturnType<typeof AsyncLocalStorage.snapshot>
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -48,7 +46,7 @@ export class Writer {
     if (this.#closed) return Promise.reject(new Failure("unavailable", "The database is closed"))
     if (this.#current.getStore()?.open) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, run: AsyncLocalStorage.snapshot(), resolve: resolve as (value: unknown) => void, reject })
+      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#drain()
     })
   }
@@ -122,7 +120,7 @@ export class Writer {
   async #run(tx: Transaction, waiting: Waiting): Promise<Outcome> {
     const member = new Member(tx)
     try {
-      const value = await waiting.run(() => this.#current.run(member, () => member.settle(waiting.work, this.#deadline)))
+      const value = await this.#current.run(member, () => member.settle(waiting.work, this.#deadline))
       return { ok: true, value, effects: member.effects }
     } catch (error) {
       return { ok: false, error }
@@ -133,7 +131,7 @@ export class Writer {
     for (const [i, outcome] of outcomes.entries()) {
       const waiting = group[i] as Waiting
       if (outcome.ok) {
-        for (const effect of outcome.effects) this.#follow(() => waiting.run(effect))
+        for (const effect of outcome.effects) this.#follow(effect)
         waiting.resolve(outcome.value)
       } else waiting.reject(outcome.error)
     }

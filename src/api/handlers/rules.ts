@@ -16,10 +16,13 @@ export function badReference(field: string, what: string, id: number): Failure {
   return new Failure("invalid", `${field} names ${what} ${id}, which does not exist or may not be used`, { field })
 }
 
+export type Owner = Pick<UserRow, "id" | "userName">
+
 /** Whom a new thing belongs to: the caller unless an administrator names somebody. */
-export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userName: string | undefined): Promise<UserRow> {
+export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userName: string | undefined): Promise<Owner> {
   const name = userName || caller.userName
-  if (name !== caller.userName && !caller.isAdmin) {
+  if (name === caller.userName) return { id: caller.userId, userName: name }
+  if (!caller.isAdmin) {
     throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
   }
   const owner = await reads.users.byName(name)

@@ -55,7 +55,9 @@ function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     }
     request.on("data", take)
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    const cutOff = () => reject(new Failure("invalid", "The body ended before it was complete"))
+    const cutOff = () => {
+      if (!request.complete) reject(new Failure("invalid", "The body ended before it was complete"))
+    }
     request.on("error", cutOff)
     request.on("close", cutOff)
   })
