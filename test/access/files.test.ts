@@ -1,0 +1,268 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic, bearer } from "#client"
+import { type Answer, ask } from "../api/asking.ts"
+import { each } from "./requests.ts"
+import { type CastName, openStage } from "./stage.ts"
+
+/**
+ * What a path is to somebody, by the specification: a home and a dataset of one's own, one that is granted or published, a directory that only leads to such a one, and all else.
+ * `none` does not exist for them: 404 for every method.
+ */
+type Level = "none" | "passage" | "read" | "write"
+
+const stage = await openStage()
+after(() => stage[Symbol.asyncDispose]())
+const { world, people } = stage
+const { filesUrl, baseUrl } = world.quayside
+
+const dav = (
+  who: string | undefined,
+  method: string,
+  path: string,
+  more: { body?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> =>
+  ask(filesUrl, method, path, {
+    as: who,
+    body: more.body,
+    headers: { ...more.headers, ...(more.body === undefined ? {} : { "content-type": "text/plain" }) },
+  })
+
+const boss = people.boss.authorization
+const readOnly = bearer((await people.ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
+const forRun = bearer((await people.ann.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
+const forFiles = bearer((await people.ann.client.createFilesToken()).Token)
+
+/** A directory of each kind, with a file and a directory in it. */
+const places: Record<string, { path: string; levels: Partial<Record<CastName | "readOnly" | "forRun" | "forFiles", Level>> }> = {
+  "a home": {
+    path: "/users/ann/plain",
+    levels: { ann: "write", readOnly: "read", forFiles: "write", forRun: "none", bob: "none", mia: "none", boss: "write" },
+  },
+  "a private dataset": {
+    path: "/users/ann/private",
+    levels: { ann: "write", readOnly: "read", forFiles: "write", bob: "none", boss: "write" },
+  },
+  "a published dataset": {
+    path: "/users/ann/published",
+    levels: { ann: "write", readOnly: "read", bob: "read", mia: "read", boss: "write" },
+  },
+  "a deleted dataset that was published": { path: "/users/ann/gone", levels: { ann: "write", bob: "none", boss: "write" } },
+  "a dataset outside of homes": { path: "/sets/theirs", levels: { ann: "write", bob: "none", boss: "write" } },
+  "a published dataset outside of homes": { path: "/sets/all", levels: { ann: "write", bob: "read", readOnly: "read", boss: "write" } },
+  "a directory outside of everything": { path: "/attic", levels: { ann: "none", bob: "none", forFiles: "none", boss: "write" } },
+  "beside a published dataset, with a name that begins alike": {
+    path: "/users/ann/published2",
+    levels: { ann: "write", bob: "none", boss: "write" },
+  },
+}
+const datasets: Record<string, { published?: true; deleted?: true }> = {
+  "/users/ann/private": {},
+  "/users/ann/published": { published: true },
+  "/users/ann/gone": { published: true, deleted: true },
+  "/sets/theirs": {},
+  "/sets/all": { published: true },
+}
+for (const [AccessInfo, { published, deleted }] of Object.entries(datasets)) {
+  const fields = { Name: AccessInfo, AccessInfo, UserName: "ann", IsPublished: published === true }
+  const { ID } = await world.admin.createData({ body: fields })
+  if (deleted) await world.admin.deleteData({ query: { ID } })
+}
+for (const { path } of Object.values(places)) await dav(boss, "MKCOL", path)
+
+const callers: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(people).map(([name, { authorization }]) => [name, authorization])),
+  readOnly,
+  forRun,
+  forFiles,
+}
+let count = 0
+
+/** A fresh file and a fresh directory in that place, made by the administrator. */
+async function things(path: string): Promise<{ file: string; directory: string; absent: string }> {
+  count += 1
+  const [file, directory] = [`${path}/f${count}.txt`, `${path}/d${count}`]
+  assert.equal((await dav(boss, "PUT", file, { body: "text" })).status, 201)
+  assert.equal((await dav(boss, "MKCOL", directory)).status, 201)
+  return { file, directory, absent: `${path}/a${count}.txt` }
+}
+
+/** A file of the caller's own, to copy and move from. */
+async function ownFile(who: string): Promise<string> {
+  count += 1
+  const path = `/users/${who === "readOnly" || who === "forRun" || who === "forFiles" ? "ann" : who}/own${count}.txt`
+  await dav(boss, "PUT", path, { body: "own" })
+  return path
+}
+
+const lockBody = `<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>`
+const patch = `<?xml version="1.0"?><D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><x xmlns="urn:x">1</x></D:prop></D:set></D:propertyupdate>`
+type Request = [method: string, path: string, more?: { body?: string; headers?: Record<string, string> }]
+const to = (path: string) => ({ headers: { destination: filesUrl + path } })
+
+/** Each method with what it answers where somebody may write, and whether reading is enough. */
+const methods: Record<
+  string,
+  { ask: (at: { file: string; directory: string; absent: string; own: string }) => Request; done: number; reads?: true; ownOnly?: true }
+> = {
+  OPTIONS: { ask: ({ file }) => ["OPTIONS", file], done: 200, reads: true },
+  GET: { ask: ({ file }) => ["GET", file], done: 200, reads: true },
+  HEAD: { ask: ({ file }) => ["HEAD", file], done: 200, reads: true },
+  "GET of a directory": { ask: ({ directory }) => ["GET", directory], done: 405, reads: true },
+  "PROPFIND of a file": { ask: ({ file }) => ["PROPFIND", file, { headers: { depth: "0" } }], done: 207, reads: true },
+  "PROPFIND of a directory": { ask: ({ directory }) => ["PROPFIND", directory, { headers: { depth: "1" } }], done: 207, reads: true },
+  "PUT over a file": { ask: ({ file }) => ["PUT", file, { body: "new" }], done: 204 },
+  "PUT of a new file": { ask: ({ absent }) => ["PUT", absent, { body: "new" }], done: 201 },
+  "PUT with a stale tag": { ask: ({ file }) => ["PUT", file, { body: "new", headers: { "if-match": '"stale"' } }], done: 412 },
+  "PUT below what is absent": { ask: ({ absent }) => ["PUT", `${absent}/x`, { body: "new" }], done: 409 },
+  MKCOL: { ask: ({ absent }) => ["MKCOL", absent], done: 201 },
+  "MKCOL over a directory": { ask: ({ directory }) => ["MKCOL", directory], done: 405 },
+  "DELETE of a file": { ask: ({ file }) => ["DELETE", file], done: 204 },
+  "DELETE of a directory": { ask: ({ directory }) => ["DELETE", directory], done: 204 },
+  PROPPATCH: { ask: ({ file }) => ["PROPPATCH", file, { body: patch, headers: { "content-type": "application/xml" } }], done: 207 },
+  "COPY in": { ask: ({ own, absent }) => ["COPY", own, to(absent)], done: 201 },
+  "MOVE in": { ask: ({ own, absent }) => ["MOVE", own, to(absent)], done: 201 },
+  "COPY out": { ask: ({ file, own }) => ["COPY", file, to(`${own}.copy`)], done: 201, reads: true, ownOnly: true },
+  "MOVE out": { ask: ({ file, own }) => ["MOVE", file, to(`${own}.moved`)], done: 201, ownOnly: true },
+  LOCK: { ask: ({ file }) => ["LOCK", file, { body: lockBody, headers: { "content-type": "application/xml" } }], done: 200 },
+  "LOCK of a new file": {
+    ask: ({ absent }) => ["LOCK", absent, { body: lockBody, headers: { "content-type": "application/xml" } }],
+    done: 201,
+  },
+  UNLOCK: {
+    ask: ({ file }) => ["UNLOCK", file, { headers: { "lock-token": "<urn:uuid:00000000-0000-0000-0000-000000000000>" } }],
+    done: 409,
+  },
+}
+
+function expected(level: Level, caller: string, { done, reads, ownOnly }: (typeof methods)[string]): number {
+  if (caller === "forRun") return 403
+  if (level === "none") return 404
+  // A proof that only reads writes nowhere, its own home included.
+  if (caller === "readOnly" && (!reads || ownOnly)) return 403
+  return reads || level === "write" ? done : 403
+}
+
+for (const [method, how] of Object.entries(methods)) {
+  test(`${method} is answered by what the place is to somebody, and what they may not see is 404`, async () => {
+    const cases = Object.entries(places).flatMap(([says, { path, levels }]) =>
+      Object.entries(levels).map(([caller, level]) => ({ says, path, caller, level })),
+    )
+    const wrong: string[] = []
+    await each(cases, async ({ says, path, caller, level }) => {
+      const at = { ...(await things(path)), own: await ownFile(caller) }
+      const answer = await dav(callers[caller], ...how.ask(at))
+      const status = expected(level, caller, how)
+      if (answer.status !== status)
+        wrong.push(`${caller} at ${says} (${level}): ${status} is expected, got ${answer.status} ${answer.text.slice(0, 200)}`)
+      if (status === 404) {
+        const never = { file: "/users/never/f.txt", directory: "/users/never/d", absent: "/users/never/a.txt", own: at.own }
+        const missing = await dav(callers[caller], ...how.ask(never))
+        const words = ({ status: told, body }: Answer) => `${told} ${body.msg} ${body.code}`
+        if (words(answer) !== words(missing)) wrong.push(`${caller} at ${says}: ${words(answer)}, and of what never was ${words(missing)}`)
+      }
+    })
+    assert.deepEqual(wrong, [])
+  })
+}
+
+test("directories that only lead somewhere show only what leads on, and cannot be changed", async () => {
+  const { bob } = people
+  const names = async (who: string, path: string) => {
+    const { text } = await dav(who, "PROPFIND", path, { headers: { depth: "1" } })
+    return [...text.matchAll(/<D:href>([^<]*)<\/D:href>/g)].map(([, href]) => href).sort()
+  }
+  assert.deepEqual(await names(bob.authorization, "/"), ["/", "/sets/", "/users/"])
+  assert.deepEqual(await names(bob.authorization, "/users/"), ["/users/", "/users/ann/", "/users/bob/"])
+  assert.deepEqual(await names(bob.authorization, "/users/ann/"), ["/users/ann/", "/users/ann/published/"])
+  assert.deepEqual(await names(bob.authorization, "/sets/"), ["/sets/", "/sets/all/"])
+  assert.deepEqual(await names(people.mia.authorization, "/users/ann/"), ["/users/ann/", "/users/ann/published/"])
+  for (const path of ["/", "/users/", "/users/ann/", "/sets/"]) {
+    const requests: Request[] = [
+      ["DELETE", path],
+      ["PROPPATCH", path, { body: patch }],
+      ["MOVE", path, to("/users/bob/x")],
+      ["COPY", path, to("/users/bob/x")],
+      ["LOCK", path, { body: lockBody }],
+    ]
+    for (const request of requests) assert.equal((await dav(bob.authorization, ...request)).status, 403, `${request[0]} ${path}`)
+    for (const request of [
+      ["PUT", `${path}new.txt`, { body: "x" }],
+      ["MKCOL", `${path}new`],
+    ] as Request[]) {
+      assert.ok([403, 404].includes((await dav(bob.authorization, ...request)).status), `${request[0]} ${path}`)
+    }
+  }
+})
+
+test("nobody moves or deletes a home or a dataset's own directory, and administrators neither", async () => {
+  for (const who of ["ann", "boss"]) {
+    for (const path of ["/users/ann/", "/users/ann/private/", "/users/ann/published/", "/sets/all/", "/users/", "/"]) {
+      for (const request of [
+        ["DELETE", path],
+        ["MOVE", path, to(`/users/${who}/x`)],
+      ] as Request[]) {
+        const { status } = await dav(callers[who], ...request)
+        assert.equal(status, 403, `${who} ${request[0]} ${path}`)
+      }
+    }
+  }
+})
+
+test("the hidden place is nobody's, administrators included", async () => {
+  for (const [method] of Object.values(methods).map((how) =>
+    how.ask({ file: "/.quayside/work", directory: "/.quayside", absent: "/.quayside/x", own: "/users/boss/o" }),
+  )) {
+    if (method === "COPY" || method === "MOVE") continue
+    assert.equal((await dav(boss, method, "/.quayside/work")).status, 404, method)
+  }
+})
+
+test("no proof and every wrong proof is 401 for every method, with Basic in WWW-Authenticate", async () => {
+  const revoked = await people.bob.client.createToken({ body: { Name: "gone" } })
+  await people.bob.client.deleteToken({ query: { ID: revoked.ID } })
+  await world.admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
+  const zoe = await world.admin.readUser({ query: { UserName: "zoe" } })
+  await world.admin.updateUser({ body: { ID: zoe.ID, IsDisabled: true } })
+  const proofs = [
+    undefined,
+    basic("ann", "wrong"),
+    basic("nobody-at-all", "x"),
+    basic("zoe", "zoe-password"),
+    bearer(revoked.Token),
+    bearer(`${forFiles.slice(7)}x`),
+  ]
+  for (const [i, proof] of proofs.entries()) {
+    for (const method of i === 0 || i > 3
+      ? Object.values(methods).map((how) => how.ask({ file: "/users/ann/f", directory: "/users/ann", absent: "/x", own: "/y" })[0])
+      : ["GET", "PUT"]) {
+      const answer = await dav(proof, method, "/users/ann/plain")
+      assert.equal(answer.status, 401, `${method} ${proof}: ${answer.text}`)
+      assert.match(String(answer.headers["www-authenticate"]), /^Basic /)
+    }
+  }
+})
+
+test("a token for files opens neither the API nor a run, and a session's cookie opens no file", async () => {
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: forFiles })).status, 401)
+  const { headers } = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: people.ann.password } })
+  const cookie = String(headers["set-cookie"]).split(";")[0] as string
+  assert.equal((await dav(undefined, "GET", "/users/ann/plain", { headers: { cookie } })).status, 401)
+})
+
+test("a page from elsewhere changes no file, whatever it carries", async () => {
+  const elsewhere: Record<string, string>[] = [
+    { origin: "http://evil.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+  ]
+  for (const how of Object.values(methods)) {
+    if (how.reads) continue
+    for (const headers of elsewhere) {
+      const [method, path, more] = how.ask({ ...(await things("/users/ann/plain")), own: await ownFile("ann") })
+      const answer = await dav(people.ann.authorization, method, path, { ...more, headers: { ...more?.headers, ...headers } })
+      assert.equal(answer.status, 403, `${method} ${JSON.stringify(headers)}: ${answer.text}`)
+    }
+  }
+})

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { request } from "node:http"
+import { after, test } from "node:test"
+import { WebSocket } from "ws"
+import { basic, bearer } from "#client"
+import { type Answer, ask } from "../api/asking.ts"
+import { type Cell, type Named, standings } from "./expectations.ts"
+import { each } from "./requests.ts"
+import { type CastName, openStage, scenarios } from "./stage.ts"
+
+/**
+ * Who opens a run, by hand from the specification: its starter, and whom the run itself is granted to by `use` or `write`. For everybody else, the administrator included,
+ * there is none: the gateway tells no more than `/open` does.
+ */
+//              starter write use read projectOwner other admin
+const opens = "ok ok ok -- -- -- --".split(" ") as Cell[]
+
+const stage = await openStage()
+after(() => stage[Symbol.asyncDispose]())
+const { world, people } = stage
+const { baseUrl, appsUrl } = world.quayside
+const never = "999999999"
+
+const tokenOf = async (who: CastName, scopes: string[]) =>
+  bearer((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
+
+/** The status of a WebSocket's opening: 101 when it opened. */
+function openSocket(url: string, headers: Record<string, string>): Promise<{ status: number; socket?: WebSocket }> {
+  const socket = new WebSocket(url.replace("http", "ws").replace("localhost", "127.0.0.1"), { headers })
+  return new Promise((resolve, reject) => {
+    socket.once("open", () => resolve({ status: 101, socket }))
+    socket.once("unexpected-response", (_request, response) => {
+      response.resume()
+      resolve({ status: response.statusCode ?? 0 })
+    })
+    socket.once("error", reject)
+  })
+}
+
+async function socketStatus(path: string, as: string | undefined): Promise<number> {
+  const { status, socket } = await openSocket(appsUrl + path, as === undefined ? {} : { authorization: as })
+  socket?.terminate()
+  return status
+}
+
+const runs: { says: string; thing: Named; isOver: boolean; standing: Partial<Record<CastName, string>> }[] = []
+for (const { type, says, make, standing, isDeleted } of scenarios) {
+  if (type === "run") runs.push({ says, thing: await make(stage), isOver: isDeleted === true, standing })
+}
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+for (const { says, thing, isOver, standing } of runs) {
+  test(`a run ${says} is opened by whoever may, with every method and by WebSocket, and is nowhere for all others`, async () => {
+    for (const [caller, what] of Object.entries(standing) as [CastName, string][]) {
+      const may = !isOver && opens[(standings.run as readonly string[]).indexOf(what)] === "ok"
+      const as = people[caller].authorization
+      for (const method of methods) {
+        const [answer, missing] = await Promise.all([thing.id, never].map((id) => ask(appsUrl, method, `/run/${id}/echo`, { as })))
+        if (may) assert.equal(answer?.status, 200, `${caller} (${what}) ${method}: ${answer?.text}`)
+        else
+          assert.deepEqual([answer?.status, answer?.body.msg], [404, missing?.body.msg], `${caller} (${what}) ${method}: ${answer?.text}`)
+      }
+      assert.equal(await socketStatus(`/run/${thing.id}/any`, as), may ? 101 : 404, `${caller} (${what})`)
+    }
+  })
+}
+
+const live = runs.find(({ standing, isOver }) => standing.ann === "starter" && !isOver)
+assert.ok(live)
+const { id } = live.thing
+
+test("a token opens the run that it is for, if it is its maker's to open, and no other", async () => {
+  const other = runs.find(({ standing, isOver }) => standing.bob === "starter" && !isOver)?.thing.id ?? 0
+  const cases: [as: string, run: number, status: number][] = [
+    [await tokenOf("ann", [`run:${id}`]), id, 200],
+    [await tokenOf("ann", [`run:${id}`]), other, 404],
+    [await tokenOf("ann", [`run:${other}`]), other, 404],
+    [await tokenOf("ann", [`run:${other}`]), id, 404],
+    [await tokenOf("bob", [`run:${id}`]), id, 404],
+    [await tokenOf("boss", [`run:${id}`]), id, 404],
+    [await tokenOf("ann", ["read"]), id, 404],
+  ]
+  for (const [as, run, status] of cases) {
+    assert.equal((await ask(appsUrl, "GET", `/run/${run}/`, { as })).status, status)
+    assert.equal(await socketStatus(`/run/${run}/x`, as), status === 200 ? 101 : status)
+  }
+})
+
+test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSocket, whether there is a run or not", async () => {
+  const revoked = await people.ann.client.createToken({ body: { Name: "r" } })
+  await people.ann.client.deleteToken({ query: { ID: revoked.ID } })
+  const gone = await world.person("gone")
+  await world.admin.deleteUser({ query: { ID: (await world.admin.readUser({ query: { UserName: "gone" } })).ID } })
+  const forFiles = (await people.ann.client.createFilesToken()).Token
+  const proofs = [
+    undefined,
+    basic("ann", "wrong"),
+    basic("nobody", "x"),
+    bearer(revoked.Token),
+    gone.authorization,
+    bearer(forFiles),
+    "Digest x",
+    bearer(""),
+  ]
+  for (const as of proofs) {
+    for (const run of [String(id), never]) {
+      const answer = await ask(appsUrl, "GET", `/run/${run}/`, { as })
+      assert.equal(answer.status, 401, `${as}: ${answer.text}`)
+      assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
+      assert.equal(await socketStatus(`/run/${run}/x`, as), 401)
+    }
+  }
+})
+
+test("a page from elsewhere asks nothing at a run's path, by HTTP and by WebSocket, whatever it carries", async () => {
+  const as = people.ann.authorization
+  for (const headers of [
+    { origin: "http://evil.example" },
+    { origin: "null" },
+    { origin: baseUrl },
+    { "sec-fetch-site": "cross-site" },
+  ] as Record<string, string>[]) {
+    for (const method of methods) {
+      assert.equal((await ask(appsUrl, method, `/run/${id}/echo`, { as, headers })).status, 403, `${method} ${JSON.stringify(headers)}`)
+    }
+    const { status } = await openSocket(`${appsUrl}/run/${id}/x`, { authorization: as, ...headers })
+    assert.equal(status, 403)
+  }
+})
+
+/** A browser with its cookies, which follows nothing by itself. */
+class Browser {
+  readonly #cookies = new Map<string, string>()
+
+  async visit(address: string, headers: Record<string, string> = {}): Promise<Answer & { location: string }> {
+    const { host, hostname, port, pathname, search } = new URL(address)
+    const cookie = [...this.#cookies]
+      .filter(([key]) => key.startsWith(`${hostname} `))
+      .map(([key, value]) => `${key.split(" ")[1]}=${value}`)
+      .join("; ")
+    const outgoing = request({
+      host: "127.0.0.1",
+      port,
+      path: pathname + search,
+      agent: false,
+      headers: { host, ...(cookie ? { cookie } : {}), ...headers },
+    })
+    outgoing.end()
+    const [incoming] = await once(outgoing, "response")
+    let text = ""
+    for await (const chunk of incoming) text += chunk
+    for (const set of (incoming.headers["set-cookie"] ?? []) as string[]) this.keep(hostname, set)
+    return {
+      status: incoming.statusCode,
+      headers: incoming.headers,
+      text,
+      body: {},
+      location: new URL(incoming.headers.location ?? "/", address).href,
+    }
+  }
+
+  keep(hostname: string, set: string): void {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+    this.#cookies.set(`${hostname} ${name}`, value)
+  }
+
+  cookiesOf(address: string): string {
+    const { hostname } = new URL(address)
+    return [...this.#cookies]
+      .filter(([key]) => key.startsWith(`${hostname} `))
+      .map(([key, value]) => `${key.split(" ")[1]}=${value}`)
+      .join("; ")
+  }
+}
+
+const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
+
+async function signedIn(who: CastName): Promise<Browser> {
+  const { headers, text } = await ask(baseUrl, "POST", "/session", { body: { UserName: who, Password: people[who].password } })
+  const browser = new Browser()
+  for (const set of headers["set-cookie"] ?? []) browser.keep("localhost", set)
+  assert.ok(headers["set-cookie"], text)
+  return browser
+}
+
+/** All redirects followed, as a tab does: the addresses and the last answer. */
+async function follow(browser: Browser, address: string): Promise<{ addresses: string[]; last: Answer }> {
+  const addresses = [address]
+  for (;;) {
+    const last = await browser.visit(addresses.at(-1) as string, tab)
+    if (last.status !== 302 || addresses.length > 12) return { addresses, last }
+    addresses.push(last.location)
+  }
+}
+
+test("a browser comes to a run by /open exactly when its person may, and learns the run's own address only then", async () => {
+  for (const { says, thing, standing, isOver } of runs) {
+    for (const [caller, what] of Object.entries(standing) as [CastName, string][]) {
+      const may = !isOver && opens[(standings.run as readonly string[]).indexOf(what)] === "ok"
+      const browser = await signedIn(caller)
+      const { addresses, last } = await follow(browser, `${baseUrl}/open?ID=${thing.id}`)
+      const missing = await follow(browser, `${baseUrl}/open?ID=${never}`)
+      assert.equal(last.status, may ? 200 : 404, `${caller} (${what}) ${says}: ${addresses.join(" → ")}`)
+      if (!may) assert.deepEqual([last.text, addresses.length], [missing.last.text, 1])
+    }
+  }
+})
+
+test("nobody's session of one run, and no proof of another kind, opens a run's own origin", async () => {
+  const ann = await signedIn("ann")
+  const { addresses } = await follow(ann, `${baseUrl}/open?ID=${id}`)
+  const origin = new URL(addresses.at(-1) as string).origin
+  const bobs = runs.find(({ standing, isOver }) => standing.bob === "starter" && !isOver)?.thing.id
+  const bob = await signedIn("bob")
+  const bobsOrigin = new URL((await follow(bob, `${baseUrl}/open?ID=${bobs}`)).addresses.at(-1) as string).origin
+  assert.notEqual(origin, bobsOrigin)
+  const attempts: Record<string, string>[] = [
+    {},
+    { authorization: people.ann.authorization },
+    { authorization: basic("ann", people.ann.password) },
+    { cookie: bob.cookiesOf(bobsOrigin) },
+    { cookie: ann.cookiesOf(baseUrl) },
+  ]
+  for (const headers of attempts) {
+    assert.equal((await new Browser().visit(`${origin}/echo`, headers)).status, 401, JSON.stringify(headers))
+    const { host } = new URL(origin)
+    assert.equal((await openSocket(`${appsUrl}/x`, { host, origin, ...headers })).status, 401)
+  }
+  const { host } = new URL(origin)
+  const own = await openSocket(`${appsUrl}/x`, { host, origin, cookie: ann.cookiesOf(origin) })
+  assert.equal(own.status, 101)
+  own.socket?.terminate()
+  assert.equal(
+    (await openSocket(`${appsUrl}/x`, { host, origin: bobsOrigin, cookie: ann.cookiesOf(origin) })).status,
+    403,
+    "another run's page is elsewhere",
+  )
+})
+
+/** What is open, and how to see that it ended. */
+async function opened(who: CastName, run: number, authorization: string): Promise<Promise<unknown>[]> {
+  const { socket } = await openSocket(`${appsUrl}/run/${run}/x`, { authorization })
+  assert.ok(socket, who)
+  const streams = [
+    [appsUrl, `/run/${run}/stream`],
+    [baseUrl, `/running_project/logs?ID=${run}&follow=1`],
+    [baseUrl, "/events"],
+  ].map(([base, path]) => streamEnds(base as string, path as string, authorization))
+  return [once(socket, "close", { signal: AbortSignal.timeout(20_000) }), ...(await Promise.all(streams)).map(({ end }) => end)]
+}
+
+/** `end` resolves when the connection is over, however it ends. */
+async function streamEnds(base: string, path: string, authorization: string): Promise<{ end: Promise<unknown> }> {
+  const { port } = new URL(base)
+  const outgoing = request({ host: "127.0.0.1", port, path, headers: { authorization }, agent: false })
+  outgoing.end()
+  const [incoming] = await once(outgoing, "response")
+  assert.equal(incoming.statusCode, 200, path)
+  incoming.resume().on("error", () => {})
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  incoming.once("close", resolve)
+  AbortSignal.timeout(20_000).addEventListener("abort", () => reject(new Error(`${path} is still open`)))
+  return { end: promise }
+}
+
+test("sockets, streams, followed logs and events that are open end when the proof ends or the person is disabled", async () => {
+  const ends: Record<string, (token: { ID: number }) => Promise<unknown>> = {
+    "the token is revoked": ({ ID }) => people.mia.client.deleteToken({ query: { ID } }),
+    "the person is disabled": async () => {
+      const { ID } = await world.admin.readUser({ query: { UserName: "mia" } })
+      await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+    },
+  }
+  const project = await people.mia.client.createProject({ body: { ProjectName: "m", Type: "http", ImageID: stage.imageId } })
+  const run = await people.mia.client.startRun({ body: { ProjectID: project.ID } })
+  for (const [why, end] of Object.entries(ends)) {
+    const token = await people.mia.client.createToken({ body: { Name: "open" } })
+    const all = await opened("mia", run.ID, bearer(token.Token))
+    await end(token)
+    await Promise.all(all).catch((cause) => assert.fail(`${why}: ${cause}`))
+  }
+})
+
+test("what is open to a browser ends when it signs out", async () => {
+  const browser = await signedIn("ann")
+  const { addresses } = await follow(browser, `${baseUrl}/open?ID=${id}`)
+  const { origin, host } = new URL(addresses.at(-1) as string)
+  const { socket } = await openSocket(`${appsUrl}/x`, { host, origin, cookie: browser.cookiesOf(origin) })
+  assert.ok(socket)
+  const closed = once(socket, "close", { signal: AbortSignal.timeout(20_000) })
+  await ask(baseUrl, "DELETE", "/session", { headers: { cookie: browser.cookiesOf(baseUrl), "sec-fetch-site": "same-origin" } })
+  await closed
+  assert.equal((await browser.visit(`${origin}/echo`)).status, 401)
+})
+
+test("asking many at once for what is another's opens nothing", async () => {
+  await each(
+    Array.from({ length: 100 }, (_, i) => i),
+    async (i) => {
+      assert.equal((await ask(appsUrl, "GET", `/run/${i % 2 === 0 ? id : never}/`, { as: people.bob.authorization })).status, 404)
+    },
+  )
+})
