@@ -236,3 +236,34 @@ test("a run that is not ready is 503 after the proof, not before", async () => {
   assert.equal(answer.status, 503)
   assert.match(answer.text, /pulling/)
 })
+
+test("what a program says of other places is passed on and never followed, and no request chooses where it goes", async () => {
+  await using other = new Program()
+  const { port } = await other.listen()
+  const away = `http://127.0.0.1:${port}/secret`
+  await using program = new Program((_, response) => {
+    response.writeHead(302, {
+      location: away,
+      "content-location": away,
+      "x-accel-redirect": "/secret",
+      "x-sendfile": "/etc/passwd",
+      refresh: `0;url=${away}`,
+    })
+    response.end()
+  })
+  await using scene = await Scene.open({ program })
+  for (const [path, headers] of [
+    ["/run/1/", {}],
+    ["/run/1/", { "x-forwarded-host": `127.0.0.1:${port}`, forwarded: `host=127.0.0.1:${port}`, "x-real-ip": "127.0.0.1" }],
+    [`/run/1/http://127.0.0.1:${port}/secret`, {}],
+    [`/run/1/@127.0.0.1:${port}/`, {}],
+    [`/run/1//127.0.0.1:${port}/`, {}],
+  ] as const) {
+    const answer = await scene.ask(scene.apps, path, { headers: { ...ann, ...headers } })
+    assert.equal(answer.status, 302, path)
+    assert.equal(answer.headers.location, away)
+  }
+  assert.equal(program.requests.length, 5)
+  await scene.ask(scene.apps, away, { headers: ann })
+  assert.equal(other.requests.length, 0)
+})

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict"
+import { createSocket } from "node:dgram"
+import { once } from "node:events"
+import { readdirSync, readFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
+import { networkInterfaces } from "node:os"
+import { after, before, describe, test } from "node:test"
+import type { RunSpec } from "#engine"
+import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { specOf } from "../fixtures/run-spec.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+const token = "canary-of-bob"
+
+/** What arrived at a process's network: its namespace counts it, whether or not somebody listens. */
+function received(pid: number): number {
+  const [names = "", figures = ""] = readFileSync(`/proc/${pid}/net/snmp`, "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("Ip: "))
+  return Number(figures.split(" ")[names.split(" ").indexOf("InReceives")])
+}
+
+/** Every TCP port that something on this host listens on. */
+function listeningPorts(): number[] {
+  const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n").slice(1))
+  const listening = rows.map((row) => row.trim().split(/\s+/)).filter((columns) => columns[3] === "0A")
+  return [...new Set(listening.map((columns) => Number.parseInt(columns[1]?.split(":")[1] ?? "0", 16)))]
+}
+
+function argumentsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1")
+  } catch {
+    return ""
+  }
+}
+
+describe("a run among its neighbours", () => {
+  let rig: DockerRig
+  let [bob, own] = [
+    { pid: 0, host: "" },
+    { pid: 0, host: "" },
+  ]
+  before(async () => {
+    rig = await makeDockerRig()
+    const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], env: { JUPYTER_TOKEN: token } }
+    bob = await started(specOf({ ...serving, user: "bob" }))
+    own = await started(specOf(serving))
+  })
+  after(() => rig[Symbol.asyncDispose]())
+  const started = async (spec: RunSpec) => {
+    await rig.engine.start(spec, ignore, never)
+    const pid = Number(await rig.docker("inspect", "--format", "{{.State.Pid}}", `quayside-${spec.key}`))
+    return { pid, host: (await rig.engine.address(spec.key, 8080))?.host ?? "" }
+  }
+
+  test("finds no open port of the host, of Quayside or of another run, at any address that the host has", async () => {
+    const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0")
+    await once(server, "listening")
+    const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).filter(({ family }) => family === "IPv4"))
+    const hosts = [...new Set(addresses.filter(({ internal }) => !internal).map(({ address }) => address))]
+    const ports = listeningPorts()
+    assert.ok(ports.includes((server.address() as AddressInfo).port))
+    const targets = [...hosts.flatMap((host) => ports.map((port) => `${host} ${port}`)), `${bob.host} 8080`, `${own.host} 8080`]
+    const scan = `n=0; for t in ${targets.map((target) => `"${target}"`).join(" ")}; do
+      (nc -w 2 $t </dev/null >/dev/null 2>&1 && echo open $t) & n=$((n+1)); [ $((n % 100)) = 0 ] && wait; done; wait; echo scanned $n`
+    try {
+      assert.equal(await rig.output(scan, { memoryMiB: 256 }), `scanned ${targets.length}`)
+      assert.match(
+        await rig.docker("run", "--rm", rig.image, "sh", "-c", scan),
+        /^open /m,
+        "the scan finds ports where nothing is confined",
+      )
+    } finally {
+      server.close()
+    }
+  })
+
+  test("sends no datagram to the host, nor to a run of its own person, be it to one or to all", async () => {
+    const arrived = new Set<string>()
+    const socket = createSocket("udp4", (bytes) => arrived.add(bytes.toString("latin1")))
+    socket.bind(0, "0.0.0.0")
+    await once(socket, "listening")
+    const before = [received(bob.pid), received(own.pid)]
+    const put = (host: string, port: number) => `timeout 2 busybox tftp -p -l /tmp/f -r canary ${host} ${port} 2>/dev/null`
+    const gateway = "$(busybox ip route | busybox awk '/^default/ {print $3}')"
+    const { port } = socket.address()
+    const all = "$(busybox ip addr show eth0 | busybox awk '/inet / {print $4}')"
+    const sends = [put(gateway, port), ...[own.host, bob.host, "224.0.0.1", all, "255.255.255.255"].map((host) => put(host, 9_999))]
+    try {
+      await rig.output(`echo x > /tmp/f; ${sends.map((send) => `${send.replace("timeout", "busybox timeout")} &`).join("\n")}\nwait`, {})
+      assert.deepEqual([received(bob.pid), received(own.pid)], before)
+      assert.equal(arrived.size, 0)
+      await rig.docker("run", "--rm", rig.image, "sh", "-c", `echo x > /tmp/f; busybox ${put(gateway, port)} || true`)
+      assert.ok(
+        [...arrived].some((text) => text.includes("canary")),
+        "datagrams are sent where nothing is confined",
+      )
+    } finally {
+      socket.close()
+    }
+  })
+
+  test("cannot make packets of its own, so that it answers for no address but its own", async () => {
+    const tries = [
+      "busybox arping -c 1 -I eth0 10.213.0.1",
+      "busybox ip addr add 10.213.0.9/8 dev eth0",
+      "busybox ip link set eth0 promisc on",
+    ]
+    const said = await rig.output(tries.map((each) => `${each} 2>&1 || echo refused`).join("\n"), {})
+    assert.equal(said.match(/^refused$/gm)?.length, tries.length, said)
+    assert.match(said, /not permitted|denied/i)
+  })
+
+  test("has no IPv6 beyond itself", async () => {
+    assert.equal(
+      await rig.output("grep -v ' lo$' /proc/net/if_inet6 2>/dev/null; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'", {}),
+      "",
+    )
+  })
+
+  test("sees no process but its own, and so neither another's arguments nor its token", async () => {
+    const said = await rig.output("ps; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", {})
+    assert.ok(!said.includes(token) && !said.includes("httpd"), said)
+    const onHost = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(argumentsOf)
+    assert.ok(onHost.some((words) => words.includes("httpd")))
+    assert.ok(!onHost.some((words) => words.includes(token)), "not even on the host are tokens among the arguments")
+  })
+})
