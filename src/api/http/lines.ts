@@ -17,11 +17,13 @@ export async function sendLines(response: ServerResponse, { lines, isLive, signa
   if (isLive) head().flushHeaders()
   const cut = () => void (response.headersSent && response.destroy())
   signal.addEventListener("abort", cut, { once: true })
+  // Listened to once: with a listener for each wait a long answer would gather thousands.
+  const closed = once(response, "close").catch(() => {})
   try {
     for await (const line of lines) {
       if (!response.headersSent) head()
       if (response.destroyed) return
-      if (!response.write(`${line}\n`)) await Promise.race([once(response, "drain"), once(response, "close")])
+      if (!response.write(`${line}\n`)) await Promise.race([once(response, "drain"), closed])
     }
     if (!response.headersSent) head()
     response.end()
