@@ -245,6 +245,16 @@ export const endpoints = {
     answer: { one: "RunningProject" },
     permission: "project:start",
   },
+  repeatRun: {
+    method: "POST",
+    path: "/running_project/repeat",
+    tag: "Running projects",
+    summary:
+      "Start again exactly what a run was, with its amounts, image and places, as far as its person may still use them; answers as a start does",
+    query: oneId,
+    answer: { one: "RunningProject" },
+    permission: "run:repeat",
+  },
   previewRun: {
     method: "POST",
     path: "/preview",

@@ -111,6 +111,14 @@ function failureTests(lent: () => Subject): void {
     assert.equal(await find(engine, spec.key), undefined)
   }
   test("tells image_not_found and leaves nothing", () => fails(lent().images.missing, "image_not_found"))
+  test("tells image_unavailable where a name leads to another image than is meant, and starts the one that is meant", async () => {
+    await fails({ ...lent().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
+    const { engine, images } = lent()
+    const { imageDigest } = await engine.start(specOf(images.serves), ignore, never)
+    const again = specOf({ ...images.serves, imageDigest })
+    assert.equal((await engine.start(again, ignore, never)).imageDigest, imageDigest)
+    for (const { key } of await engine.observe()) await engine.stop(key)
+  })
   test("tells command_not_found and leaves nothing", () => fails(lent().images.noCommand, "command_not_found"))
   test("tells mount_missing and leaves nothing", () =>
     fails({ ...lent().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))

@@ -86,6 +86,8 @@ export interface RunSpec {
   user: string
   /** OCI reference. */
   image: string
+  /** `sha256:…` as `Started` tells it: a name that leads to another image fails the start with `image_unavailable`. Absent: any image is meant. */
+  imageDigest?: string | undefined
   imageTerms: ImageTerms
   /** Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has one. Empty means the image's own. */
   command: readonly string[]
@@ -186,6 +188,15 @@ export interface ObservedRun {
   imageDigest: string
   nodeNames: string[]
   gpuDevices: string[]
+}
+
+/** Refuses an image that is not the one that is meant. */
+export function checkDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
+  if (imageDigest === undefined || imageDigest === found) return
+  throw new EngineError(
+    "image_unavailable",
+    `The image ${image} is another one than the run had: a new start of the project takes the new one`,
+  )
 }
 
 /** Null is what the engine cannot tell. Amounts of memory and traffic are bytes. */

@@ -30,6 +30,7 @@ export function specOf(run: RunRow): Omit<RunSpec, "imageTerms"> {
     project: run.projectId,
     user: run.userName,
     image: plan.image,
+    imageDigest: plan.imageDigest,
     command: fillIn(plan.command ?? rule.command ?? [], placeholders),
     env: environment(run, rule, placeholders),
     port: portOf(run),

@@ -157,6 +157,10 @@ export interface RunRow {
 export interface RunPlan {
   type: ProjectType
   image: string
+  /** The image that named it; absent in plans of earlier versions. */
+  imageId?: number
+  /** The digest that `image` must still lead to, as when a run is repeated. Absent: any. */
+  imageDigest?: string
   /** Whether an administrator registered it: only then may it be one that was built on the machine. Absent: no. */
   imageByAdmin?: boolean
   /** Null: the type's default, or the image's own. Placeholders are filled in. */

@@ -119,6 +119,8 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   runLogs: on("run", "ok ok no no no -- no", { deleted: "ok ok no no no -- no" }),
 
   runStats: on("run", "ok ok ok ok no -- ok", { deleted: "ok ok ok ok no -- ok" }),
+  // Exactly as it was is its person's run: nobody else may. A live one is in the way of its own repetition.
+  repeatRun: on("run", "cf no no no no -- no", { deleted: "ok no no no no -- no" }),
   // Control: an administrator has it by a grant only.
   keepRun: on("run", "ok ok no no no -- no", { deleted: "cf cf no no no -- no" }),
 

@@ -319,6 +319,37 @@ test("keeping a run counts as its use, for who may, while it is not over", async
   assert.deepEqual([late.status, late.body.code], [409, "conflict"])
 })
 
+test("a repeat starts again what ran, whatever project and image say by now, and fails over what may no longer be used", async () => {
+  const image = await ann.client.createImage({ body: { Name: "first", Image: "fake/http:1", Env: "WORD=old", IsPublished: true } })
+  const data = await ann.client.createData({ body: { Name: "shared", IsPublished: true } })
+  const project = await newProject({ ImageID: image.ID, TrainData: [{ ID: data.ID, MountPath: "/in" }] })
+  const as = bob.authorization
+  const first = (await start({ ProjectID: project.ID, Cpus: 2, Memory: 300 }, { as })).body
+  const repeat = (headers: Record<string, string> = {}, who = as) =>
+    call("POST", `/running_project/repeat?ID=${first.ID}`, { as: who, headers })
+  assert.deepEqual([(await repeat()).body.code, (await repeat()).body.ID], ["already_running", first.ID])
+  assert.deepEqual([(await repeat({}, ann.authorization)).status, (await repeat({}, admin)).status], [403, 403], "it is its person's")
+  await stop(`ID=${first.ID}`, as)
+  await ann.client.updateImage({ body: { ID: image.ID, Image: "fake/http:2", Env: "WORD=new" } })
+  await ann.client.updateProject({ body: { ID: project.ID, Type: "jupyter", CodePath: "/elsewhere" } })
+  const [again, same] = [await repeat({ "idempotency-key": "again" }), await repeat({ "idempotency-key": "again" })]
+  assert.equal(again.status, 200)
+  assert.equal(same.body.ID, again.body.ID)
+  assert.notEqual(again.body.ID, first.ID)
+  for (const field of ["Cpus", "Memory", "Nodes", "Gpus", "ImageDigest", "UserName"])
+    assert.deepEqual(again.body[field], first[field], field)
+  const env = (await ask(String(again.body.URL), "GET", `${new URL(String(again.body.URL)).pathname}env`, { as })).body
+  assert.deepEqual([env.WORD, env.PORT], ["old", "8000"])
+  await stop(`ID=${again.body.ID}`, as)
+  await ann.client.deleteData({ query: { ID: data.ID } })
+  const without = await repeat()
+  assert.deepEqual([without.status, without.body.code, without.body.State], [409, "data_unavailable", "failed"])
+  await ann.client.updateImage({ body: { ID: image.ID, IsPublished: false } })
+  assert.equal((await repeat()).body.code, "image_unavailable")
+  await ann.client.updateProject({ body: { ID: project.ID, IsPublic: false } })
+  assert.equal((await repeat()).status, 404)
+})
+
 test("an administrator starts for somebody else, with that person's rights", async () => {
   const project = await newProject()
   const run = await start({ ProjectID: project.ID, UserName: "bob" }, { as: admin })

@@ -380,7 +380,7 @@ const beyond: readonly Entry[] = [
     "POST `/running_project/keep",
     "keeping a run counts as its use, for who may, while it is not over",
     "Use, and being told to keep it, give a run its whole idle time again",
-    later("repeat"),
+    "a repeat starts again what ran, whatever project and image say by now, and fails over what may no longer be used",
   ],
   ["WebSocket `ControlURL`", later("the control channel")],
   [

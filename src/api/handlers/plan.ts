@@ -70,6 +70,7 @@ function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
   return {
     type: project.type,
     image: image?.image ?? "",
+    imageId: project.imageId,
     imageByAdmin: byAdmin,
     command: words.length > 0 ? words : null,
     env: image ? parseEnv(image.env) : {},
@@ -82,7 +83,7 @@ function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
 }
 
 /** A stranger's image never holds somebody's home: only one's own project with one's own image, or what an administrator trusts. */
-function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project" | "image">): boolean {
+export function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project" | "image">): boolean {
   const own = project.userId === starter.userId && image?.userId === starter.userId
   return own || (project.isTrusted && image?.isTrusted === true)
 }

@@ -60,7 +60,7 @@ export async function allowedRun(services: Services, { caller, query }: Context<
 }
 
 /** Those that `ID` alone names the run of. */
-type RunOperation = "runLogs" | "runStats" | "keepRun"
+type RunOperation = "runLogs" | "runStats" | "keepRun" | "repeatRun"
 
 async function read(services: Services, context: Context<"readRun">) {
   const query = context.query as Record<string, unknown>

@@ -1,18 +1,21 @@
 import { createHash } from "node:crypto"
 import { type Caller, can, projectThing, runThing, standIn } from "#access"
-import { Failure, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
+import { Failure, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
 import { toMiB } from "../units.ts"
 import { makeDirectories } from "./code.ts"
-import { planRun } from "./plan.ts"
+import { type Plan, planRun } from "./plan.ts"
+import { planAgain } from "./plan-again.ts"
 import { respondsAsync } from "./prefer.ts"
 import { demand } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
+import { allowedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
+type Beginning = Context<"startRun"> | Context<"repeatRun">
 
 async function start(services: Services, context: Context<"startRun">) {
   const { request, project } = await requestOf(services, context)
@@ -20,8 +23,35 @@ async function start(services: Services, context: Context<"startRun">) {
   return begin(services, context, request)
 }
 
+/** Once more what a run was: its amounts, its image, its places, whatever image and project say by now. */
+async function repeat(services: Services, context: Context<"repeatRun">) {
+  const { store, tree } = services
+  const run = await allowedRun(services, context, "run:repeat")
+  const starter = context.caller
+  if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
+  const found = await store.projects.get(run.projectId)
+  demand(starter, "project:start", { thing: found && projectThing(found), what: "project" })
+  const project = found as ProjectRow
+  const planned = await planAgain(store, { starter, project, run })
+  if (!planned.refusal) await makeDirectories(tree, starter.userName, project)
+  const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
+  const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
+  return begin(services, context, requestFor(services, starter, { project, planned, resources }))
+}
+
+function requestFor(
+  { settings }: Services,
+  starter: Caller,
+  { project, planned, resources }: { project: ProjectRow; planned: Plan; resources: StartRequest["resources"] },
+): StartRequest {
+  const { userId, userName, groupNames } = starter
+  const internetOf = settings.internetGroups.find((group) => groupNames.includes(group))
+  const plan = internetOf === undefined ? planned.plan : { ...planned.plan, internetOf }
+  return { userId, userName, projectId: project.id, plan, resources, ...(planned.refusal ? { refusal: planned.refusal } : {}) }
+}
+
 /** Stores the wish and answers as the caller wants to wait. */
-async function begin(services: Services, context: Context<"startRun">, request: StartRequest): Promise<RunningProject> {
+async function begin(services: Services, context: Beginning, request: StartRequest): Promise<RunningProject> {
   const asked = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
@@ -51,9 +81,6 @@ async function requestOf(services: Services, context: Starting): Promise<{ reque
   const project = found as ProjectRow
   if (starter !== context.caller) checkStarter(starter, project)
   const planned = await planRun(store, starter, project)
-  const internetOf = settings.internetGroups.find((group) => starter.groupNames.includes(group))
-  const plan = internetOf === undefined ? planned.plan : { ...planned.plan, internetOf }
-  const { refusal } = planned
   const unit = settings.memoryUnit
   const resources = {
     nodes: given.Nodes ?? 0,
@@ -62,8 +89,7 @@ async function requestOf(services: Services, context: Starting): Promise<{ reque
     gpus: given.Gpus ?? 0,
     gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
   }
-  const { userId, userName } = starter
-  return { request: { userId, userName, projectId, plan, resources, ...(refusal ? { refusal } : {}) }, project }
+  return { request: requestFor(services, starter, { project, planned, resources }), project }
 }
 
 /** Whoever is refused because the project runs already wants to go there. */
@@ -112,12 +138,17 @@ function checkStarter(starter: Caller, project: ProjectRow): void {
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 
-function idempotencyOf(context: Context<"startRun">): { key: string; bodyHash: string } | undefined {
+function idempotencyOf(context: Beginning): { key: string; bodyHash: string } | undefined {
   const key = context.header("idempotency-key")
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,200}$/.test(key))
     throw new Failure("invalid", "Idempotency-Key must be 1 to 200 printable ASCII characters", { field: "Idempotency-Key" })
-  return { key, bodyHash: createHash("sha256").update(JSON.stringify(context.body)).digest("hex") }
+  return {
+    key,
+    bodyHash: createHash("sha256")
+      .update(JSON.stringify(context.body ?? context.query))
+      .digest("hex"),
+  }
 }
 
-export const startHandlers = { startRun: start, previewRun: preview } satisfies Partial<Handlers>
+export const startHandlers = { startRun: start, repeatRun: repeat, previewRun: preview } satisfies Partial<Handlers>

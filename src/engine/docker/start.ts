@@ -1,6 +1,6 @@
 import type Dockerode from "dockerode"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { EngineError, type RunSpec, type StartStep } from "../engine.ts"
+import { checkDigest, EngineError, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Api, DockerClient } from "./client.ts"
@@ -71,6 +71,7 @@ export class Starter {
     if (left?.State.Running) return left.Image
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
     const imageId = await this.#images.ensure(spec.image, spec.imageTerms, { report, signal })
+    checkDigest(spec, imageId)
     report({ state: "creating", progress: null })
     return this.#onNetwork({ spec, imageId, report }, signal)
   }

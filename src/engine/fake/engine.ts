@@ -4,6 +4,7 @@ import { reasonSentences } from "#contract"
 import { namesOf } from "#kit"
 import {
   type Address,
+  checkDigest,
   type Engine,
   EngineError,
   type ImageFacts,
@@ -109,6 +110,7 @@ export class FakeEngine implements Engine {
     const behaviour = behaviourOf(spec.image)
     this.#checkSpec(spec)
     await this.#images.ensure(spec.image, spec.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
+    checkDigest(spec, digestOf(spec.image))
     report({ state: "creating", progress: null })
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
