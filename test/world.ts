@@ -82,7 +82,7 @@ export async function openWorld(
 }
 
 /** An empty database on the server with this URL, whose user may make some. */
-async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+export async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `quayside_world_${randomBytes(6).toString("hex")}`
   const ask = async (statement: string) => {
     const client = new pg.Client({ connectionString: server })

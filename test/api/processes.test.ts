@@ -1,0 +1,73 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { after, test } from "node:test"
+import { WebSocket } from "ws"
+import { basic, bearer, createClient } from "#client"
+import { type ServerProcess, startServer } from "../server.ts"
+import { newDatabase } from "../world.ts"
+import { ask } from "./asking.ts"
+
+/** `src/store/whole.postgres.test.ts` runs this file with a server. SQLite has one process. */
+const postgres = process.env.WORLD_POSTGRES
+const skip = postgres === undefined && "several processes share a database on PostgreSQL alone"
+/** What every process must know of what another one ended. */
+const promisedMs = 5_000
+
+const closing = new AsyncDisposableStack()
+after(() => closing.disposeAsync())
+
+async function twoProcesses(): Promise<[ServerProcess, ServerProcess]> {
+  const database = await newDatabase(String(postgres))
+  closing.defer(() => database.drop())
+  const env = { QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: database.url }
+  return [closing.use(await startServer(env)), closing.use(await startServer(env))]
+}
+
+/** Fails when it is not so within what is promised. */
+async function soon(what: string, settled: Promise<unknown>): Promise<void> {
+  const late = AbortSignal.timeout(promisedMs)
+  const lateness = once(late, "abort").then(() => Promise.reject(new Error(`${what} after more than ${promisedMs} ms`)))
+  await Promise.race([settled, lateness])
+}
+
+/** Resolves when this process refuses the proof. */
+async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }): Promise<void> {
+  while ((await ask(url, "GET", "/whoami", proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+test("what one process ends is ended in every other within 5 s, on open sockets and logs too", { skip }, async () => {
+  const [here, there] = await twoProcesses()
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  await admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
+  const own = createClient({ baseUrl: here.baseUrl, authorization: basic("zoe", "zoe-password") })
+  const image = await own.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await own.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await own.startRun({ body: { ProjectID: project.ID } })
+  const { ID, Token } = await own.createToken({ body: { Name: "opens" } })
+  const as = bearer(Token)
+
+  const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers: { authorization: as } })
+  await once(socket, "open")
+  const socketOver = once(socket, "close")
+  const logs = await fetch(`${here.baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: as } })
+  assert.equal(logs.status, 200)
+  const logsOver = logs.text().catch(() => "cut off")
+  assert.equal((await ask(here.baseUrl, "GET", "/whoami", { as })).status, 200)
+  await createClient({ baseUrl: there.baseUrl, authorization: basic("zoe", "zoe-password") }).deleteToken({ query: { ID } })
+  await Promise.all([
+    soon("The socket was cut", socketOver),
+    soon("The logs ended", logsOver),
+    soon("The token was refused", refused(here.baseUrl, { as })),
+  ])
+
+  const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
+  const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
+  const password = { as: basic("zoe", "zoe-password") }
+  for (const proof of [{ headers }, password]) assert.equal((await ask(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+  const { ID: userId } = await admin.readUser({ query: { UserName: "zoe" } })
+  await admin.updateUser({ body: { ID: userId, IsDisabled: true } })
+  await Promise.all([
+    soon("The session was refused", refused(here.baseUrl, { headers })),
+    soon("The password was refused", refused(here.baseUrl, password)),
+  ])
+})
