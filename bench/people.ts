@@ -1,0 +1,190 @@
+// What signing in costs others: GET one by somebody else while 200 people sign in at once, against an idle server, and the memory that it takes; a small file over
+// WebDAV with Basic against the same with a token, by processor time. Slices alternate; medians of ratios are printed. Needs wrk.
+//   node bench/people.ts [--people 200] [--rounds 5] [--seconds 3]
+
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFileSync, writeFileSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { Agent, request } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs, promisify } from "node:util"
+import { basic, bearer, createClient } from "#client"
+import { freePorts } from "../test/world.ts"
+import { answers, family, median, spread } from "./tools.ts"
+
+const run = promisify(execFile)
+const { values: options } = parseArgs({
+  options: {
+    people: { type: "string", default: "200" },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "3" },
+    probe: { type: "string" },
+    as: { type: "string", default: "" },
+  },
+})
+const people = Number(options.people)
+const rounds = Number(options.rounds)
+const seconds = Number(options.seconds)
+const password = "a password for benchmarks"
+const print = (line: string) => process.stdout.write(`${line}\n`)
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** One request over a kept connection; resolves with its status. */
+async function ask(url: string, asked: { method?: string; headers: Record<string, string>; body?: string; agent: Agent }): Promise<number> {
+  const { body, ...rest } = asked
+  const outgoing = request(url, rest)
+  outgoing.end(body)
+  const [answer] = await once(outgoing, "response")
+  answer.resume()
+  await once(answer, "end")
+  return answer.statusCode
+}
+
+/** Asks every 4 ms until its input ends, then prints how long each took. A process of its own: who signs in must not slow the clock. */
+async function probe(url: string): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const headers = { authorization: options.as }
+  for (let n = 0; n < 50; n += 1) await ask(url, { headers, agent })
+  const took: number[] = []
+  let over = false
+  process.stdin.once("end", () => (over = true)).resume()
+  process.stdout.write("begun\n")
+  while (!over) {
+    const began = performance.now()
+    const status = await ask(url, { headers, agent })
+    if (status !== 200) throw new Error(`${url} answered ${status}`)
+    took.push(performance.now() - began)
+    await pause(4)
+  }
+  agent.destroy()
+  process.stdout.write(JSON.stringify(took))
+}
+
+/** 95 of 100 requests were answered within so many milliseconds while the work lasted. */
+async function p95While(url: string, as: string, work: () => Promise<void>): Promise<number> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "--probe", url, "--as", as], {
+    stdio: ["pipe", "pipe", "inherit"],
+  })
+  let printed = ""
+  child.stdout.on("data", (chunk) => {
+    printed += chunk
+  })
+  const ended = once(child, "close")
+  await once(child.stdout, "data")
+  await work()
+  child.stdin.end()
+  await ended
+  const took = (JSON.parse(printed.slice("begun\n".length)) as number[]).sort((a, b) => a - b)
+  return took[Math.floor(took.length * 0.95)] ?? Number.NaN
+}
+
+/** The most memory, in MiB, that a process has held since it was last asked. */
+function peak(pid: number): number {
+  const most = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
+  writeFileSync(`/proc/${pid}/clear_refs`, "5")
+  return most
+}
+
+/** Processor time in seconds of a process and its descendants. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const fields = (await family(pid)).map((each) => {
+    const stat = readFileSync(`/proc/${each}/stat`, "utf8")
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  })
+  return fields.reduce((sum, each) => sum + Number(each[11]) + Number(each[12]), 0) / 100
+}
+
+interface Served {
+  baseUrl: string
+  filesUrl: string
+  child: ChildProcess
+  token: string
+}
+
+async function start(stack: AsyncDisposableStack): Promise<Served> {
+  const dir = await mkdtemp(join(tmpdir(), "quayside-bench-"))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const [port, apps, files] = (await freePorts(3)) as [number, number, number]
+  const env = {
+    QUAYSIDE_ENGINE: "fake",
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(apps),
+    QUAYSIDE_FILES_PORT: String(files),
+    QUAYSIDE_DATA_DIR: join(dir, "data"),
+    QUAYSIDE_ADMIN_PASSWORD: password,
+    QUAYSIDE_LOG_LEVEL: "warn",
+  }
+  const program = fileURLToPath(new URL("../src/main/cli.ts", import.meta.url))
+  const child = spawn(process.execPath, [program, "serve"], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "inherit"] })
+  stack.defer(async () => {
+    const ended = once(child, "exit")
+    child.kill("SIGTERM")
+    await ended
+  })
+  const baseUrl = `http://127.0.0.1:${port}`
+  const filesUrl = `http://127.0.0.1:${files}`
+  await answers(`${baseUrl}/healthz`)
+  const { Token } = await createClient({ baseUrl, authorization: basic("admin", password) }).createToken({ body: { Name: "bench" } })
+  return { baseUrl, filesUrl, child, token: bearer(Token) }
+}
+
+async function signIns({ baseUrl, token, child }: Served): Promise<void> {
+  const client = createClient({ baseUrl, authorization: token })
+  const image = await client.createImage({ body: { Name: "read by others", Image: "debian" } })
+  for (let n = 0; n < people; n += 1) await client.createUser({ body: { UserName: `user${n}`, Password: password } })
+  const agent = new Agent({ keepAlive: false })
+  const all = async () => {
+    const bodies = Array.from({ length: people }, (_, n) => JSON.stringify({ UserName: `user${n}`, Password: password }))
+    const headers = { "content-type": "application/json" }
+    const statuses = await Promise.all(bodies.map((body) => ask(`${baseUrl}/session`, { method: "POST", headers, body, agent })))
+    if (statuses.some((status) => status !== 200)) throw new Error(`Somebody was not signed in: ${statuses}`)
+  }
+  const url = `${baseUrl}/image?ID=${image.ID}`
+  const pid = child.pid as number
+  await p95While(url, token, all)
+  const [idle, busy, ratios, memory]: number[][] = [[], [], [], []]
+  for (let round = 0; round < rounds; round += 1) {
+    idle?.push(await p95While(url, token, () => pause(seconds * 1_000) as Promise<void>))
+    await pause(1_000)
+    peak(pid)
+    const before = peak(pid)
+    busy?.push(await p95While(url, token, all))
+    memory?.push(peak(pid) - before)
+    ratios?.push((busy?.at(-1) ?? Number.NaN) / (idle?.at(-1) ?? Number.NaN))
+  }
+  print(`GET one while ${people} sign in: p95 ${spread(busy ?? [])} ms, idle ${spread(idle ?? [])} ms`)
+  print(`ratio of p95: ${median(ratios ?? []).toFixed(2)} (${ratios?.map((each) => each.toFixed(2)).join(" ")}; needed ≤ 3, aim 1.5)`)
+  print(`memory at its peak, beyond that before: ${spread(memory ?? [])} MiB (needed ≤ 300)`)
+}
+
+async function webdav({ filesUrl, token, child }: Served): Promise<void> {
+  const proofs = { token, basic: basic("admin", password) }
+  const url = `${filesUrl}/users/admin/small`
+  const put = await fetch(url, { method: "PUT", headers: { authorization: token }, body: "x".repeat(1_024) })
+  if (!put.ok) throw new Error(`The file was not written: ${put.status}`)
+  const costs = { token: [] as number[], basic: [] as number[] }
+  for (let round = -1; round < rounds * 2; round += 1) {
+    for (const kind of ["token", "basic"] as const) {
+      const before = await cpuSeconds(child.pid as number)
+      const { stdout } = await run("wrk", ["-t1", "-c8", `-d${seconds}s`, "-H", `Authorization: ${proofs[kind]}`, url])
+      if (/Non-2xx/.test(stdout)) throw new Error(stdout)
+      const used = (await cpuSeconds(child.pid as number)) - before
+      if (round >= 0) costs[kind].push((used * 1e6) / Number(/(\d+) requests in/.exec(stdout)?.[1]))
+    }
+  }
+  const ratios = costs.basic.map((cost, n) => cost / (costs.token[n] ?? Number.NaN))
+  print(`small GET over WebDAV, µs of processor time: Basic ${spread(costs.basic)}, token ${spread(costs.token)}`)
+  print(`ratio: ${median(ratios).toFixed(3)} (${ratios.map((each) => each.toFixed(2)).join(" ")}; needed ≤ 1.1, aim 1.03)`)
+}
+
+async function main(): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  const served = await start(stack)
+  await webdav(served)
+  await signIns(served)
+}
+
+await (options.probe === undefined ? main() : probe(options.probe))
