@@ -1,0 +1,82 @@
+import assert from "node:assert/strict"
+import { readdirSync, readFileSync } from "node:fs"
+import { test } from "node:test"
+import { Browser } from "../fixtures/cookie-jar.ts"
+import { startProvider } from "../fixtures/openid-provider.ts"
+import { type ServerProcess, startServer } from "../server.ts"
+import { freePorts } from "../world.ts"
+import { differences, runSteps, stepsOf } from "./page.ts"
+
+const folder = new URL("../../docs/how-to/", import.meta.url)
+const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, folder), "utf8").includes("\n```sh\n"))
+/** Pages that need more than a server that was just started. */
+const special = ["openid.md"]
+
+/** Runs a page's commands as a reader would, against a server that was just started unless told otherwise; holds them to the answers that the page shows. */
+async function follow(name: string, server: ServerProcess, env: Record<string, string> = {}): Promise<string[]> {
+  const steps = await stepsOf(new URL(name, folder))
+  assert.ok(steps.length > 0, `${name} has no commands`)
+  const printed = await runSteps(steps, { cwd: server.directory, env: { API: server.baseUrl, FILES: server.filesUrl, ...env } })
+  assert.equal(printed.length, steps.length)
+  steps.forEach((step, i) => {
+    const text = printed[i] ?? ""
+    if (step.answer !== undefined)
+      assert.deepEqual(differences(step.answer, lastJson(text)), [], `the answer at line ${step.line}: ${text}`)
+    else assert.ok(!/"ok": ?false/.test(text), `what is refused at line ${step.line}: ${text}`)
+  })
+  return printed
+}
+
+/** Of several answers of one step, the page shows the last. */
+function lastJson(text: string): unknown {
+  const start = text.lastIndexOf("\n{")
+  return JSON.parse(text.trim().startsWith("{") && start < 0 ? text : text.slice(start + 1))
+}
+
+for (const name of pages.filter((each) => !special.includes(each))) {
+  test(`docs/how-to/${name}: every command works as written and answers as shown`, async () => {
+    await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+    await follow(name, server)
+  })
+}
+
+/** The settings that a page shows, with values of the test's own in the place of some. */
+function settingsOf(name: string, own: Readonly<Record<string, string>>): Record<string, string> {
+  const [, block = ""] = /^```ini\n([\s\S]*?)^```$/m.exec(readFileSync(new URL(name, folder), "utf8")) ?? []
+  const lines = block.trim().split("\n")
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [variable = "", ...value] = line.split("=")
+      return [variable, own[variable] ?? value.join("=")]
+    }),
+  )
+}
+
+test("docs/how-to/openid.md: its settings and commands connect a real provider, and people come as it says", async () => {
+  const [port = 0] = await freePorts(1)
+  await using provider = await startProvider(`http://localhost:${port}`)
+  const settings = settingsOf("openid.md", {
+    QUAYSIDE_OIDC_ISSUER: provider.issuer,
+    QUAYSIDE_OIDC_CLIENT_ID: provider.clientId,
+    QUAYSIDE_OIDC_CLIENT_SECRET: provider.clientSecret,
+  })
+  assert.ok(Object.keys(settings).length > 5)
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...settings })
+  const baseUrl = `http://localhost:${port}`
+  const signIn = async (subject: string) => {
+    const browser = new Browser()
+    const form = await browser.follow(`${baseUrl}/oidc/login`)
+    const { answer } = await browser.follow(form.url, () => true, { method: "POST", body: new URLSearchParams({ account: subject }) })
+    assert.equal(answer.status, 200, await answer.text())
+    return (await browser.ask(`${baseUrl}/whoami`)).json()
+  }
+  const page = await (await fetch(`${baseUrl}/ui/sign-in`)).text()
+  assert.match(page, /Sign in with Example Lab/)
+  await provider.tell("s-1", { preferred_username: "Boss", groups: ["quayside-admins", "lab-7", "elsewhere"] })
+  const boss = await signIn("s-1")
+  assert.deepEqual([boss.UserName, boss.IsAdmin, boss.Groups], ["boss", true, ["lab-7"]])
+  const printed = await follow("openid.md", server, { API: baseUrl, ISSUER: provider.issuer })
+  assert.match(printed[1] ?? "", new RegExp(`^302 ${provider.issuer}/auth\\?`))
+  await provider.tell("s-2", { preferred_username: "ann" })
+  await assert.rejects(signIn("s-2"), /disabled/, "the page's last command disabled her")
+})
