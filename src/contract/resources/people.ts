@@ -40,7 +40,9 @@ const password = (doc: string, write: "optional" | "required" = "optional") => t
 export const userFields = {
   ...stamps,
   UserName: accountName("Never changes and is never given again."),
-  Password: password("Write only. 1 to 1,024 bytes. An account made without one is not signed in to by password; an empty one changes nothing."),
+  Password: password(
+    "Write only. 1 to 1,024 bytes. An account made without one is not signed in to by password; an empty one changes nothing.",
+  ),
   Email: text({ doc: "Where to reach the person.", max: 320 }),
   Comment: comment,
   IsAdmin: flag({ doc: "Whether the person administers the installation." }),
