@@ -1,6 +1,7 @@
 import type { DataRow, Reads } from "#store"
 import { type Caller, onlyRun, viewerOf } from "./caller.ts"
-import { can, type Grant } from "./policy.ts"
+import { withGrants } from "./granted.ts"
+import { can, type Grant, type Thing } from "./policy.ts"
 import { dataThing } from "./things.ts"
 
 /**
@@ -16,7 +17,7 @@ export interface FileAccess {
 }
 
 type Level = FileAccess["level"]
-type DataReads = Pick<Reads, "data">
+type DataReads = Pick<Reads, "data" | "grants">
 
 const allSeeing = { userId: 0, groupIds: [], everything: true } as const
 const people = "/users"
@@ -35,9 +36,28 @@ export async function fileAccess(reads: DataReads, caller: Caller, paths: readon
 
 /** How a dataset may be mounted into the caller's run. `grants`: those in force on it. */
 export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Grant[] = []): "rw" | "ro" | "no" {
-  const thing = dataThing(dataset, grants)
+  return mountOf(caller, dataThing(dataset, grants))
+}
+
+/** How each of these datasets may be mounted into the caller's run, grants included. One query, or none. */
+export async function mountsOf(
+  reads: Pick<Reads, "grants">,
+  caller: Caller,
+  datasets: readonly DataRow[],
+): Promise<Map<number, "rw" | "ro" | "no">> {
+  const things = await withGrants(reads, caller, { actions: ["data:writeFiles"], things: datasets.map((dataset) => dataThing(dataset)) })
+  return new Map(things.map((thing) => [thing.id as number, mountOf(caller, thing)]))
+}
+
+function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
   if (can(caller, "data:writeFiles", thing) === "yes") return "rw"
   return can(caller, "data:readFiles", thing) === "yes" ? "ro" : "no"
+}
+
+/** A dataset's directory, and what the caller may do in it. */
+interface Place {
+  path: string
+  level: Level
 }
 
 interface Question {
@@ -46,7 +66,7 @@ interface Question {
   /** Whether any live dataset lies strictly below a path; asked once for each. */
   below: Map<string, Promise<boolean>>
   /** The live datasets that a path lies in; asked once for each. */
-  around: Map<string, Promise<readonly DataRow[]>>
+  around: Map<string, Promise<readonly Place[]>>
 }
 
 async function accessTo(question: Question, path: string): Promise<FileAccess> {
@@ -58,17 +78,14 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
 }
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
-function levelOf(caller: Caller, path: string, datasets: readonly DataRow[]): Level {
+function levelOf(caller: Caller, path: string, datasets: readonly Place[]): Level {
   const most = caller.scopes.includes("write") ? "write" : "read"
   const home = homeOf(caller.userName)
   if (caller.isAdmin || path === home || path.startsWith(`${home}/`)) return most
-  return datasets.map((dataset) => levelBy(caller, dataset)).reduce(higher, "none")
+  return datasets.map(({ level }) => level).reduce(higher, "none")
 }
 
-function levelBy(caller: Caller, dataset: DataRow): Level {
-  const mount = mayMount(caller, dataset)
-  return mount === "rw" ? "write" : mount === "ro" ? "read" : "none"
-}
+const levels = { rw: "write", ro: "read", no: "none" } as const
 
 function higher(a: Level, b: Level): Level {
   return order.indexOf(a) >= order.indexOf(b) ? a : b
@@ -80,10 +97,10 @@ async function leadsSomewhere({ reads, caller }: Question, path: string): Promis
 }
 
 /** Of a path that may be written: that is inherited from above but where a home or a dataset begins. */
-async function isOwn(question: Question, path: string, datasets: readonly DataRow[]): Promise<boolean> {
+async function isOwn(question: Question, path: string, datasets: readonly Place[]): Promise<boolean> {
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
-  if (datasets.some((dataset) => dataset.accessInfo === path)) return false
+  if (datasets.some((dataset) => dataset.path === path)) return false
   return !(await holdsDataset(question, path))
 }
 
@@ -94,19 +111,24 @@ async function holdsDataset(question: Question, path: string): Promise<boolean> 
 }
 
 /** The live datasets that the path lies in or that begin at it. Where the parent holds none, its own answer is that of all its entries. */
-async function datasetsOf(question: Question, path: string): Promise<readonly DataRow[]> {
+async function datasetsOf(question: Question, path: string): Promise<readonly Place[]> {
   const parent = parentOf(path)
   if (parent === undefined || path === people) return []
   if (isBroad(parent) || (await anyBelow(question, parent))) return datasetsAround(question, path)
   return datasetsAround(question, parent)
 }
 
-function datasetsAround({ reads, around }: Question, path: string): Promise<readonly DataRow[]> {
-  const known =
-    around.get(path) ??
-    reads.data.overlapping(path).then((rows) => rows.filter(({ accessInfo }) => accessInfo === path || path.startsWith(`${accessInfo}/`)))
-  around.set(path, known)
+function datasetsAround(question: Question, path: string): Promise<readonly Place[]> {
+  const known = question.around.get(path) ?? placesAround(question, path)
+  question.around.set(path, known)
   return known
+}
+
+async function placesAround({ reads, caller }: Question, path: string): Promise<Place[]> {
+  const rows = await reads.data.overlapping(path)
+  const around = rows.filter(({ accessInfo }) => accessInfo === path || path.startsWith(`${accessInfo}/`))
+  const mounts = await mountsOf(reads, caller, around)
+  return around.map(({ id, accessInfo }) => ({ path: accessInfo, level: levels[mounts.get(id) ?? "no"] }))
 }
 
 function anyBelow({ reads, below }: Question, path: string): Promise<boolean> {

@@ -96,6 +96,7 @@ export const rights = {
   },
   grant: {
     list: read("anyone"),
+    read: read("owner", "write", "use", "read", "administrator"),
     create: write("anyone"),
     delete: write("anyone"),
   },

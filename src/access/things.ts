@@ -1,4 +1,4 @@
-import type { DataRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRow, UserRow } from "#store"
+import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRow, UserRow } from "#store"
 import type { Grant, Thing } from "./policy.ts"
 
 /** Rows as the policy sees them. `grants` are those in force on that row. */
@@ -30,6 +30,16 @@ export function groupThing(row: GroupRow): Thing {
 
 export function tokenThing(row: TokenRow): Thing {
   return { type: "token", id: row.id, ownerId: row.userId }
+}
+
+/** A grant as the policy counts it. */
+export function grantOf({ access, userId, groupId }: GrantRow): Grant {
+  return { access, ...(groupId === 0 ? { userId } : { groupId }) }
+}
+
+/** A grant as a thing that is told of: it is its thing's owner's, and seen by those to whom it was given. */
+export function grantThing(row: GrantRow): Thing {
+  return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [grantOf(row)] }
 }
 
 /** Something that is to be made for a person: naming somebody else is for administrators. */

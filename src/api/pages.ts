@@ -1,4 +1,4 @@
-import { type Caller, can, runThing } from "#access"
+import { type Caller, decide, runThing } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
 import { openIdPages, signIn } from "./openid-pages.ts"
@@ -24,7 +24,7 @@ const open: Page = async (services, request) => {
 
 async function mayOpen({ store }: Services, caller: Caller, run: RunRow): Promise<boolean> {
   const project = await store.projects.get(run.projectId)
-  return can(caller, "run:open", runThing(run, project?.userId)) === "yes"
+  return (await decide(store, caller, "run:open", runThing(run, project?.userId))) === "yes"
 }
 
 const home: Page = async (services, request) => {

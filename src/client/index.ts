@@ -4,6 +4,7 @@ import {
   endpoints,
   Failure,
   type FailureBody,
+  type Grant,
   type Group,
   type Image,
   type Operation,
@@ -30,6 +31,7 @@ interface Schemas {
   User: User
   Group: Group
   Token: Token
+  Grant: Grant
   NewToken: Token & { Token: string }
   Whoami: Whoami
   Capacity: Capacity

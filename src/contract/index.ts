@@ -16,6 +16,7 @@ export { openApi } from "./openapi.ts"
 export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
 export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
+export { type Grant, grantFields } from "./resources/grant.ts"
 export { type Image, type ImageCheck, type ImagePart, imageFields } from "./resources/image.ts"
 export {
   type Group,

@@ -1,5 +1,6 @@
 import { failureStatus, reasonSentences } from "./codes.ts"
 import { dataFields } from "./resources/data.ts"
+import { grantFields } from "./resources/grant.ts"
 import { imageCheckFields, imageFields } from "./resources/image.ts"
 import { groupFields, tokenFields, userFields } from "./resources/people.ts"
 import { projectFields } from "./resources/project.ts"
@@ -121,6 +122,7 @@ const schemas: Record<string, JsonSchema> = {
   User: answerSchema(userFields),
   Group: answerSchema(groupFields),
   Token: answerSchema(tokenFields),
+  Grant: answerSchema(grantFields),
   NewToken: { allOf: [{ $ref: "#/components/schemas/Token" }, { type: "object", properties: { Token: text }, required: ["Token"] }] },
   Whoami: {
     type: "object",

@@ -7,6 +7,7 @@ import {
   idParam,
   idsParam,
   isPublishParam,
+  type Param,
   type Params,
   paging,
   scalarParams,
@@ -17,11 +18,12 @@ import {
   wordsParam,
 } from "./query.ts"
 import { dataFields } from "./resources/data.ts"
+import { grantFields } from "./resources/grant.ts"
 import { imageFields } from "./resources/image.ts"
 import { groupFields, sessionFields, tokenFields, userFields } from "./resources/people.ts"
 import { projectFields } from "./resources/project.ts"
 import { runningProjectFields } from "./resources/running-project.ts"
-import type { Fields } from "./schema.ts"
+import type { Answer, Fields } from "./schema.ts"
 import { projectTypes, runStateNames } from "./states.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE"
@@ -170,6 +172,11 @@ const project = resource({
   },
   maxBody: 4 * 1024 * 1024,
 })
+
+const { CreatedAt: _created, UpdatedAt: _updated, ...grantSearch } = grantFields
+const grantQuery = scalarParams(grantSearch) as {
+  readonly [K in keyof typeof grantSearch]: Param<Answer<typeof grantSearch>[K]> & { repeats: false }
+}
 
 /** The API as one table. Names are the operations; handlers, client methods and the description go by them. */
 export const endpoints = {
@@ -476,6 +483,34 @@ export const endpoints = {
     query: oneId,
     answer: { done: true },
     permission: "token:delete",
+  },
+  createGrant: {
+    method: "POST",
+    path: "/grant",
+    tag: "People and proof",
+    summary: "Give a person or a group a right on an image, dataset, project or run; takes the place of what the same one had",
+    query: none,
+    body: { name: "Grant", fields: grantFields, mode: "create" },
+    answer: { one: "Grant" },
+    permission: "grant:create",
+  },
+  deleteGrant: {
+    method: "DELETE",
+    path: "/grant",
+    tag: "People and proof",
+    summary: "Take a grant back, by ID or by other fields when they pick exactly one",
+    query: grantQuery,
+    answer: { done: true },
+    permission: "grant:delete",
+  },
+  listGrants: {
+    method: "GET",
+    path: "/grants",
+    tag: "People and proof",
+    summary: "List grants on one's own things, and what was given to oneself or one's groups, newest first",
+    query: { ...grantQuery, ID: idsParam, ...paging },
+    answer: { list: "Grant" },
+    permission: "grant:list",
   },
   createSession: {
     method: "POST",

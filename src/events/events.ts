@@ -1,6 +1,6 @@
 import type { Progress, Reason } from "#contract"
 import { type Clock, type Logger, systemClock } from "#kit"
-import type { Change, ImageRow, JournalEntry, RunRow, Store } from "#store"
+import type { Change, GrantRow, ImageRow, JournalEntry, RunRow, Store } from "#store"
 import { JournalKeeper } from "./keeper.ts"
 import { Refusals } from "./refusals.ts"
 
@@ -15,7 +15,7 @@ export interface Actor {
 /** What Quayside itself does, such as ending a run that exited. */
 export const service: Actor = { userName: "", address: "", requestId: "" }
 
-export type ThingType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session"
+export type ThingType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
 export interface Thing {
   type: ThingType
   id: number
@@ -37,6 +37,15 @@ export interface Sight {
 export interface Events extends AsyncDisposable {
   /** A stored thing was made, changed, deleted or restored. Part of the change's own transaction; logged after COMMIT. */
   changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing } & Sight): Promise<void>
+  /**
+   * A right on a thing was given, given anew or taken back; `people` are those who have it, or had it. The audit names the thing, the journal the grant and, for these
+   * people, the thing.
+   */
+  granted(
+    tx: Change,
+    actor: Actor,
+    what: { verb: Exclude<Verb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
+  ): Promise<void>
   /** These people see these things anew, or not any more, though nothing about the things changed: who joined or left a group. */
   sightChanged(tx: Change, what: { things: readonly Thing[]; people: readonly number[] }): Promise<void>
   /** What these people see changed in more ways than are told one by one: they are to read everything again. */
@@ -81,7 +90,7 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) =>
     tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
-  return {
+  const events: Events = {
     async changed(tx, actor, { verb, thing, was, now, people }) {
       const event = `${thing.type}.${verb}`
       const sight = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
@@ -90,6 +99,18 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       tx.afterCommit(() => {
         logger.info({ event, id: thing.id, actor: actor.userName, requestId: actor.requestId }, "changed")
         onChange(thing)
+      })
+    },
+    async granted(tx, actor, { verb, grant, was, people }) {
+      const event = `grant.${verb}`
+      const { id, thingType: type, thingId, userName, groupName, access } = grant
+      const thing: Thing = { type, id: thingId }
+      await journal.add(tx, { event, data: { ID: id }, thing: { type: "grant", id }, sight: was ? { was } : {} })
+      await audit(tx, actor, { action: event, thing })
+      await events.sightChanged(tx, { things: [thing], people })
+      tx.afterCommit(() => {
+        logger.info({ event, id, thing, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
+        onChange({ type: "grant", id })
       })
     },
     async sightChanged(tx, { things, people }) {
@@ -137,6 +158,7 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
     onJournal: (listener) => journal.onWritten(listener),
     [Symbol.asyncDispose]: () => refusals[Symbol.asyncDispose](),
   }
+  return events
 }
 
 function ofRun({ id, projectId }: RunRow, verb: string, told: Readonly<Record<string, unknown>>): JournalEntry {

@@ -1,4 +1,4 @@
-import { type Caller, can, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
+import { type Caller, decide, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
 import type { Engine, ImageTerms } from "#engine"
 import type { Authority, Files } from "#files"
 import type { GatewayHost, Visitor } from "#gateway"
@@ -43,8 +43,8 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
   }
 }
 
-/** What the gateway asks: runs from memory, people from their proofs. */
-export function gatewayHost({ identity, runs }: { identity: Identity; runs: Runs }): GatewayHost {
+/** What the gateway asks: runs from memory, people from their proofs, grants where the run is somebody else's. */
+export function gatewayHost({ store, identity, runs }: { store: Store; identity: Identity; runs: Runs }): GatewayHost {
   const visitorOf = (caller: Caller): Visitor => {
     const only = onlyRun(caller)
     return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
@@ -59,7 +59,7 @@ export function gatewayHost({ identity, runs }: { identity: Identity; runs: Runs
     async mayOpen(visitor, runId) {
       const caller = await identity.recall(visitor.userId, visitor.proofId)
       const run = runs.row(runId)
-      return caller !== undefined && run !== undefined && can(caller, "run:open", runThing(run)) === "yes"
+      return caller !== undefined && run !== undefined && (await decide(store, caller, "run:open", runThing(run))) === "yes"
     },
     active: (id) => runs.active(id),
   }

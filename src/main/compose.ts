@@ -84,8 +84,12 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
-  const onChange = ({ type }: { type: string }) => void (type === "data" && files.then((each) => each?.invalidate()))
-  const events = stack.use(createEvents({ store, clock, logger, onChange }))
+  const rightsChanged = ({ type }: { type: string }) => {
+    if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
+    if (type === "grant")
+      void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
+  }
+  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const listening = Promise.withResolvers<void>()
   const runs = stack.use(
@@ -107,7 +111,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   )
   stack.defer(listening.resolve)
   const gateway = createGateway({
-    host: gatewayHost({ identity, runs }),
+    host: gatewayHost({ store, identity, runs }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
     cookieKey: secretKey(dataDir, "gateway-cookie"),

@@ -112,6 +112,37 @@ export interface ProjectRow extends Stamped {
   modelPath: string
 }
 
+export type GrantedType = "image" | "data" | "project" | "run"
+
+/** A right on one thing that was given to a person or to the members of a group. */
+export interface GrantRow {
+  id: number
+  createdAt: number
+  updatedAt: number
+  version: number
+  thingType: GrantedType
+  thingId: number
+  /** Whose the thing is. */
+  ownerId: number
+  /** 0 and empty: a group's. */
+  userId: number
+  userName: string
+  /** 0 and empty: a person's. */
+  groupId: number
+  groupName: string
+  access: "read" | "use" | "write"
+  /** From then on it does not count; null: it counts until it is taken back. */
+  expiresAt: number | null
+  createdBy: number
+}
+
+/** A dataset's directory on its way to another owner: written down before it is moved, gone when the row says so, too. */
+export interface MoveRow {
+  dataId: number
+  from: string
+  to: string
+}
+
 /** A dataset of a project, in the project's order. */
 export interface LinkRow {
   projectId: number

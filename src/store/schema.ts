@@ -129,6 +129,24 @@ export interface Tables {
   projects: ProjectsTable
   project_datasets: { project_id: number; position: number; data_id: number; mount_path: string }
   runs: RunsTable
+  grants: {
+    id: Generated<number>
+    created_at: number
+    updated_at: number
+    version: number
+    thing_type: string
+    thing_id: number
+    /** Whose the thing is, and whether it is not deleted: as in its own row. */
+    owner_id: number
+    is_live: number
+    /** 0 in one of the two. */
+    user_id: number
+    group_id: number
+    access: string
+    expires_at: number | null
+    created_by: number
+  }
+  moves: { data_id: number; from_path: string; to_path: string }
   idempotency_keys: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }
   /** Kept by triggers. Block -1 holds the sum of the others. */
   counters: { key: string; block: number; n: number }

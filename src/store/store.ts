@@ -1,8 +1,10 @@
 import type {
   DataRow,
+  GrantRow,
   GroupRow,
   ImageRow,
   LinkRow,
+  MoveRow,
   Page,
   PageRequest,
   ProjectRow,
@@ -43,6 +45,7 @@ export interface Reads {
   readonly data: ResourceReads<DataRow> & DataReads
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
   readonly runs: RunReads
+  readonly grants: GrantReads
   readonly events: JournalReads
   readonly audits: AuditReads
 }
@@ -54,9 +57,10 @@ export interface Change extends Reads {
   readonly sessions: SessionReads & SessionWrites
   readonly subjects: SubjectReads & SubjectWrites
   readonly images: ResourceReads<ImageRow> & Writes<ImageRow>
-  readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow>
+  readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow> & DataWrites
   readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
   readonly runs: RunReads & RunWrites
+  readonly grants: GrantReads & GrantWrites
   /** One row of the journal that `/events` replays. */
   journal(entry: JournalEntry): Promise<void>
   /** One row that is never changed again. */
@@ -78,7 +82,7 @@ export interface Writes<Row extends Stamped> {
   insert(row: NewRow<Row>): Promise<Row>
   /** Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row, deleted ones included in the search. */
   update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
-  /** Sets or clears `deletedAt`. */
+  /** Sets or clears `deletedAt`. Grants on a deleted thing rest; those that were given to a deleted person or group go. */
   setDeleted(id: number, deleted: boolean): Promise<Row | undefined>
 }
 
@@ -107,6 +111,13 @@ export interface DataReads {
   overlapping(accessInfo: string): Promise<DataRow[]>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
+  /** Directories that are on their way to another owner, or were when the service ended. */
+  moves(): Promise<MoveRow[]>
+}
+export interface DataWrites {
+  /** False when the dataset's directory is on its way already. */
+  planMove(move: MoveRow): Promise<boolean>
+  endMove(dataId: number): Promise<void>
 }
 
 export interface ProjectReads {
@@ -115,6 +126,32 @@ export interface ProjectReads {
 }
 export interface ProjectWrites {
   setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>
+}
+
+/** Grants in force: on things that are not deleted, and not past their time. */
+export interface GrantReads {
+  get(id: number): Promise<GrantRow | undefined>
+  /** What grants give one person on these things, by their groups too. */
+  given(
+    type: GrantRow["thingType"],
+    ids: readonly number[],
+    to: Pick<Viewer, "userId" | "groupIds">,
+  ): Promise<{ thingId: number; access: GrantRow["access"] }[]>
+  /** All on these things, those on deleted ones too, oldest first. */
+  of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]>
+  /** Newest first; of those who do not see everything: on their things, and what was given to them or their groups. */
+  list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
+}
+export interface GrantFilter {
+  ids?: readonly number[]
+  where?: Partial<Pick<GrantRow, "id" | "thingType" | "thingId" | "userId" | "groupId" | "userName" | "groupName" | "access" | "expiresAt">>
+}
+export interface GrantWrites {
+  /** Takes the place of the grant that the same one has on the same thing: `version` is then beyond 1. One of `userId` and `groupId` is 0. */
+  put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
+  delete(id: number): Promise<boolean>
+  /** Removes those that are past their time; gives how many. */
+  trim(): Promise<number>
 }
 
 export interface UserReads {

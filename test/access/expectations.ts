@@ -24,6 +24,8 @@ export const standings = {
   user: ["self", "other", "admin"],
   group: ["member", "other", "admin"],
   token: ["owner", "other", "admin"],
+  /** `owner`: of the thing that it is on. `given`: whom it was given to. */
+  grant: ["owner", "given", "other", "admin"],
 } as const
 
 export type ThingType = keyof typeof standings
@@ -146,6 +148,12 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   createToken: everybody(() => ({ body: { Name: fresh("token") } })),
   listTokens: lists("token", "ok -- --"),
   deleteToken: on("token", "ok -- --"),
+
+  //                          owner write use read other admin
+  createGrant: on("image", "ok no no no -- ok", { ask: ({ id }) => ({ body: { ImageID: id, UserName: "gil", Access: "read" } }) }),
+  //                          owner given other admin
+  listGrants: lists("grant", "ok ok -- ok"),
+  deleteGrant: on("grant", "ok no -- ok"),
 
   createSession: open(() => ({ body: { UserName: "admin", Password: "wrong" } })),
   deleteSession: open(),

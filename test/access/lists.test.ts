@@ -31,7 +31,10 @@ function expected(caller: CastName, type: ThingType, sees: readonly string[]): n
   const columns: readonly string[] = standings[type]
   return made
     .filter(
-      ({ scenario }) => scenario.type === type && !scenario.isDeleted && sees[columns.indexOf(scenario.standing[caller] ?? "")] === "ok",
+      ({ scenario }) =>
+        scenario.type === type &&
+        !scenario.isDeleted &&
+        sees[columns.indexOf(scenario.standing[caller] ?? scenario.others ?? "other")] === "ok",
     )
     .map(({ thing }) => thing.id)
     .sort((a, b) => a - b)

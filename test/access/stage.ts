@@ -12,6 +12,8 @@ export interface Scenario {
   type: ThingType
   isDeleted?: true
   standing: Partial<Record<CastName, Standing>>
+  /** What those are to it who are not named in `standing`. Default: `other`. */
+  others?: "use"
   make(stage: Stage): Promise<Named>
 }
 
@@ -52,18 +54,41 @@ async function deleted(stage: Stage, type: Owned, thing: Named): Promise<Named> 
   return thing
 }
 
+const granted = { ann: "owner", gwen: "write", guy: "use", gil: "read", bob: "other", boss: "admin" } as const
+const grantField = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
+
+/** To gwen, guy and gil what `granted` says; by whom it belongs to. */
+async function give(stage: Stage, type: Owned | "run", thing: Named, by: CastName = "ann"): Promise<Named> {
+  for (const [UserName, Access] of [
+    ["gwen", "write"],
+    ["guy", "use"],
+    ["gil", "read"],
+  ] as const)
+    await stage.people[by].client.createGrant({ body: { [grantField[type]]: thing.id, UserName, Access } })
+  return thing
+}
+
 function owned(type: Owned): Scenario[] {
   const published = type === "project" ? { IsPublic: true } : { IsPublished: true }
   return [
     { says: "private", type, standing: nobodys, make: (stage) => make(stage, type) },
-    { says: "published", type, standing: everybodys, make: (stage) => make(stage, type, published) },
+    { says: "published", type, standing: everybodys, others: "use", make: (stage) => make(stage, type, published) },
     ...(type === "project" ? [groups] : []),
+    { says: "granted", type, standing: granted, make: async (stage) => give(stage, type, await make(stage, type)) },
+    {
+      says: "granted and deleted",
+      type,
+      isDeleted: true,
+      standing: granted,
+      make: async (stage) => deleted(stage, type, await give(stage, type, await make(stage, type))),
+    },
     { says: "deleted", type, isDeleted: true, standing: nobodys, make: async (stage) => deleted(stage, type, await make(stage, type)) },
     {
       says: "published and deleted",
       type,
       isDeleted: true,
       standing: everybodys,
+      others: "use",
       make: async (stage) => deleted(stage, type, await make(stage, type, published)),
     },
   ]
@@ -92,6 +117,18 @@ async function ended(stage: Stage, starter: CastName, thing: Named): Promise<Nam
 }
 
 const runs: Scenario[] = [
+  {
+    says: "that is granted",
+    type: "run",
+    standing: { bob: "starter", ann: "projectOwner", gwen: "write", guy: "use", gil: "read", mia: "other", boss: "admin" },
+    make: async (stage) => give(stage, "run", await run(stage, "bob", await make(stage, "project", { IsPublic: true })), "bob"),
+  },
+  {
+    says: "of which the project is granted",
+    type: "run",
+    standing: { ann: "starter", gwen: "other", guy: "other", gil: "other", boss: "admin" },
+    make: async (stage) => run(stage, "ann", await give(stage, "project", await make(stage, "project"))),
+  },
   {
     says: "of one's own project",
     type: "run",
@@ -198,6 +235,43 @@ const tokens: Scenario[] = [
   },
 ]
 
+const makeGrant = async (stage: Stage, body: object) => {
+  const image = await make(stage, "image")
+  return named(await stage.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
+}
+
+const grants: Scenario[] = [
+  {
+    says: "to a person",
+    type: "grant",
+    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    make: (stage) => makeGrant(stage, { UserName: "gwen" }),
+  },
+  {
+    says: "that was taken back",
+    type: "grant",
+    isDeleted: true,
+    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    make: async (stage) => {
+      const grant = await makeGrant(stage, { UserName: "gwen" })
+      await stage.people.ann.client.deleteGrant({ query: { ID: grant.id } })
+      return grant
+    },
+  },
+  {
+    says: "on what is deleted",
+    type: "grant",
+    isDeleted: true,
+    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    make: async (stage) => {
+      const image = await make(stage, "image")
+      const grant = await stage.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", UserName: "gwen" } })
+      await deleted(stage, "image", image)
+      return named(grant)
+    },
+  },
+]
+
 /** Whether the contract has an operation of this name by now. */
 export const has = (operation: string): boolean => Object.hasOwn(endpoints, operation)
 
@@ -209,4 +283,5 @@ export const scenarios: readonly Scenario[] = [
   ...accounts,
   ...groupScenarios,
   ...tokens,
+  ...grants,
 ]

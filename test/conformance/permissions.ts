@@ -30,7 +30,7 @@ One pure function decides for the HTTP API, the gateway, the file server and the
 - Publishing a thing, or giving a project a group, is a grant of \`use\` to everyone who is signed in, or to the group's members.
 - A token's scope bounds it: one with \`read\` alone may only do what says \`read\` below; one with \`run:<ID>\` opens that run's address and nothing else.
 - A dataset's \`readFiles\` and \`writeFiles\` are what WebDAV and mounts ask: who may only read gets a read-only mount.
-- A run belongs to whoever started it. The owner of its project sees that it runs, no more. An administrator sees and stops it, but neither opens it nor reads its output.
+- A run belongs to whoever started it; only grants on the run itself count. The owner of its project sees that it runs, no more. An administrator sees and stops it, but neither opens it nor reads its output, unless they grant themselves that, which the audit shows.
 
 ${sections.join("\n")}`
 }

@@ -270,9 +270,14 @@ const readme: readonly Entry[] = [
   [
     "rows of Who may do what",
     "has an expectation for every action on a thing with an owner",
+    "read, use and write give on images and projects what the table of rights says",
+    "a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once",
     "opens a run to an administrator by a grant only",
   ],
-  ["For a run only grants", later("grants")],
+  [
+    "For a run only grants",
+    "on a run: read sees its state, use opens its URL, write reads logs and stops it; the project's grants do not count",
+  ],
   ["The owner of a project sees", "the owner of a project sees that others run it, and no more"],
   ["The starter can always stop", "deleting or withdrawing a project stops no run; the starter still stops it by ID and by ProjectID"],
   ["A copy of a project", "a copy belongs to the copier, keeps its references as they are and is neither published nor trusted"],
@@ -313,7 +318,13 @@ const beyond: readonly Entry[] = [
     "a token is shown once, works as Bearer and as Basic's password, and ends when it is deleted",
     "a token to read changes nothing, and one for a run opens nothing here",
   ],
-  ["POST, DELETE `/grant`", later("grants")],
+  [
+    "POST, DELETE `/grant`",
+    "a grant shows a thing to a person and nobody else, in reads and lists, until it is taken back",
+    "grants are listed to the owner, to those they were given to, and to administrators, and taken back by owner and administrator",
+    "a second grant of the same thing to the same one takes the place of the first",
+    "a grant's time ends it, for reads, lists and the list of grants",
+  ],
   [
     "POST `/session`",
     "a session sets the browser's cookie, and signing out ends it",

@@ -1,7 +1,7 @@
 import { type Action, type Caller, can, groupThing, type Identity, type Thing, tokenThing, userThing } from "#access"
 import type { FeedPolicy, Verdict } from "#events"
 import type { JournalRow, Store } from "#store"
-import { dataThings, imageThings, projectThings, runThings } from "./things.ts"
+import { dataThings, grantThings, imageThings, projectThings, runThings } from "./things.ts"
 
 /** Things as they are now, by `<type> <id>`; what does not exist is not there. */
 export type Things = ReadonlyMap<string, Thing>
@@ -74,6 +74,7 @@ async function thingsOf(store: Store, rows: readonly JournalRow[]): Promise<Thin
     dataThings(store, idsOf("data")),
     projectThings(store, idsOf("project")),
     runThings(store, idsOf("run")),
+    grantThings(store, idsOf("grant")),
     eachOf(idsOf("user"), store.users, userThing),
     eachOf(idsOf("group"), store.groups, groupThing),
     eachOf(idsOf("token"), store.tokens, tokenThing),

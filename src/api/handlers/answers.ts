@@ -1,4 +1,4 @@
-import { type Caller, can, dataThing, imageThing } from "#access"
+import { type Action, type Caller, can, dataThing, imageThing, type Thing, withGrants } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads } from "#store"
 import { iso } from "./lists.ts"
@@ -47,32 +47,41 @@ function withoutDoc<T extends { Doc: string }>({ Doc: _doc, ...rest }: T): Omit<
   return rest
 }
 
-function imagePart(row: ImageRow | undefined, id: number, caller: Caller): ImagePart {
-  return row && can(caller, "image:refer", imageThing(row)) === "yes" ? withoutDoc(imageAnswer(row)) : { ID: id }
+/** Those that the caller may see inside another object, as such objects show them. */
+async function parts<Row extends { id: number }, Part extends { ID: number; Doc: string }>(
+  reads: Pick<Reads, "grants">,
+  caller: Caller,
+  made: { rows: readonly Row[]; action: Action; thing: (row: Row) => Thing; answer: (row: Row) => Part },
+): Promise<Map<number, Omit<Part, "Doc">>> {
+  const { rows, action } = made
+  const things = await withGrants(reads, caller, { actions: [action], things: rows.map((row) => made.thing(row)) })
+  const seen = rows.filter((_, i) => can(caller, action, things[i] as Thing) === "yes")
+  return new Map(seen.map((row) => [row.id, withoutDoc(made.answer(row))]))
 }
 
-function dataPart(row: DataRow | undefined, id: number, caller: Caller): DataPart {
-  return row && can(caller, "data:refer", dataThing(row)) === "yes" ? withoutDoc(dataAnswer(row)) : { ID: id }
-}
+const asImage = { action: "image:refer", thing: (row: ImageRow) => imageThing(row), answer: imageAnswer } as const
+const asData = { action: "data:refer", thing: (row: DataRow) => dataThing(row), answer: dataAnswer } as const
 
-/** Projects as this caller sees them, with their parts: three queries, however many there are. */
+/** Projects as this caller sees them, with their parts: four queries, and up to two for what is hidden unless granted, however many there are. */
 export async function projectAnswers(
-  reads: Pick<Reads, "images" | "data" | "projects" | "runs">,
+  reads: Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">,
   caller: Caller,
   rows: readonly ProjectRow[],
 ): Promise<Project[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)
   const links = await reads.projects.links(ids)
-  const images = byId(await reads.images.getMany([...new Set(rows.map((row) => row.imageId))]))
-  const data = byId(await reads.data.getMany([...new Set(links.map((link) => link.dataId))]))
+  const imageRows = await reads.images.getMany([...new Set(rows.map((row) => row.imageId))])
+  const dataRows = await reads.data.getMany([...new Set(links.map((link) => link.dataId))])
+  const images: Map<number, ImagePart> = await parts(reads, caller, { rows: imageRows, ...asImage })
+  const data: Map<number, DataPart> = await parts(reads, caller, { rows: dataRows, ...asData })
   const running = new Set(await reads.runs.readyProjects(caller.userId, ids))
   const linksOf = Map.groupBy(links, (link) => link.projectId)
   return rows.map((row) => {
     const train = (linksOf.get(row.id) ?? []).map(
-      (link): ProjectData => ({ ProjectID: row.id, Data: dataPart(data.get(link.dataId), link.dataId, caller), MountPath: link.mountPath }),
+      (link): ProjectData => ({ ProjectID: row.id, Data: data.get(link.dataId) ?? { ID: link.dataId }, MountPath: link.mountPath }),
     )
-    return projectAnswer(row, { image: imagePart(images.get(row.imageId), row.imageId, caller), train, running: running.has(row.id) })
+    return projectAnswer(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
   })
 }
 
@@ -95,8 +104,4 @@ function projectAnswer(row: ProjectRow, parts: { image: ImagePart; train: Projec
     ModelPath: row.modelPath,
     Running: parts.running,
   }
-}
-
-function byId<Row extends { id: number }>(rows: readonly Row[]): Map<number, Row> {
-  return new Map(rows.map((row) => [row.id, row]))
 }

@@ -1,11 +1,12 @@
 import { type Caller, dataThing, newThing } from "#access"
 import { complete, type Data, dataFields, Failure, normalPath, parseBody, slug } from "#contract"
-import type { Change, DataRow } from "#store"
+import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { dataAnswer } from "./answers.ts"
 import { type Kind, list, oneAnswer, readById, remove, restore, update } from "./resource.ts"
-import { demand, ownerOf } from "./rules.ts"
+import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
+import { checkSharing } from "./sharing.ts"
 
 export const data: Kind<DataRow, Data> = {
   type: "data",
@@ -20,9 +21,10 @@ export const data: Kind<DataRow, Data> = {
   async change(services, tx, context, row) {
     const { caller } = context
     const given = parseBody(dataFields, context.body)
-    const owner = given.UserName && given.UserName !== row.userName ? await ownerOf(tx, caller, given.UserName) : undefined
+    const thing = dataThing(row)
+    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
-      demand(caller, "data:publish", { thing: dataThing(row), what: "dataset" })
+      await demandOn(tx, caller, "data:publish", { thing, what: "dataset" })
     const next = { ...row, ...withoutUndefined(columnsOf(given)), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkPlace(caller, next.accessInfo)
@@ -55,23 +57,6 @@ function checkPlace(caller: Caller, path: string): void {
     `AccessInfo must be a directory below ${home}, not in its projects; got ${JSON.stringify(path.slice(0, 200))}`,
     { field: "AccessInfo" },
   )
-}
-
-/** Directories are shared, or lie in each other, only where the same people have the same rights on them. */
-async function checkSharing(
-  tx: Pick<Change, "data">,
-  row: { id?: number; accessInfo: string; userId: number; isPublished: boolean },
-): Promise<void> {
-  const others = (await tx.data.overlapping(row.accessInfo)).filter((other) => other.id !== row.id)
-  if (others.some((other) => other.userId !== row.userId || other.isPublished !== row.isPublished)) {
-    throw new Failure(
-      "conflict",
-      `${row.accessInfo} is, contains or lies in the directory of another dataset on which other people have rights, or the same people others`,
-      {
-        field: "AccessInfo",
-      },
-    )
-  }
 }
 
 async function ensure({ tree }: Services, path: string): Promise<void> {

@@ -87,13 +87,19 @@ const everything = { userId: 0, groupIds: [], everything: true }
 async function tellMembers(events: Events, tx: Change, what: { groupId: number; people: readonly number[] }): Promise<void> {
   const { groupId, people } = what
   if (people.length === 0) return
-  const { rows, total } = await tx.projects.list({ where: { groupId } }, everything, { page: 1, pageSize: toldMax })
-  if (total > toldMax) return events.everythingChanged(tx, people)
-  const things = rows.map(({ id }) => ({ type: "project", id }) as const)
+  const most = { page: 1, pageSize: toldMax }
+  const projects = await tx.projects.list({ where: { groupId } }, everything, most)
+  const granted = await tx.grants.list({ where: { groupId } }, everything, most)
+  if (projects.total + granted.total > toldMax) return events.everythingChanged(tx, people)
+  const things = [
+    ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),
+    ...granted.rows.map(({ thingType, thingId }) => ({ type: thingType, id: thingId })),
+  ]
   await events.sightChanged(tx, { things, people })
 }
 
-async function membersOf(tx: Change, groupId: number): Promise<number[]> {
+/** The IDs of a group's members. */
+export async function membersOf(tx: Change, groupId: number): Promise<number[]> {
   const members = await Promise.all((await tx.groups.members(groupId)).map((name) => tx.users.byName(name)))
   return members.filter((member) => member !== undefined).map((member) => member.id)
 }
@@ -130,8 +136,9 @@ async function deleteGroup(services: Services, context: Context<"deleteGroup">) 
     demand(context.caller, "group:delete", { thing: stored && groupThing(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
     const before = await membersOf(tx, id)
-    await tx.groups.setDeleted(id, true)
+    // What the group was granted goes with it, so its members are told first.
     await groupChanged(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
+    await tx.groups.setDeleted(id, true)
   })
   return { ok: true }
 }

@@ -6,7 +6,7 @@ import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
 import { needId } from "./resource.ts"
-import { demand } from "./rules.ts"
+import { demandOn } from "./rules.ts"
 
 /** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
 export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
@@ -21,7 +21,7 @@ export function checkReference({ images }: Services, { caller }: Pick<Context, "
 
 async function wanted(services: Services, context: Context, action: Action): Promise<Wanted> {
   const image = await services.store.images.get(needId(context))
-  demand(context.caller, action, { thing: image && imageThing(image), what: "image" })
+  await demandOn(services.store, context.caller, action, { thing: image && imageThing(image), what: "image" })
   return { image: image as ImageRow, byAdmin: await isByAdmin(services.store, image as ImageRow), person: context.caller }
 }
 

@@ -7,7 +7,7 @@ import { withoutUndefined } from "../given.ts"
 import { imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { checkTrusted, demand, ownerOf } from "./rules.ts"
+import { checkTrusted, demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
 export const images: Kind<ImageRow, Image> = {
@@ -39,9 +39,10 @@ export const images: Kind<ImageRow, Image> = {
     const { caller } = context
     const given = parseBody(imageFields, context.body)
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
-    const owner = given.UserName && given.UserName !== row.userName ? await ownerOf(tx, caller, given.UserName) : undefined
+    const thing = imageThing(row)
+    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
-      demand(caller, "image:publish", { thing: imageThing(row), what: "image" })
+      await demandOn(tx, caller, "image:publish", { thing, what: "image" })
     const fields = fieldsOf(given)
     if (given.Image !== undefined && given.Image !== row.image)
       await checkNewReference(services, tx, context, { row, reference: given.Image })

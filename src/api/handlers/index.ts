@@ -2,6 +2,7 @@ import type { Handlers } from "../context.ts"
 import { capacityHandlers } from "./capacity.ts"
 import { dataHandlers } from "./data.ts"
 import { eventHandlers } from "./events.ts"
+import { grantHandlers } from "./grants.ts"
 import { groupHandlers } from "./groups.ts"
 import { imageContentsHandlers } from "./image-contents.ts"
 import { imageHandlers } from "./images.ts"
@@ -26,6 +27,7 @@ export const handlers: Handlers = {
   ...capacityHandlers,
   ...userHandlers,
   ...groupHandlers,
+  ...grantHandlers,
   ...tokenHandlers,
   ...sessionHandlers,
   ...eventHandlers,

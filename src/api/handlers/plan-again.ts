@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto"
-import { type Caller, can, homeOf, imageThing, mayMount } from "#access"
+import { type Caller, decide, homeOf, imageThing, mountsOf } from "#access"
 import { normalPath, type Reason } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan, RunRow } from "#store"
 import { projectDirectories } from "./code.ts"
 import { isByAdmin } from "./image-contents.ts"
 import { holdsHome, type Plan } from "./plan.ts"
 
-type Readable = Pick<Reads, "images" | "data" | "users">
+type Readable = Pick<Reads, "images" | "data" | "users" | "grants">
 type Mount = RunPlan["mounts"][number]
 
 interface Again {
@@ -19,7 +19,7 @@ interface Again {
 export async function planAgain(reads: Readable, again: Again): Promise<Plan> {
   const { starter, run } = again
   const image = await imageOf(reads, again)
-  const usable = image !== undefined && can(starter, "image:use", imageThing(image)) === "yes"
+  const usable = image !== undefined && (await decide(reads, starter, "image:use", imageThing(image))) === "yes"
   const mounts = await Promise.all(run.spec.mounts.map((mount) => mountAgain(reads, again, { mount, image })))
   const { internetOf: _, imageDigest, ...spec } = run.spec
   const digest = run.imageDigest || imageDigest
@@ -59,7 +59,7 @@ async function mountAgain(
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return mount
   if (source === homeOf(starter.userName)) return holdsHome({ starter, project, image }) ? mount : lost("the home directory", starter)
   const datasets = (await reads.data.overlapping(source)).filter((row) => normalPath(row.accessInfo) === source && row.deletedAt === null)
-  const rights = datasets.map((row) => mayMount(starter, row))
+  const rights = [...(await mountsOf(reads, starter, datasets)).values()]
   if (rights.includes("rw")) return mount
   return rights.includes("ro") ? { ...mount, readOnly: true } : lost(`the dataset in ${mount.target}`, starter)
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { type Caller, can, dataThing, homeOf, imageThing, mayMount } from "#access"
+import { type Caller, can, dataThing, homeOf, imageThing, mayMount, type Thing, withGrants } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts, type Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "./code.ts"
@@ -14,46 +14,63 @@ export interface Plan {
 interface Parts {
   starter: Caller
   project: ProjectRow
-  image: ImageRow | undefined
+  /** Undefined where it is not there. */
+  image: Part<ImageRow> | undefined
   byAdmin: boolean
-  data: { row: DataRow | undefined; id: number; mountPath: string }[]
+  data: { part: Part<DataRow> | undefined; id: number; mountPath: string }[]
+}
+
+/** A part with what the starter was granted on it. */
+interface Part<Row> {
+  row: Row
+  thing: Thing
 }
 
 /** Resolves a project for the person who starts it. Hidden and deleted parts become the run's reason, in the words of the starter. */
 export async function planRun(
-  reads: Pick<Reads, "images" | "data" | "projects" | "users">,
+  reads: Pick<Reads, "images" | "data" | "projects" | "users" | "grants">,
   starter: Caller,
   project: ProjectRow,
 ): Promise<Plan> {
   const links = await reads.projects.links([project.id])
-  const rows = new Map((await reads.data.getMany(links.map((link) => link.dataId))).map((row) => [row.id, row]))
-  const data = links.map(({ dataId, mountPath }) => ({ row: rows.get(dataId), id: dataId, mountPath }))
-  const image = await reads.images.get(project.imageId)
-  const byAdmin = image !== undefined && (await isByAdmin(reads, image))
+  const rows = await reads.data.getMany(links.map((link) => link.dataId))
+  const things = await withGrants(reads, starter, { actions: ["data:writeFiles", "data:refer"], things: rows.map((row) => dataThing(row)) })
+  const found = new Map(rows.map((row, i) => [row.id, { row, thing: things[i] as Thing }]))
+  const data = links.map(({ dataId, mountPath }) => ({ part: found.get(dataId), id: dataId, mountPath }))
+  const image = await imageOf(reads, starter, project.imageId)
+  const byAdmin = image !== undefined && (await isByAdmin(reads, image.row))
   const parts = { starter, project, image, byAdmin, data }
   return { plan: planOf(parts), refusal: refusalOf(parts) }
 }
 
+async function imageOf(reads: Pick<Reads, "images" | "grants">, starter: Caller, id: number): Promise<Part<ImageRow> | undefined> {
+  const row = await reads.images.get(id)
+  if (!row) return undefined
+  const [thing] = await withGrants(reads, starter, { actions: ["image:use", "image:refer"], things: [imageThing(row)] })
+  return { row, thing: thing as Thing }
+}
+
 function refusalOf({ starter, project, image, data }: Parts): Reason | undefined {
-  if (!image || can(starter, "image:use", imageThing(image)) !== "yes") {
-    const name = image && can(starter, "image:refer", imageThing(image)) === "yes" ? ` ${JSON.stringify(image.name)}` : ""
+  if (!image || can(starter, "image:use", image.thing) !== "yes") {
+    const name = image && can(starter, "image:refer", image.thing) === "yes" ? ` ${JSON.stringify(image.row.name)}` : ""
     return {
       code: "image_unavailable",
       msg: `The project's image ${project.imageId}${name} was deleted, or ${starter.userName} may not use it`,
     }
   }
-  for (const { row, id } of data) {
-    if (row && mayMount(starter, row) !== "no") continue
-    const name = row && can(starter, "data:refer", dataThing(row)) === "yes" ? ` ${JSON.stringify(row.name)}` : ""
+  for (const { part, id } of data) {
+    if (part && mayMount(starter, part.row, part.thing.grants) !== "no") continue
+    const name = part && can(starter, "data:refer", part.thing) === "yes" ? ` ${JSON.stringify(part.row.name)}` : ""
     return { code: "data_unavailable", msg: `The project's dataset ${id}${name} was deleted, or ${starter.userName} may not read it` }
   }
   return undefined
 }
 
-function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
+function planOf({ starter, project, image: used, byAdmin, data }: Parts): RunPlan {
+  const image = used?.row
   const places = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
-    data.map(({ row, id, mountPath }) => ({ id, name: row?.name ?? "", mountPath })),
+    data.map(({ part, id, mountPath }) => ({ id, name: part?.row.name ?? "", mountPath })),
   )
   // Places were checked when they were written; a dataset's later name cannot make two the same.
   const at = "field" in places ? { ...defaultMountPaths, data: [] } : places
@@ -62,8 +79,16 @@ function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
     { source: own.code, target: at.CodePath, readOnly: false },
     { source: own.model, target: at.ModelPath, readOnly: false },
     { source: holdsHome({ starter, project, image }) ? homeOf(starter.userName) : own.user, target: at.UserPath, readOnly: false },
-    ...data.flatMap(({ row }, i) =>
-      row ? [{ source: normalPath(row.accessInfo), target: at.data[i] ?? "", readOnly: mayMount(starter, row) !== "rw" }] : [],
+    ...data.flatMap(({ part }, i) =>
+      part
+        ? [
+            {
+              source: normalPath(part.row.accessInfo),
+              target: at.data[i] ?? "",
+              readOnly: mayMount(starter, part.row, part.thing.grants) !== "rw",
+            },
+          ]
+        : [],
     ),
   ]
   const words = image ? parseCommand(image.command) : []
@@ -83,7 +108,7 @@ function planOf({ starter, project, image, byAdmin, data }: Parts): RunPlan {
 }
 
 /** A stranger's image never holds somebody's home: only one's own project with one's own image, or what an administrator trusts. */
-export function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project" | "image">): boolean {
+export function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project"> & { image: ImageRow | undefined }): boolean {
   const own = project.userId === starter.userId && image?.userId === starter.userId
   return own || (project.isTrusted && image?.isTrusted === true)
 }

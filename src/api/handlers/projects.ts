@@ -1,12 +1,12 @@
-import { type Caller, can, dataThing, imageThing, newThing, projectThing } from "#access"
+import { type Caller, decide, imageThing, mountsOf, newThing, projectThing } from "#access"
 import { bodyId, complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields } from "#contract"
-import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
+import type { Change, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { projectAnswers } from "./answers.ts"
 import { copyCode, release } from "./code.ts"
 import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { badReference, checkTrusted, demand, groupOf, ownerOf } from "./rules.ts"
+import { badReference, checkTrusted, demand, demandOn, groupOf, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
@@ -42,8 +42,9 @@ export const projects: Kind<ProjectRow, Project> = {
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
-    if (publishes || regroups) demand(caller, "project:publish", { thing: projectThing(row), what: "project" })
-    const owner = given.UserName && given.UserName !== row.userName ? await ownerOf(tx, caller, given.UserName) : undefined
+    const thing = projectThing(row)
+    if (publishes || regroups) await demandOn(tx, caller, "project:publish", { thing, what: "project" })
+    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
     const group = regroups ? await groupOf(tx, caller, given.GroupName as string) : undefined
     const imageId = await imageOf(tx, caller, { given, stored: row.imageId })
     const fields = {
@@ -78,7 +79,11 @@ function columnsOf(given: Given) {
  * The image that a body means, named in `Image` or `ImageID` or both: where they differ, the one that differs from what is stored; 0 says nothing. A
  * new one must be usable by the caller; the stored one is always accepted back.
  */
-async function imageOf(tx: Pick<Change, "images">, caller: Caller, asked: { given: Given; stored: number | undefined }): Promise<number> {
+async function imageOf(
+  tx: Pick<Change, "images" | "grants">,
+  caller: Caller,
+  asked: { given: Given; stored: number | undefined },
+): Promise<number> {
   const { stored } = asked
   const whole = (asked.given.Image as number | undefined) || undefined
   const id = asked.given.ImageID || undefined
@@ -89,14 +94,14 @@ async function imageOf(tx: Pick<Change, "images">, caller: Caller, asked: { give
   if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
   if (wanted === stored) return wanted
   const row = await tx.images.get(wanted)
-  if (!row || can(caller, "image:use", imageThing(row)) !== "yes")
+  if (!row || (await decide(tx, caller, "image:use", imageThing(row))) !== "yes")
     throw badReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
   return wanted
 }
 
 /** Checks the places of all mounts and, where the body names datasets, stores these. */
 async function placeData(
-  tx: Pick<Change, "data" | "projects">,
+  tx: Pick<Change, "data" | "projects" | "grants">,
   caller: Caller,
   asked: { row: ProjectRow; train: ProjectDataInput[] | undefined },
 ): Promise<void> {
@@ -107,7 +112,7 @@ async function placeData(
 }
 
 async function planLinks(
-  tx: Pick<Change, "data">,
+  tx: Pick<Change, "data" | "grants">,
   caller: Caller,
   asked: {
     row: Pick<ProjectRow, "userPath" | "codePath" | "modelPath">
@@ -119,11 +124,13 @@ async function planLinks(
   const before = new Map(stored.map((link) => [link.dataId, link.mountPath]))
   const wanted = train ?? stored.map((link) => ({ ID: link.dataId, MountPath: link.mountPath }))
   const rows = new Map((await tx.data.getMany(wanted.map(({ ID }) => ID))).map((each) => [each.id, each]))
+  const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : (rows.get(ID) ?? [])))
+  const mounts = await mountsOf(tx, caller, news)
   const seen = new Set<number>()
   for (const { ID } of wanted) {
     if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
     seen.add(ID)
-    if (!before.has(ID) && !mayRefer(caller, rows.get(ID))) throw badReference("TrainData", "the dataset", ID)
+    if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw badReference("TrainData", "the dataset", ID)
   }
   const plan = planMounts(
     { UserPath: row.userPath, CodePath: row.codePath, ModelPath: row.modelPath },
@@ -131,10 +138,6 @@ async function planLinks(
   )
   if ("field" in plan) throw new Failure("invalid", `${plan.field} must be ${plan.wanted}`, { field: plan.field })
   return wanted.map(({ ID }, i) => ({ dataId: ID, mountPath: plan.data[i] ?? "" }))
-}
-
-function mayRefer(caller: Caller, row: DataRow | undefined): boolean {
-  return row !== undefined && can(caller, "data:readFiles", dataThing(row)) === "yes"
 }
 
 async function create(services: Services, context: Context): Promise<Project> {
@@ -163,7 +166,7 @@ async function change(services: Services, context: Context): Promise<Project> {
   if (IsPublic || GroupName) {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
-    const may = stored && can(context.caller, "project:release", projectThing(stored)) === "yes"
+    const may = stored && (await decide(services.store, context.caller, "project:release", projectThing(stored))) === "yes"
     if (isNews && may) await release(services.tree, stored, context.signal)
   }
   return update(projects, services, context)
@@ -172,7 +175,7 @@ async function change(services: Services, context: Context): Promise<Project> {
 async function releaseNow(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const stored = await services.store.projects.get(id)
-  demand(context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
+  await demandOn(services.store, context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
   const project = stored as ProjectRow
   await release(services.tree, project, context.signal)
   await services.store.change((tx) =>
@@ -187,7 +190,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const { from, to } = await services.store.change(async (tx) => {
     const stored = await tx.projects.get(id)
-    demand(caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
+    await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
     const from = stored as ProjectRow
     const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
     const to = await tx.projects.insert({

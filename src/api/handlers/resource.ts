@@ -1,10 +1,10 @@
-import { type Action, can, type Thing, viewerOf } from "#access"
+import { type Action, decide, type Thing, viewerOf, withAllGrants } from "#access"
 import { bodyId, Failure } from "#contract"
 import type { Change, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { listAnswer, pageOf, sortOf, wordsOf } from "./lists.ts"
-import { demand } from "./rules.ts"
+import { demandOn } from "./rules.ts"
 import { type Columns, findOne, notFound } from "./single.ts"
 
 interface Row {
@@ -108,7 +108,7 @@ export async function readById<R extends Row, A extends object>(
   id: number,
 ): Promise<A> {
   const row = await kind.reads(services.store).get(id)
-  demand(context.caller, action(kind, "read"), { thing: row && kind.thing(row), what: kind.what })
+  await demandOn(services.store, context.caller, action(kind, "read"), { thing: row && kind.thing(row), what: kind.what })
   return oneAnswer(kind, services, context, row as R)
 }
 
@@ -116,7 +116,7 @@ export async function update<R extends Row, A extends object>(kind: Kind<R, A>, 
   const id = bodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    demand(context.caller, action(kind, "change"), { thing: stored && kind.thing(stored), what: kind.what })
+    await demandOn(tx, context.caller, action(kind, "change"), { thing: stored && kind.thing(stored), what: kind.what })
     checkMatch(context.header("if-match"), stored as R)
     const fields = await kind.change(services, tx, context, stored as R)
     const changed = await kind.writes(tx).update(id, fields)
@@ -136,10 +136,11 @@ export async function remove<R extends Row, A extends object>(
   const id = needId(context)
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    demand(context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })
+    await demandOn(tx, context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })
     checkMatch(context.header("if-match"), stored as R)
+    const [was] = await withAllGrants(tx, kind.type, [kind.thing(stored as R)])
     await kind.writes(tx).setDeleted(id, true)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id }, was: kind.thing(stored as R) })
+    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id }, was: was as Thing })
   })
   return { ok: true }
 }
@@ -151,9 +152,9 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     const stored = await kind.reads(tx).get(id)
     if (!stored) throw notFound(kind.what)
     const thing = kind.thing(stored)
-    if (stored.deletedAt !== null && can(context.caller, action(kind, "restore"), thing) !== "yes") throw notFound(kind.what)
+    if (stored.deletedAt !== null && (await decide(tx, context.caller, action(kind, "restore"), thing)) !== "yes") throw notFound(kind.what)
     if (stored.deletedAt === null) {
-      demand(context.caller, action(kind, "delete"), { thing, what: kind.what })
+      await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
       return stored
     }
     await kind.mayRestore?.(tx, stored)

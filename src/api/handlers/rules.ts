@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, type Thing } from "#access"
+import { type Action, type Caller, can, type Thing, withGrants } from "#access"
 import { Failure } from "#contract"
 import type { Reads, UserRow } from "#store"
 import { notFound } from "./single.ts"
@@ -9,6 +9,17 @@ export function demand(caller: Caller, action: Action, asked: { thing: Thing | u
   const verdict = thing === undefined ? "hidden" : can(caller, action, thing)
   if (verdict === "hidden") throw notFound(what)
   if (verdict === "forbidden") throw new Failure("forbidden", `${caller.userName} may not do this with this ${what} (${action})`)
+}
+
+/** `demand` for things that may be granted: grants are read where the answer depends on them. */
+export async function demandOn(
+  reads: Pick<Reads, "grants">,
+  caller: Caller,
+  action: Action,
+  asked: { thing: Thing | undefined; what: string },
+): Promise<void> {
+  const things = asked.thing ? await withGrants(reads, caller, { actions: [action], things: [asked.thing] }) : []
+  demand(caller, action, { thing: things[0], what: asked.what })
 }
 
 /** A reference in a body to something that the caller cannot see or may not use: the same words for hidden and missing. */
@@ -29,6 +40,18 @@ export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userN
   if (!owner || owner.deletedAt !== null)
     throw new Failure("invalid", `There is no person called ${JSON.stringify(name)}`, { field: "UserName" })
   return owner
+}
+
+/** Whom a thing belongs to from now on, where a body names somebody else than its owner: that is for administrators. Undefined: it stays where it is. */
+export async function newOwnerOf(
+  reads: Pick<Reads, "users">,
+  caller: Caller,
+  asked: { thing: Thing; userName: string; given: string | undefined },
+): Promise<Owner | undefined> {
+  if (!asked.given || asked.given === asked.userName) return undefined
+  if (can(caller, `${asked.thing.type}:handOver` as Action, asked.thing) !== "yes")
+    throw new Failure("forbidden", "Only administrators may hand something over: UserName names another owner", { field: "UserName" })
+  return ownerOf(reads, caller, asked.given)
 }
 
 /** The group that a project may be given: one that the caller is in, for administrators any. Refusals do not tell whether it exists. */

@@ -1,6 +1,6 @@
-import { type Caller, can, projectThing, runThing } from "#access"
+import { type Caller, can, projectThing, runThing, type Thing, withGrants } from "#access"
 import { isLive, type Project, type Reason, type RunningProject } from "#contract"
-import type { RunRow } from "#store"
+import type { ProjectRow, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
 import { projectAnswers } from "./answers.ts"
@@ -11,13 +11,22 @@ export async function runAnswers(services: Services, caller: Caller, rows: reado
   if (rows.length === 0) return []
   const { store } = services
   const projects = new Map((await store.projects.getMany([...new Set(rows.map((row) => row.projectId))])).map((row) => [row.id, row]))
-  const seen = [...projects.values()].filter((row) => can(caller, "project:refer", projectThing(row)) === "yes")
+  const seen = await seenProjects(services, caller, [...projects.values()])
   const answers = new Map((await projectAnswers(store, caller, seen)).map((project) => [project.ID, project]))
-  return rows.map((row) => {
+  const things = await withGrants(store, caller, {
+    actions: ["run:details", "run:open", "run:logs"],
+    things: rows.map((row) => runThing(row, projects.get(row.projectId)?.userId)),
+  })
+  return rows.map((row, i) => {
     const project = answers.get(row.projectId) ?? { ID: row.projectId }
-    const thing = runThing(row, projects.get(row.projectId)?.userId)
+    const thing = things[i] as Thing
     return can(caller, "run:details", thing) === "yes" ? wholeAnswer(services, caller, { row, project, thing }) : outline(row, project)
   })
+}
+
+async function seenProjects({ store }: Services, caller: Caller, rows: ProjectRow[]): Promise<ProjectRow[]> {
+  const things = await withGrants(store, caller, { actions: ["project:refer"], things: rows.map((row) => projectThing(row)) })
+  return rows.filter((_, i) => can(caller, "project:refer", things[i] as Thing) === "yes")
 }
 
 function wholeAnswer(

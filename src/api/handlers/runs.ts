@@ -5,7 +5,7 @@ import type { RunRow } from "#store"
 import { type Context, type Handlers, Lines, type Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, listAnswer, pageOf, sortOf } from "./lists.ts"
-import { demand } from "./rules.ts"
+import { demandOn } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 import { type Columns, findOne, timeColumn } from "./single.ts"
 import { whileAllowed } from "./while-allowed.ts"
@@ -33,10 +33,10 @@ async function stop(services: Services, context: Context<"stopRun">) {
   const run = ID !== undefined ? await store.runs.get(ID) : await store.runs.lastOf(caller.userId, ProjectID as number)
   if (!run && ProjectID !== undefined) {
     const project = await store.projects.get(ProjectID)
-    demand(caller, "project:read", { thing: project && projectThing(project), what: "project" })
+    await demandOn(store, caller, "project:read", { thing: project && projectThing(project), what: "project" })
     return { ok: true }
   }
-  demand(caller, "run:stop", { thing: run && (await thingOf(services, run)), what: "running project" })
+  await demandOn(store, caller, "run:stop", { thing: run && (await thingOf(services, run)), what: "running project" })
   const stopped = run as RunRow
   checkMatch(context.header("if-match"), stopped)
   await runs.stop(stopped.id, {
@@ -55,7 +55,7 @@ export async function allowedRun(services: Services, { caller, query }: Context<
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
-  demand(caller, action, { thing: run && (await thingOf(services, run)), what: "running project" })
+  await demandOn(services.store, caller, action, { thing: run && (await thingOf(services, run)), what: "running project" })
   return run as RunRow
 }
 
@@ -67,7 +67,7 @@ async function read(services: Services, context: Context<"readRun">) {
   const { store } = services
   if (typeof query.ID === "number" && Object.keys(query).length === 1) {
     const run = await store.runs.get(query.ID)
-    demand(context.caller, "run:read", { thing: run && (await thingOf(services, run)), what: "running project" })
+    await demandOn(store, context.caller, "run:read", { thing: run && (await thingOf(services, run)), what: "running project" })
     context.setHeader("etag", etagOf(run as RunRow))
     return (await runAnswers(services, context.caller, [run as RunRow]))[0]
   }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
-import { type Caller, can, projectThing, runThing, standIn } from "#access"
+import { type Caller, can, decide, projectThing, runThing, standIn } from "#access"
 import { Failure, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { AlreadyRunning, type StartRequest } from "#runs"
-import type { ProjectRow, RunRow } from "#store"
+import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
 import { toMiB } from "../units.ts"
@@ -10,7 +10,7 @@ import { makeDirectories } from "./code.ts"
 import { type Plan, planRun } from "./plan.ts"
 import { planAgain } from "./plan-again.ts"
 import { respondsAsync } from "./prefer.ts"
-import { demand } from "./rules.ts"
+import { demandOn } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 import { allowedRun } from "./runs.ts"
 
@@ -30,7 +30,7 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
   const starter = context.caller
   if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
   const found = await store.projects.get(run.projectId)
-  demand(starter, "project:start", { thing: found && projectThing(found), what: "project" })
+  await demandOn(store, starter, "project:start", { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
   const planned = await planAgain(store, { starter, project, run })
   if (!planned.refusal) await makeDirectories(tree, starter.userName, project)
@@ -77,9 +77,9 @@ async function requestOf(services: Services, context: Starting): Promise<{ reque
   const { store, settings } = services
   const starter = await starterOf(services, context, given.UserName)
   const found = await store.projects.get(projectId)
-  demand(context.caller, "project:start", { thing: found && projectThing(found), what: "project" })
+  await demandOn(store, context.caller, "project:start", { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
-  if (starter !== context.caller) checkStarter(starter, project)
+  if (starter !== context.caller) await checkStarter(store, starter, project)
   const planned = await planRun(store, starter, project)
   const unit = settings.memoryUnit
   const resources = {
@@ -133,8 +133,8 @@ async function starterOf(services: Services, context: Starting, userName: string
 }
 
 /** Nobody is given a run of what they could not start themselves. */
-function checkStarter(starter: Caller, project: ProjectRow): void {
-  if (can(starter, "project:start", projectThing(project)) === "yes") return
+async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
+  if ((await decide(reads, starter, "project:start", projectThing(project))) === "yes") return
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, type Thing } from "#access"
+import { type Action, type Caller, decide, type Thing } from "#access"
 import type { Context, Services } from "../context.ts"
 
 const everyMs = 2_000
@@ -21,7 +21,7 @@ export function whileAllowed(
 
 /** Resolves with the reason when the right has ended, or the request is over. */
 async function watch(
-  { identity, clock, logger }: Services,
+  { store, identity, clock, logger }: Services,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
   { action, thing }: { action: Action; thing: () => Promise<Thing | undefined> },
 ): Promise<unknown> {
@@ -33,7 +33,7 @@ async function watch(
     }
     try {
       const [now, about] = await Promise.all([identity.recall(caller.userId, caller.proof.id), thing()])
-      if (!now || !about || can(now, action, about) !== "yes") break
+      if (!now || !about || (await decide(store, now, action, about)) !== "yes") break
       unanswered = 0
     } catch (err) {
       unanswered += 1

@@ -6,6 +6,7 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type RawBuilder,
   type SqlBool,
   SqliteAdapter,
   SqliteIntrospector,
@@ -22,6 +23,8 @@ export interface Build {
   readonly db: Kysely<Tables>
   /** Whether the column holds one of a list that is one argument. */
   among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
+  /** The numbers of a list that is one argument, as rows of one column, `id`. */
+  numbers(list: readonly number[]): RawBuilder<unknown>
   /** Whether each of the words, one argument, stands in the column. */
   holdsAll(column: Expression<string>, words: readonly string[]): Expression<SqlBool>
 }
@@ -56,6 +59,7 @@ export function builder(dialect: Dialect): Build {
       dialect,
       db,
       among: (column, list) => sql<SqlBool>`${column} = any(${list})`,
+      numbers: (list) => sql`select unnest(${list}::bigint[]) as id`,
       holdsAll: (column, words) =>
         sql<SqlBool>`not exists (select 1 from unnest(${words}::text[]) as word where strpos(${column}, word) = 0)`,
     }
@@ -64,6 +68,7 @@ export function builder(dialect: Dialect): Build {
     dialect,
     db,
     among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
+    numbers: (list) => sql`select value as id from json_each(${list})`,
     holdsAll: (column, words) =>
       sql<SqlBool>`not exists (select 1 from json_each(${words}) as word where instr(${column}, word.value) = 0)`,
   }

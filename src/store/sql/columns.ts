@@ -1,4 +1,6 @@
-/** The columns of each kind of row in the order in which the mappers of `tables/` read them. Rows carry the names of the person and the group whose IDs they hold. */
+import type { GrantedType } from "../rows.ts"
+
+/** The columns of each kind of row in the order in which the mappers of `tables/` read them. Rows carry the names of the person and the group whose IDs they hold; those of grants are looked up. */
 const stamps = ["id", "created_at", "updated_at", "deleted_at", "version"] as const
 
 export const columns = {
@@ -24,6 +26,22 @@ export const columns = {
     "user_path",
     "code_path",
     "model_path",
+  ],
+  grants: [
+    "id",
+    "created_at",
+    "updated_at",
+    "version",
+    "thing_type",
+    "thing_id",
+    "owner_id",
+    "user_id",
+    "user_name",
+    "group_id",
+    "group_name",
+    "access",
+    "expires_at",
+    "created_by",
   ],
   runs: [
     "id",
@@ -59,6 +77,11 @@ export type RowTable = keyof typeof columns
 /** Tables of things that people own and may publish. */
 export const resourceTables = ["images", "datasets", "projects"] as const
 export type ResourceTable = (typeof resourceTables)[number]
+/** Tables of things that may be granted. */
+export type GrantedTable = ResourceTable | "runs"
+const grantedTypes: Record<GrantedTable, GrantedType> = { images: "image", datasets: "data", projects: "project", runs: "run" }
+/** What grants call the things of a table. */
+export const grantedType = (table: GrantedTable): GrantedType => grantedTypes[table]
 /** Tables of which rows are stamped, named, and deleted softly. */
 export type StampedTable = ResourceTable | "users" | "groups"
 /** What cannot be written, or only by the queries themselves. */

@@ -1,4 +1,5 @@
 import { accounts } from "./accounts.ts"
+import { grants } from "./grants.ts"
 import { lists } from "./lists.ts"
 import { records } from "./records.ts"
 import { rows } from "./rows.ts"
@@ -6,4 +7,4 @@ import { runs } from "./runs.ts"
 import { streams } from "./streams.ts"
 
 /** Every query of the project by name: a function of the builder, its arguments and, for some, a shape. */
-export const families = { ...accounts, ...lists, ...records, ...rows, ...runs, ...streams }
+export const families = { ...accounts, ...grants, ...lists, ...records, ...rows, ...runs, ...streams }

@@ -1,11 +1,12 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { Build } from "./build.ts"
 import type { ResourceTable } from "./columns.ts"
+import { inForce, ofGroups, seesGrant } from "./grants.ts"
 import { isHistory, isLive } from "./runs.ts"
 import { column, pageOf } from "./select.ts"
 import { sees } from "./visibility.ts"
 
-export type ListedTable = ResourceTable | "users" | "groups" | "runs"
+export type ListedTable = ResourceTable | "users" | "groups" | "runs" | "grants"
 
 /** Everything about a list that changes its text. */
 export interface ListShape {
@@ -20,6 +21,8 @@ export interface ListShape {
   part: "live" | "deleted" | "history" | "states"
   /** `visible`: what `viewer` sees, by the classes; `own`: what belongs to them. */
   sees: "all" | "visible" | "own"
+  /** Rows with the IDs `granted` are visible, too. */
+  granted?: true
 }
 export interface PageShape extends ListShape {
   by: string
@@ -33,6 +36,9 @@ export interface ListArgs {
   states?: readonly string[]
   viewer?: number
   groups?: readonly number[]
+  granted?: readonly number[]
+  /** What grants are in force. */
+  now?: number
   /** Values of `where`. */
   [column: `=${string}`]: string | number | boolean
 }
@@ -70,14 +76,16 @@ function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<Sql
 
 function seenBy(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool>[] {
   const viewer = { user_id: args.viewer as number }
+  if (shape.table === "grants") return seesGrant(build, { ...viewer, groups: args.groups ?? [] })
   if (shape.sees === "own") return [sql`${column(shape.table, "user_id")} = ${viewer.user_id}`]
-  const ofGroups = shape.table === "projects" ? sql<boolean>`${build.among(column("projects", "group_id"), args.groups ?? [])}` : undefined
-  return sees(shape.table, viewer, ofGroups)
+  const classes = sees(shape.table, viewer, ofGroups(build, shape.table, args.groups ?? []))
+  return shape.granted ? [...classes, sql`${build.among(column(shape.table, "id"), args.granted ?? [])}`] : classes
 }
 
 function part({ among }: Build, args: ListArgs, shape: ListShape): unknown {
   switch (shape.part) {
     case "live":
+      if (shape.table === "grants") return sql`is_live = 1 and ${inForce(args.now as number)}`
       return shape.table === "runs" ? isLive : sql`${column(shape.table, "deleted_at")} is null`
     case "deleted":
       return sql`${column(shape.table, "deleted_at")} is not null`

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
+import { grantedThings } from "./grants.ts"
 import { column, rowColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
 
@@ -120,6 +121,16 @@ export const records = {
       mount_path: args.mount_path,
     }),
 
+  plannedMoves: ({ db }: Build, _: object) => db.selectFrom("moves").select(["data_id", "from_path", "to_path"]).orderBy("data_id"),
+
+  planMove: ({ db }: Build, args: { data_id: number; from_path: string; to_path: string }) =>
+    db
+      .insertInto("moves")
+      .values({ data_id: args.data_id, from_path: args.from_path, to_path: args.to_path })
+      .onConflict((conflict) => conflict.doNothing()),
+
+  endMove: ({ db }: Build, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
+
   /** Directories at the path, above it (`above` lists these keys), or below it (between two keys, the second excluded). */
   datasetsAround: ({ db, among }: Build, args: { above: readonly string[]; from: string; until: string }) =>
     db
@@ -134,8 +145,12 @@ export const records = {
       )
       .orderBy("id"),
 
-  /** Paths between two keys that somebody sees. Without `all`, what is published and what is theirs, each by its own index. */
-  visibleBetween: (build: Build, args: { from: string; until: string; user_id: number; limit: number }, all: "all" | "some") => {
+  /** Paths between two keys that somebody sees. Without `all`, what is published, what is theirs and what was granted, each by its own index. */
+  visibleBetween: (
+    build: Build,
+    args: { from: string; until: string; user_id: number; groups: readonly number[]; now: number; limit: number },
+    all: "all" | "some",
+  ) => {
     const between = () =>
       build.db
         .selectFrom("datasets")
@@ -148,6 +163,7 @@ export const records = {
     return between()
       .where(published ?? sql.lit(false))
       .unionAll(between().where(own ?? sql.lit(false)))
+      .unionAll(between().where(sql<boolean>`id in (${grantedThings(build, "data", args)})`))
       .limit(args.limit)
   },
 }

@@ -9,7 +9,15 @@ export function column<T = unknown>(table: string, name: string): RawBuilder<T> 
 
 /** The columns that make a row, in the order of `columns`; for SELECT and RETURNING alike. */
 export function rowColumns(table: RowTable): AliasedRawBuilder<unknown, string>[] {
-  return columns[table].map((name) => column(table, name).as(name))
+  return columns[table].map((name) => (lookedUp(table, name) ?? column(table, name)).as(name))
+}
+
+/** Grants are few and read in pages: names, which never change, are looked up. */
+function lookedUp(table: RowTable, name: string): RawBuilder<unknown> | undefined {
+  if (table !== "grants") return undefined
+  if (name === "user_name") return sql`coalesce((select users.user_name from users where users.id = grants.user_id), '')`
+  if (name === "group_name") return sql`coalesce((select groups.group_name from groups where groups.id = grants.group_id), '')`
+  return undefined
 }
 
 export interface Window {

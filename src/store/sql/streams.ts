@@ -9,10 +9,13 @@ export interface StreamsShape {
   streams: readonly Stream[]
   /** How many groups `group` stands for. */
   groups?: number
+  /** Rows with the IDs `granted`, which are in none of the streams, too. */
+  granted?: true
 }
 export interface StreamsArgs {
   /** Of whom the streams are. */
   user?: number
+  granted?: readonly number[]
   [group: `group${number}`]: number
 }
 
@@ -66,15 +69,16 @@ export const streams = {
   seek: (build: Build, args: SeekArgs, shape: SeekShape) => {
     const direction = shape.descending ? sql`desc` : sql`asc`
     const within = sql`id between ${args.low} and ${args.high}`
-    const [only, ...others] = conditionsOf(args, shape)
-    if (only && others.length === 0) {
+    const conditions = conditionsOf(args, shape)
+    const [only, ...others] = conditions
+    if (only && others.length === 0 && !shape.granted) {
       return pageOf(build, shape, { matches: sql`${only} and ${within}`, by: "id", limit: args.limit, offset: args.offset })
     }
-    const each = [only, ...others].map(
+    const each = conditions.map(
       (condition, i) =>
         sql`select id from (select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}) as ${sql.ref(`s${i}`)}`,
     )
-    const ids = sql`select id from (${union(each, shape)}) as seen order by id ${direction} limit ${args.limit} offset ${args.offset}`
+    const ids = sql`select id from (${union(build, each, { args, shape })}) as seen order by id ${direction} limit ${args.limit} offset ${args.offset}`
     return build.db
       .selectFrom(shape.table as "images")
       .select(rowColumns(shape.table))
@@ -83,13 +87,13 @@ export const streams = {
   },
 
   /** For readers who see few rows: all of them, sorted. */
-  gather: ({ db }: Build, args: StreamsArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
+  gather: (build: Build, args: StreamsArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
     const each = conditionsOf(args, shape).map((condition) => sql`select id from ${sql.table(shape.table)} where ${condition}`)
     const direction = shape.descending ? "desc" : "asc"
-    return db
+    return build.db
       .selectFrom(shape.table as "images")
       .select(rowColumns(shape.table))
-      .where(sql<boolean>`${column(shape.table, "id")} in (${union(each, shape)})`)
+      .where(sql<boolean>`${column(shape.table, "id")} in (${union(build, each, { args, shape })})`)
       .orderBy(column(shape.table, shape.by), direction)
       .orderBy(column(shape.table, "id"), direction)
       .limit(args.limit)
@@ -98,8 +102,13 @@ export const streams = {
 }
 
 /** Only rows of groups may stand in another stream, too. */
-function union(each: readonly RawBuilder<unknown>[], { groups = 0 }: StreamsShape): RawBuilder<unknown> {
-  return sql.join(each, groups > 0 ? sql` union ` : sql` union all `)
+function union(
+  build: Build,
+  each: readonly RawBuilder<unknown>[],
+  { args, shape }: { args: StreamsArgs; shape: StreamsShape },
+): RawBuilder<unknown> {
+  const all = shape.granted ? [...each, build.numbers(args.granted ?? [])] : each
+  return sql.join(all, (shape.groups ?? 0) > 0 ? sql` union ` : sql` union all `)
 }
 
 function conditionsOf(args: StreamsArgs, { streams, groups = 0 }: StreamsShape): RawBuilder<unknown>[] {

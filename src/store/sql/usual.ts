@@ -11,6 +11,8 @@ export function usualQueries(): Query[] {
     ...plain.map(([name]) => ({ name, key: name, shape: undefined }) as Query),
     ...[...resourceTables, "users", "groups"].flatMap((table) => ofRows(table as "images")),
     ...(["tokens", "runs"] as const).map((table) => query("get", table)),
+    ...resourceTables.map((table) => query("granted", { table, part: "live" })),
+    ...(["live", "history"] as const).map((part) => query("granted", { table: "runs", part })),
     query("visibleBetween", "all"),
     query("visibleBetween", "some"),
     ...(["one", "two", "list"] as const).map((keys) => query("counted", keys)),
@@ -39,6 +41,7 @@ function scannedLists(): ListShape[] {
   const shapes: ListShape[] = []
   for (const sees of ["all", "visible"] as const) {
     for (const table of resourceTables) shapes.push({ table, part: "live", sees, words: true })
+    shapes.push({ table: "grants", part: "live", sees })
     for (const where of [undefined, ["user_id"], ["project_id"]])
       shapes.push({ table: "runs", part: "live", sees, ...(where ? { where } : {}) })
   }
@@ -60,6 +63,8 @@ function plannedLists(): StreamsShape[] {
   return [
     ...resourceTables.flatMap((table) => resources.map((streams) => ({ table, streams }))),
     ...[1, 2, 4].map((groups) => ({ table: "projects" as const, streams: ["public", "privateOf", "group"] as const, groups })),
+    ...resourceTables.map((table) => ({ table, streams: ["public", "privateOf"] as const, granted: true as const })),
+    { table: "projects", streams: ["public", "privateOf", "group"], groups: 1, granted: true },
     ...runs.map((streams) => ({ table: "runs" as const, streams })),
   ]
 }

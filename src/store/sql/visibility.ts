@@ -7,7 +7,10 @@ export interface SeenBy {
   user_id: number
 }
 
-/** The classes of live rows that somebody sees who does not see everything: a row is seen when it is in one of them. */
+/**
+ * The classes of live rows that somebody sees who does not see everything: a row is seen when it is in one of them, or was granted (`granted` in `grants.ts` finds
+ * those that are in none of them).
+ */
 export function sees(table: ListedTable, viewer: SeenBy, ofGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
   const own = sql<SqlBool>`${column(table, "user_id")} = ${viewer.user_id}`
   if (table === "runs") return [own, sql<SqlBool>`${column(table, "owner_id")} = ${viewer.user_id}`]

@@ -14,6 +14,8 @@ const q = {
   clearMembers: query("clearMembers"),
   addMember: query("addMember"),
   removeMember: query("removeMember"),
+  deleteGrantsToUser: query("deleteGrantsToUser"),
+  deleteGrantsToGroup: query("deleteGrantsToGroup"),
 }
 
 /** Lists of people and groups are not filtered by who looks. */
@@ -30,11 +32,16 @@ export class Users extends StampedRows<UserRow> implements UserReads {
   }
 
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>> {
-    return listRows(this.session, users, { filter, viewer: everybody, page })
+    return listRows(this.session, users, { filter, viewer: everybody, page, now: this.clock.now() })
   }
 
   async count(): Promise<number> {
     return ((await this.session.first(q.userCount, {})) as [number])[0]
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {
+    if (deleted) await this.session.run(q.deleteGrantsToUser, { user_id: id })
+    return super.setDeleted(id, deleted)
   }
 
   override async update(id: number, fields: Partial<NewRow<UserRow>>): Promise<UserRow | undefined> {
@@ -54,7 +61,7 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
   }
 
   list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>> {
-    return listRows(this.session, groups, { filter, viewer: everybody, page })
+    return listRows(this.session, groups, { filter, viewer: everybody, page, now: this.clock.now() })
   }
 
   async members(groupId: number): Promise<string[]> {
@@ -76,6 +83,11 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
 
   async removeMember(groupId: number, userId: number): Promise<void> {
     await this.session.run(q.removeMember, { group_id: groupId, user_id: userId })
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<GroupRow | undefined> {
+    if (deleted) await this.session.run(q.deleteGrantsToGroup, { group_id: id })
+    return super.setDeleted(id, deleted)
   }
 
   override async update(id: number, fields: Partial<NewRow<GroupRow>>): Promise<GroupRow | undefined> {

@@ -1,14 +1,17 @@
 import { key } from "../fold.ts"
-import type { DataRow, Viewer } from "../rows.ts"
+import type { DataRow, MoveRow, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
-import type { DataReads } from "../store.ts"
+import type { DataReads, DataWrites } from "../store.ts"
 import { datasets } from "./kinds.ts"
 import { type Context, ResourceRows } from "./resource.ts"
 
+const plannedMoves = query("plannedMoves")
+const planMove = query("planMove")
+const endMove = query("endMove")
 const around = query("datasetsAround")
 const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
 
-export class Datasets extends ResourceRows<DataRow> implements DataReads {
+export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWrites {
   constructor(context: Context) {
     super(context, datasets)
   }
@@ -27,8 +30,21 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads {
     // Keys of long paths are cut, so that the range holds strangers too; then all of it is looked through.
     const limit = key(prefix) === prefix ? 1 : 1_000_000
     const seen = viewer.everything ? visible.all : visible.some
-    const found = await this.session.all(seen, { ...range, user_id: viewer.userId, limit })
+    const found = await this.session.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
     return found.some(([accessInfo]) => String(accessInfo).startsWith(prefix))
+  }
+
+  async moves(): Promise<MoveRow[]> {
+    const found = await this.session.all(plannedMoves, {})
+    return found.map(([dataId, from, to]) => ({ dataId: dataId as number, from: from as string, to: to as string }))
+  }
+
+  async planMove({ dataId, from, to }: MoveRow): Promise<boolean> {
+    return (await this.session.run(planMove, { data_id: dataId, from_path: from, to_path: to })) > 0
+  }
+
+  async endMove(dataId: number): Promise<void> {
+    await this.session.run(endMove, { data_id: dataId })
   }
 }
 

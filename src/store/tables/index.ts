@@ -5,6 +5,7 @@ import type { ImageRow } from "../rows.ts"
 import type { AuditEntry, Change, JournalEntry, Reads } from "../store.ts"
 import { Groups, Users } from "./accounts.ts"
 import { Datasets } from "./data.ts"
+import { Grants } from "./grants.ts"
 import { images } from "./kinds.ts"
 import { Projects } from "./projects.ts"
 import { Sessions, Tokens } from "./proofs.ts"
@@ -25,6 +26,7 @@ export class TablesOver implements Reads {
   #data: Datasets | undefined
   #projects: Projects | undefined
   #runs: Runs | undefined
+  #grants: Grants | undefined
   #events: Journal | undefined
   #audits: Audit | undefined
 
@@ -67,6 +69,10 @@ export class TablesOver implements Reads {
   get runs(): Runs {
     this.#runs ??= new Runs(this.context)
     return this.#runs
+  }
+  get grants(): Grants {
+    this.#grants ??= new Grants(this.context)
+    return this.#grants
   }
   get events(): Journal {
     this.#events ??= new Journal(this.context)

@@ -5,7 +5,7 @@ import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { ResourceFilter } from "../store.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
-import { planOf } from "./plan.ts"
+import { type Granted, planOf, withGranted } from "./plan.ts"
 
 /** Field by field the column that holds it. Fields without one cannot be compared with. */
 export type Columns<Row> = Partial<Record<keyof Row, string>>
@@ -20,6 +20,8 @@ export interface ListRequest<Row> {
   filter: ResourceFilter<Row> & { memberId?: number }
   viewer: Viewer
   page: PageRequest
+  /** The moment that decides which grants are in force. */
+  now: number
 }
 
 /** Names are looked up, so a filter by name is one by the ID that has the name. */
@@ -28,7 +30,7 @@ const names: Record<string, "userId" | "groupId"> = { user_name: "userId", group
 /** One page of the rows that match and that the viewer sees. */
 export async function listRows<Row extends Stamped>(session: Session, kind: Listed<Row>, request: ListRequest<Row>): Promise<Page<Row>> {
   const { filter, viewer } = request
-  const args: ListArgs = {}
+  const args: ListArgs = { now: request.now }
   const shape: ListShape = { table: kind.table, part: filter.deleted ? "deleted" : "live", sees: "all" }
   if (!(await addWhere(session, kind, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
   if (filter.ids) {
@@ -100,7 +102,7 @@ export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: D
   if (viewer.everything || table === "users" || table === "groups") return
   shape.sees = shape.part === "deleted" ? "own" : "visible"
   args.viewer = viewer.userId
-  if (table === "projects" && shape.sees === "visible") args.groups = viewer.groupIds
+  if (shape.sees === "visible") args.groups = viewer.groupIds
 }
 
 interface Fetch extends Draft {
@@ -114,7 +116,12 @@ const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at",
 export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch: Fetch): Promise<Page<Row>> {
   const { args, shape, page } = fetch
   const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
-  const plan = planOf(shape, args, fetch.viewer)
+  const [granted, bare] = await Promise.all([grantedTo(session, shape, args), planOf(shape, args, fetch.viewer)])
+  const plan = bare && withGranted(bare, granted, args)
+  if (granted.length > 0) {
+    shape.granted = true
+    args.granted = granted.map(({ id }) => id)
+  }
   let total = plan && (await plannedTotal(session, plan))
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
@@ -124,6 +131,14 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
   return { rows: values.map(kind.toRow), total }
+}
+
+/** What the viewer sees by grants alone, newest first. */
+async function grantedTo(session: Session, { table, part, sees }: ListShape, args: ListArgs): Promise<Granted[]> {
+  if (sees !== "visible" || table === "users" || table === "groups" || table === "grants") return []
+  const to = { user_id: args.viewer as number, groups: args.groups ?? [], now: args.now as number }
+  const found = await session.all(query("granted", { table, part: part === "history" ? part : "live" }), to)
+  return found.map(([id, userId]) => ({ id: id as number, userId: userId as number }))
 }
 
 /** Whether an index leads to the page in few steps: every row counts, and an end is not far. */

@@ -24,8 +24,9 @@ export interface PlannedPage {
   sort: { by: string; descending: boolean }
 }
 
-export async function plannedTotal(session: Session, { plus, minus }: Plan): Promise<number> {
-  return minus.length === 0 ? sum(session, plus) : (await sum(session, plus)) - (await sum(session, minus))
+export async function plannedTotal(session: Session, { plus, minus, granted }: Plan): Promise<number> {
+  const [most, twice] = await Promise.all([sum(session, plus), minus.length === 0 ? 0 : sum(session, minus)])
+  return most - twice + granted.length
 }
 
 async function sum(session: Session, keys: readonly string[]): Promise<number> {
@@ -47,7 +48,7 @@ const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
 
 /** Where to scan a table. People, groups and live runs are never so many. */
 export async function forScans(session: Session, { table, part, ids, where = [] }: ListShape): Promise<Session> {
-  if (session.scans === undefined || table === "users" || table === "groups") return session
+  if (session.scans === undefined || table === "users" || table === "groups" || table === "grants") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
   const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
   return (await sum(session, plus)) > many ? session.scans : session
@@ -71,10 +72,12 @@ export async function plannedPage(session: Session, wanted: PlannedPage, total: 
 
 function streamsOf({ table, plan }: PlannedPage): { shape: StreamsShape; args: StreamsArgs } {
   const args: StreamsArgs = plan.user === undefined ? {} : { user: plan.user }
-  if (plan.groups.length === 0) return { shape: { table, streams: plan.streams }, args }
+  if (plan.granted.length > 0) args.granted = plan.granted
+  const granted = plan.granted.length > 0 ? { granted: true as const } : {}
+  if (plan.groups.length === 0) return { shape: { table, streams: plan.streams, ...granted }, args }
   const groups = groupCounts.find((count) => count >= plan.groups.length) as number
   for (let i = 0; i < groups; i += 1) args[`group${i}`] = plan.groups[i] ?? -1
-  return { shape: { table, streams: plan.streams, groups }, args }
+  return { shape: { table, streams: plan.streams, groups, ...granted }, args }
 }
 
 interface Seek extends PlannedPage {
@@ -88,8 +91,12 @@ interface Seek extends PlannedPage {
 /** Rows by descending ID. */
 async function seek(session: Session, { plan, shape, args, window, total }: Seek): Promise<Value[][]> {
   const { offset, limit } = window
-  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) =>
-    session.all(query("seek", { ...shape, ...seeking }), { ...args, low, high, offset, limit, reach: offset + limit })
+  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) => {
+    const within = plan.granted.filter((id) => id >= low && id <= high)
+    const reach = offset + limit
+    const granted = shape.granted ? { granted: seeking.descending ? within.slice(0, reach) : within.slice(-reach) } : {}
+    return session.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
+  }
   const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
   const range = Math.min(whole.before, whole.after) <= near ? whole : rangeOf(await countsOf(session, plan), window)
   if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
@@ -106,9 +113,13 @@ interface Range {
 
 type Count = readonly [block: number, n: number]
 
-async function countsOf(session: Session, { plus, minus }: Plan): Promise<Count[]> {
-  const counts = (await session.all(blocks, { plus, minus })) as [number, number][]
-  return counts.filter(([, n]) => n > 0)
+async function countsOf(session: Session, { plus, minus, granted }: Plan): Promise<Count[]> {
+  const counts = new Map((await session.all(blocks, { plus, minus })) as [number, number][])
+  for (const id of granted) {
+    const at = Math.floor(id / block)
+    counts.set(at, (counts.get(at) ?? 0) + 1)
+  }
+  return [...counts].filter(([, n]) => n > 0).sort(([a], [b]) => b - a)
 }
 
 function rangeOf(counts: readonly Count[], { offset, limit }: { offset: number; limit: number }): Range {

@@ -11,6 +11,21 @@ export interface Plan {
   /** Keys of counters that count a row of the list once; those of `minus` count what `plus` counts twice. */
   plus: readonly string[]
   minus: readonly string[]
+  /** IDs beyond the streams, in descending order: rows of the list that the viewer sees by grants alone. */
+  granted: readonly number[]
+}
+
+/** A row that somebody sees by grants alone, and whose it is. */
+export interface Granted {
+  id: number
+  userId: number
+}
+
+/** What is seen by grants alone is neither public nor the viewer's own. */
+export function withGranted(plan: Plan, granted: readonly Granted[], args: ListArgs): Plan {
+  const owner = args["=user_id"]
+  if (args["=is_published"] === true || granted.length === 0) return plan
+  return { ...plan, granted: granted.filter(({ userId }) => owner === undefined || userId === owner).map(({ id }) => id) }
 }
 
 /** With more groups than that, a list is scanned for instead of merged. */
@@ -24,12 +39,12 @@ export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan |
   const published = where.delete("is_published") ? args["=is_published"] === true : undefined
   if (where.size > 0) return undefined
   if (shape.table === "runs") return shape.part === "history" ? ofRuns(viewer, owner) : undefined
-  if (shape.table === "users" || shape.table === "groups" || shape.part !== "live") return undefined
+  if (shape.table === "users" || shape.table === "groups" || shape.table === "grants" || shape.part !== "live") return undefined
   return ofResources(shape.table, viewer, { owner, published })
 }
 
 function ofRuns(viewer: Viewer, owner: number | undefined): Plan | undefined {
-  const rest = { groups: [], minus: [] }
+  const rest = { groups: [], minus: [], granted: [] }
   if (owner === undefined && viewer.everything) return { ...rest, user: undefined, streams: ["ended"], plus: ["runs ended"] }
   if (owner === undefined) {
     const user = viewer.userId
@@ -58,9 +73,9 @@ function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted
   if (owner === undefined && groups.length > 0) {
     const ofGroups = groups.map((group) => `projects group ${group}`)
     const own = ofGroups.map((key) => `${key} ${viewer.userId}`)
-    return { streams: [...streams, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own }
+    return { streams: [...streams, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own, granted: [] }
   }
-  return { streams: whole(streams), user, groups: [], plus, minus: [] }
+  return { streams: whole(streams), user, groups: [], plus, minus: [], granted: [] }
 }
 
 /** Both halves of a set are one stream with an index of its own. */

@@ -3,7 +3,7 @@ import type { Arg, Session, Value } from "../driver.ts"
 import { Duplicate, type Unique } from "../errors.ts"
 import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import { type Query, query } from "../sql/catalog.ts"
-import type { StampedTable } from "../sql/columns.ts"
+import { grantedType, type ResourceTable, type StampedTable } from "../sql/columns.ts"
 import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
 import { type Columns, listRows } from "./list.ts"
 
@@ -73,11 +73,32 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
 }
 
 /** Rows that somebody owns and may publish. */
-export class ResourceRows<Row extends Stamped> extends StampedRows<Row> implements ResourceReads<Row> {
+export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
-    return listRows(this.session, this.kind, { filter, viewer, page })
+    return listRows(this.session, this.kind, { filter, viewer, page, now: this.clock.now() })
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
+    await this.session.run(setGrantsLive, { ...this.#thing(id), is_live: !deleted })
+    return super.setDeleted(id, deleted)
+  }
+
+  override async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
+    const row = await super.update(id, fields)
+    if (row === undefined || (fields as Partial<Row>).userId === undefined) return row
+    const owner = { ...this.#thing(id), owner_id: row.userId }
+    if ((await this.session.run(handOverGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
+    return row
+  }
+
+  #thing(id: number) {
+    return { thing_type: grantedType(this.kind.table as ResourceTable), thing_id: id }
   }
 }
+
+const setGrantsLive = query("setGrantsLive")
+const handOverGrants = query("handOverGrants")
+const deleteGrantToOwner = query("deleteGrantToOwner")
 
 interface Queries {
   get: Query<{ id: number }>

@@ -62,8 +62,8 @@ export class Runs implements RunReads, RunWrites {
   }
 
   async list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>> {
-    const { session } = this.#context
-    const args: ListArgs = {}
+    const { session, clock } = this.#context
+    const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
     if (shape.part === "states") args.states = filter.states ?? []
     if (!(await addWhere(session, listed, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }

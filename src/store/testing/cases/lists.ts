@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
+import type { ManualClock } from "#kit"
 import { type Random, seededRandom } from "../../../../test/fixtures/random.ts"
 import { fold } from "../../fold.ts"
-import type { Page, PageRequest, Viewer } from "../../rows.ts"
+import type { GrantRow, Page, PageRequest, Viewer } from "../../rows.ts"
 import type { ResourceFilter, Store } from "../../store.ts"
 import { addUser, dataRow, groupRow, imageRow, projectRow } from "../samples.ts"
 import type { Case } from "./case.ts"
@@ -43,6 +44,7 @@ interface Row {
 
 interface Setting {
   rows: Row[]
+  grants: readonly Given[]
   userIds: number[]
   groupIds: number[]
   list(filter: ResourceFilter<never>, viewer: Viewer, page: PageRequest): Promise<Page<{ id: number }>>
@@ -53,11 +55,52 @@ interface Setting {
 
 const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-function visible(row: Row, viewer: Viewer, deleted: boolean): boolean {
+interface Given {
+  thingId: number
+  userId: number
+  groupId: number
+  isInForce: boolean
+}
+
+/** Gives some of the things to people and groups, some until a time that is over afterwards; takes a few back. */
+async function give(
+  world: { store: Store; clock: ManualClock; random: Random },
+  type: GrantRow["thingType"],
+  made: { ids: readonly number[]; userIds: readonly number[]; groupIds: readonly number[]; ownerOf(id: number): number },
+): Promise<Given[]> {
+  const { store, clock, random } = world
+  const grants = new Map<string, Given>()
+  for (const thingId of made.ids.filter(() => random.once(3))) {
+    const ofGroup = random.once(3)
+    const [userId, groupId] = ofGroup ? [0, random.pick(made.groupIds)] : [random.pick(made.userIds), 0]
+    const isInForce = !random.once(4)
+    const row = {
+      thingType: type,
+      thingId,
+      ownerId: made.ownerOf(thingId),
+      userId,
+      groupId,
+      access: "read",
+      createdBy: made.userIds[0],
+    } as const
+    const expiresAt = isInForce ? (random.once(2) ? null : clock.now() + 3_600_000) : clock.now() + 1_000
+    const { id } = await store.change((tx) => tx.grants.put({ ...row, expiresAt } as Parameters<typeof tx.grants.put>[0]))
+    const isTakenBack = random.once(6)
+    if (isTakenBack) await store.change((tx) => tx.grants.delete(id))
+    grants.set(`${thingId} ${userId} ${groupId}`, { thingId, userId, groupId, isInForce: isInForce && !isTakenBack })
+  }
+  await clock.advance(1_000)
+  return [...grants.values()]
+}
+
+const isGiven = (grants: readonly Given[], row: Row, { userId, groupIds }: Viewer) =>
+  grants.some((grant) => grant.isInForce && grant.thingId === row.id && (grant.userId === userId || groupIds.includes(grant.groupId)))
+
+function visible({ grants }: Pick<Setting, "grants">, row: Row, viewer: Viewer, deleted: boolean): boolean {
   if (viewer.everything) return true
   if (row.userId === viewer.userId) return true
   if (deleted) return false
-  return row.published || (row.groupId !== 0 && viewer.groupIds.includes(row.groupId))
+  return row.published || (row.groupId !== 0 && viewer.groupIds.includes(row.groupId)) || isGiven(grants, row, viewer)
 }
 
 interface Wanted {
@@ -126,7 +169,7 @@ async function comparePages(setting: Setting, seed: number): Promise<void> {
     const sort = { by: random.pick(["id", "id", "createdAt", "updatedAt", "name"] as const), descending: !random.once(3) }
     const usesDefault = sort.by === "id" && sort.descending && random.once(2)
     const expected = sorted(
-      setting.rows.filter((row) => matches(row) && visible(row, viewer, filter.deleted === true)),
+      setting.rows.filter((row) => matches(row) && visible(setting, row, viewer, filter.deleted === true)),
       sort,
     )
     const pageSize = random.pick([1, 3, 20, 200])
@@ -196,9 +239,12 @@ export const lists: Record<string, Case> = {
       setDeleted: (id, deleted) => store.change((tx) => tx.images.setDeleted(id, deleted)),
       tick: () => clock.advance(1000),
     })
+    const owners = new Map((await store.images.getMany(ids)).map((row) => [row.id, row.userId]))
+    const ownerOf = (id: number) => owners.get(id) as number
+    const grants = await give({ store, clock, random }, "image", { ids, userIds, groupIds, ownerOf })
     const rows = (await store.images.getMany(ids)).map((row) => ({ ...row, groupId: 0, published: row.isPublished }))
     const list: Setting["list"] = (filter, viewer, page) => store.images.list(filter, viewer, page)
-    await comparePages({ rows, userIds, groupIds, list, field: { name: "name", published: "isPublished" }, grouped: false }, 2)
+    await comparePages({ rows, grants, userIds, groupIds, list, field: { name: "name", published: "isPublished" }, grouped: false }, 2)
   },
 
   "Any page of datasets is what its filter and its reader's eyes leave": async ({ open, clock }) => {
@@ -212,9 +258,12 @@ export const lists: Record<string, Case> = {
       setDeleted: (id, deleted) => store.change((tx) => tx.data.setDeleted(id, deleted)),
       tick: () => clock.advance(1000),
     })
+    const owners = new Map((await store.data.getMany(ids)).map((row) => [row.id, row.userId]))
+    const ownerOf = (id: number) => owners.get(id) as number
+    const grants = await give({ store, clock, random }, "data", { ids, userIds, groupIds, ownerOf })
     const rows = (await store.data.getMany(ids)).map((row) => ({ ...row, groupId: 0, published: row.isPublished }))
     const list: Setting["list"] = (filter, viewer, page) => store.data.list(filter, viewer, page)
-    await comparePages({ rows, userIds, groupIds, list, field: { name: "name", published: "isPublished" }, grouped: false }, 4)
+    await comparePages({ rows, grants, userIds, groupIds, list, field: { name: "name", published: "isPublished" }, grouped: false }, 4)
   },
 
   "Any page of projects is what its filter and its reader's eyes leave": async ({ open, clock }) => {
@@ -233,12 +282,15 @@ export const lists: Record<string, Case> = {
       setDeleted: (id, deleted) => store.change((tx) => tx.projects.setDeleted(id, deleted)),
       tick: () => clock.advance(1000),
     })
+    const owners = new Map((await store.projects.getMany(ids)).map((row) => [row.id, row.userId]))
+    const ownerOf = (id: number) => owners.get(id) as number
+    const grants = await give({ store, clock, random }, "project", { ids, userIds, groupIds, ownerOf })
     const rows = (await store.projects.getMany(ids)).map((row) => ({ ...row, name: row.projectName, published: row.isPublic }))
     const list: Setting["list"] = (filter, viewer, page) => store.projects.list(filter, viewer, page)
-    await comparePages({ rows, userIds, groupIds, list, field: { name: "projectName", published: "isPublic" }, grouped: true }, 6)
+    await comparePages({ rows, grants, userIds, groupIds, list, field: { name: "projectName", published: "isPublic" }, grouped: true }, 6)
   },
 
-  "Pages far from both ends of a long list are found by its blocks": async ({ open }) => {
+  "Pages far from both ends of a long list are found by its blocks": async ({ open, clock }) => {
     await using store = await open()
     const random = seededRandom(7)
     const { userIds, groupIds } = await fill(store, random, 0)
@@ -264,6 +316,14 @@ export const lists: Record<string, Case> = {
     await store.change(async (tx) => {
       for (const id of ids) if (random.once(10)) await tx.projects.setDeleted(id, true)
     })
+    const owners = new Map((await store.projects.getMany(ids)).map((row) => [row.id, row.userId]))
+    const some = ids.filter(() => random.once(40))
+    const grants = await give({ store, clock, random }, "project", {
+      ids: some,
+      userIds,
+      groupIds,
+      ownerOf: (id) => owners.get(id) as number,
+    })
     const live = (await store.projects.getMany(ids)).filter((row) => row.deletedAt === null).reverse()
     const viewers = [
       { userId: 0, groupIds: [], everything: true },
@@ -273,7 +333,8 @@ export const lists: Record<string, Case> = {
     for (const viewer of viewers) {
       for (const isPublic of [undefined, true, false]) {
         const rows = live.filter((row) => {
-          const isSeen = viewer.everything || row.userId === viewer.userId || row.isPublic || viewer.groupIds.includes(row.groupId)
+          const seen = { ...row, name: row.projectName, published: row.isPublic }
+          const isSeen = visible({ grants }, seen, viewer, false)
           return isSeen && (isPublic === undefined || row.isPublic === isPublic)
         })
         const filter = isPublic === undefined ? {} : { where: { isPublic } }

@@ -1,0 +1,170 @@
+import { type Action, dataThing, decide, grantThing, imageThing, projectThing, runThing, type Thing, viewerOf } from "#access"
+import { complete, Failure, type Grant, grantFields, parseBody } from "#contract"
+import type { Change, GrantFilter, GrantRow, Reads } from "#store"
+import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
+import { membersOf } from "./groups.ts"
+import { iso, listAnswer, pageOf } from "./lists.ts"
+import { demandOn, groupOf } from "./rules.ts"
+import { checkSharing } from "./sharing.ts"
+import { notFound } from "./single.ts"
+
+type Granted = GrantRow["thingType"]
+/** What a grant may be on: the field that names it, and what messages call it. */
+const kinds = {
+  image: { field: "ImageID", what: "image" },
+  data: { field: "DataID", what: "dataset" },
+  project: { field: "ProjectID", what: "project" },
+  run: { field: "RunID", what: "running project" },
+} as const satisfies Record<Granted, { field: string; what: string }>
+const types = Object.keys(kinds) as Granted[]
+
+function grantAnswer(row: GrantRow): Grant {
+  const on = (type: Granted) => (row.thingType === type ? row.thingId : 0)
+  return {
+    ID: row.id,
+    CreatedAt: iso(row.createdAt),
+    UpdatedAt: iso(row.updatedAt),
+    ImageID: on("image"),
+    DataID: on("data"),
+    ProjectID: on("project"),
+    RunID: on("run"),
+    UserName: row.userName,
+    GroupName: row.groupName,
+    Access: row.access,
+    Until: iso(row.expiresAt),
+  }
+}
+
+/** The thing of a grant as the policy sees it; undefined where there is none. */
+async function thingOf(reads: Reads, type: Granted, id: number): Promise<Thing | undefined> {
+  if (type === "image") return made(await reads.images.get(id), imageThing)
+  if (type === "data") return made(await reads.data.get(id), dataThing)
+  if (type === "project") return made(await reads.projects.get(id), projectThing)
+  const run = await reads.runs.get(id)
+  return run && runThing(run, (await reads.projects.get(run.projectId))?.userId)
+}
+
+function made<Row>(row: Row | undefined, thing: (row: Row) => Thing): Thing | undefined {
+  return row && thing(row)
+}
+
+type Given = ReturnType<typeof completed>
+const completed = (context: Context) => complete(grantFields, parseBody(grantFields, context.body))
+
+/** Exactly one of four IDs; 0 names nothing. */
+function namedThing(given: Given): { type: Granted; id: number } {
+  const named = types.filter((type) => given[kinds[type].field] !== 0)
+  const [type] = named
+  if (!type || named.length > 1) {
+    const field = kinds[named[1] ?? "image"].field
+    throw new Failure("invalid", `One of ImageID, DataID, ProjectID and RunID is needed, and one alone; got ${named.length}`, { field })
+  }
+  return { type, id: given[kinds[type].field] }
+}
+
+async function whom(tx: Pick<Change, "users" | "groups">, context: Context, given: Given): Promise<{ userId: number; groupId: number }> {
+  const { UserName, GroupName } = given
+  if (GroupName !== "") return { userId: 0, groupId: (await groupOf(tx, context.caller, GroupName)).id }
+  const user = await tx.users.byName(UserName)
+  if (!user || user.deletedAt !== null)
+    throw new Failure("invalid", `There is no person called ${JSON.stringify(UserName)}`, { field: "UserName" })
+  return { userId: user.id, groupId: 0 }
+}
+
+function checkForm({ UserName, GroupName, Until }: Given, now: number): number | null {
+  if ((UserName === "") === (GroupName === ""))
+    throw new Failure("invalid", "Either UserName or GroupName is needed: whom it is given to", { field: "UserName" })
+  const expiresAt = Until === null ? null : Date.parse(Until)
+  if (expiresAt !== null && expiresAt <= now)
+    throw new Failure("invalid", `Until must be a time in the future, or null; got ${Until}`, { field: "Until" })
+  return expiresAt
+}
+
+async function create(services: Services, context: Context<"createGrant">) {
+  const given = completed(context as Context)
+  const { type, id } = namedThing(given)
+  const expiresAt = checkForm(given, services.clock.now())
+  const { caller } = context
+  const row = await services.store.change(async (tx) => {
+    const thing = await thingOf(tx, type, id)
+    await demandOn(tx, caller, `${type}:grant`, { thing, what: kinds[type].what })
+    const to = await whom(tx, context as Context, given)
+    const ownerId = (thing as Thing).ownerId as number
+    if (to.userId === ownerId)
+      throw new Failure("invalid", `This ${kinds[type].what} belongs to ${given.UserName}, who may do everything with it`, {
+        field: "UserName",
+      })
+    const put = { thingType: type, thingId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
+    const granted = await tx.grants.put(put)
+    if (type === "data") await checkShared(tx, id)
+    const verb = granted.version === 1 ? "created" : "updated"
+    await services.events.granted(tx, context.actor, { verb, grant: granted, people: await peopleOf(tx, granted) })
+    return granted
+  })
+  context.setHeader("etag", etagOf(row))
+  return grantAnswer(row)
+}
+
+/** Whom a grant gives something. */
+async function peopleOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
+  return groupId === 0 ? [userId] : membersOf(tx, groupId)
+}
+
+async function checkShared(tx: Change, dataId: number): Promise<void> {
+  const row = await tx.data.get(dataId)
+  if (row) await checkSharing(tx, row, "DataID")
+}
+
+/** Undefined where the filter contradicts itself, so that nothing can match. */
+function whereOf(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | undefined {
+  const [type, ...others] = types.filter((type) => query[kinds[type].field] !== undefined)
+  if (others.length > 0) return undefined
+  const { UserName, GroupName, Access, Until } = query
+  return {
+    ...(type === undefined ? {} : { thingType: type, thingId: query[kinds[type].field] as number }),
+    ...(UserName === undefined ? {} : UserName === "" ? { userId: 0 } : { userName: UserName }),
+    ...(GroupName === undefined ? {} : { groupName: GroupName }),
+    ...(Access === undefined ? {} : { access: Access }),
+    ...(Until === undefined ? {} : { expiresAt: Until === null ? null : Date.parse(Until) }),
+  }
+}
+
+async function list(services: Services, context: Context<"listGrants">) {
+  const page = pageOf(context.query)
+  const { ID, ...fields } = context.query as Partial<Omit<Grant, "ID">> & { ID?: number[] }
+  const where = whereOf(fields)
+  const filter = { ...(where ? { where } : {}), ...(ID ? { ids: ID } : {}) }
+  const found = where ? await services.store.grants.list(filter, viewerOf(context.caller), page) : { rows: [], total: 0 }
+  return listAnswer(found, page, found.rows.map(grantAnswer))
+}
+
+/** The one grant that the caller sees and that has these fields. */
+async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantRow> {
+  const query = context.query as Partial<Grant>
+  if (Object.keys(query).length === 0)
+    throw new Failure("invalid", "ID, or other fields that pick exactly one grant, are needed", { field: "ID" })
+  const { ID, ...fields } = query
+  const where = whereOf(fields)
+  const filter = { ...(where ? { where } : {}), ...(ID === undefined ? {} : { ids: [ID] }) }
+  const found = where ? (await tx.grants.list(filter, viewerOf(context.caller), { page: 1, pageSize: 2 })).rows : []
+  if (found.length > 1) throw new Failure("conflict", "Several grants have these fields: add others, or name one by ID")
+  if (!found[0]) throw notFound("grant")
+  return found[0]
+}
+
+async function remove(services: Services, context: Context<"deleteGrant">) {
+  await services.store.change(async (tx) => {
+    const grant = await pick(tx, context)
+    const thing = await thingOf(tx, grant.thingType, grant.thingId)
+    if (!thing || (await decide(tx, context.caller, `${grant.thingType}:grant` as Action, thing)) !== "yes")
+      throw new Failure("forbidden", `Who may grant this ${kinds[grant.thingType].what} takes its grants back, nobody else`)
+    checkMatch(context.header("if-match"), grant)
+    await tx.grants.delete(grant.id)
+    if (grant.thingType === "data") await checkShared(tx, grant.thingId)
+    await services.events.granted(tx, context.actor, { verb: "deleted", grant, was: grantThing(grant), people: await peopleOf(tx, grant) })
+  })
+  return { ok: true }
+}
+
+export const grantHandlers = { createGrant: create, deleteGrant: remove, listGrants: list } satisfies Partial<Handlers>

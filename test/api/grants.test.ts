@@ -1,0 +1,319 @@
+import assert from "node:assert/strict"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld, type Person } from "../world.ts"
+import { type Asked, ask, ids } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
+const team = await world.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
+await world.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
+
+const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
+  ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const grant = (who: Person | string, body: object) => call(who, "POST", "/grant", { body })
+const status = async (who: Person | string, method: string, path: string, body?: object) =>
+  (await call(who, method, path, body ? { body } : {})).status
+const take = (who: Person | string, query: string) => call(who, "DELETE", `/grant?${query}`)
+const newImage = (fields: object = {}) => ann.client.createImage({ body: { Name: "web", Image: "fake/http", ...fields } })
+const newProject = (imageId: number, fields: object = {}) =>
+  ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } })
+const isListed = async (who: Person, path: string, id: number) => ids(await call(who, "GET", path)).includes(id)
+
+test("a grant shows a thing to a person and nobody else, in reads and lists, until it is taken back", async () => {
+  const image = await newImage()
+  assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
+  const { body, headers, status: code } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
+  assert.equal(code, 200)
+  assert.ok(headers.etag)
+  const { ID, CreatedAt, UpdatedAt, ...rest } = body
+  assert.ok(Number(ID) > 0 && String(CreatedAt) === String(UpdatedAt))
+  const nothing = { ImageID: 0, DataID: 0, ProjectID: 0, RunID: 0, UserName: "", GroupName: "", Until: null }
+  assert.deepEqual(rest, { ...nothing, ImageID: image.ID, UserName: "bob", Access: "read" })
+  assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [200, true])
+  assert.deepEqual(
+    [await status(bob, "GET", "/image?UserName=ann&IsPublished=0"), await isListed(bob, "/images?q=web", image.ID)],
+    [200, true],
+  )
+  assert.deepEqual([await status(eve, "GET", `/image?ID=${image.ID}`), await isListed(eve, "/images", image.ID)], [404, false])
+  const { body: page } = await call(bob, "GET", "/images?pageSize=1")
+  assert.equal(page.pageCount, 1)
+  assert.deepEqual((await take(ann, `ID=${ID}`)).body, { ok: true })
+  assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
+  assert.equal((await call(bob, "GET", "/images")).body.pageCount, 0)
+})
+
+test("read, use and write give on images and projects what the table of rights says", async () => {
+  const image = await newImage()
+  const project = await newProject(image.ID)
+  const change = { ID: project.ID, Comment: "x" }
+  for (const [Access, wanted] of [
+    ["read", [200, 403, 403, 403, 403, 403]],
+    ["use", [200, 409, 403, 403, 403, 403]],
+    ["write", [200, 409, 200, 403, 403, 403]],
+  ] as const) {
+    await grant(ann, { ProjectID: project.ID, UserName: "bob", Access })
+    assert.deepEqual(
+      [
+        await status(bob, "GET", `/project?ID=${project.ID}`),
+        await status(bob, "POST", "/running_project", { ProjectID: project.ID }),
+        await status(bob, "PUT", "/project", change),
+        await status(bob, "PUT", "/project", { ID: project.ID, IsPublic: true }),
+        await status(bob, "DELETE", `/project?ID=${project.ID}`),
+        (await grant(bob, { ProjectID: project.ID, UserName: "eve", Access: "read" })).status,
+      ],
+      wanted,
+      Access,
+    )
+  }
+  assert.deepEqual((await call(bob, "GET", `/project?ID=${project.ID}`)).body.Image, { ID: image.ID }, "the image was not granted")
+  await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "use" })
+  assert.equal((await call(bob, "GET", `/project?ID=${project.ID}`)).body.Image?.Name, "web")
+  assert.equal(await status(bob, "POST", "/running_project", { ProjectID: project.ID }), 200)
+  assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
+  assert.equal(await status(bob, "DELETE", `/running_project?ProjectID=${project.ID}`), 200)
+})
+
+test("with write nobody takes a thing over", async () => {
+  const image = await newImage()
+  const project = await newProject(image.ID)
+  await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })
+  await grant(ann, { ProjectID: project.ID, UserName: "bob", Access: "write" })
+  for (const UserName of ["bob", "eve", "nobody"]) {
+    for (const [path, ID] of [["/image", image.ID] as const, ["/project", project.ID] as const]) {
+      const { status: code, body } = await call(bob, "PUT", path, { body: { ID, UserName } })
+      assert.deepEqual([code, body.field], [403, "UserName"], `${path} ${UserName}`)
+    }
+  }
+  assert.equal((await call(bob, "PUT", "/image", { body: { ID: image.ID, UserName: "ann", Comment: "y" } })).body.Comment, "y")
+})
+
+test("a group's grant reaches its members, and ends with membership and with the group", async () => {
+  const image = await newImage()
+  const { body } = await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "use" })
+  assert.deepEqual([body.GroupName, body.UserName], ["team", ""])
+  const seen = async () => [await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)]
+  assert.deepEqual(await seen(), [200, true])
+  assert.equal(await isListed(bob, "/grants", Number(body.ID)), true)
+  await world.admin.updateGroup({ body: { ID: team.ID, Members: ["ann"] } })
+  assert.deepEqual(await seen(), [404, false])
+  assert.equal(await isListed(bob, "/grants", Number(body.ID)), false)
+  await world.admin.updateGroup({ body: { ID: team.ID, Members: ["ann", "bob"] } })
+  assert.deepEqual(await seen(), [200, true])
+  const short = await world.admin.createGroup({ body: { GroupName: "short", Members: ["bob"] } })
+  await grant(admin, { ImageID: image.ID, GroupName: "short", Access: "write" })
+  assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 200)
+  await world.admin.deleteGroup({ query: { ID: short.ID } })
+  assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [Number(body.ID)], "a deleted group's grants are gone")
+})
+
+test("a second grant of the same thing to the same one takes the place of the first", async () => {
+  const image = await newImage()
+  const first = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })).body
+  const Until = new Date(Date.now() + 3_600_000).toISOString()
+  const second = (await grant(ann, { ...first, Access: "read", Until })).body
+  assert.deepEqual([second.ID, second.Access, second.Until], [first.ID, "read", Until])
+  assert.equal((await call(ann, "GET", `/grants?ImageID=${image.ID}`)).body.pageCount, 1)
+  assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
+})
+
+test("what is wrong in a grant is 400 with its field, and a thing that is hidden or missing is 404 alike", async () => {
+  const image = await newImage()
+  const good = { ImageID: image.ID, UserName: "bob", Access: "read" }
+  for (const [change, field] of [
+    [{ ImageID: 0 }, "ImageID"],
+    [{ DataID: 1 }, "DataID"],
+    [{ UserName: "" }, "UserName"],
+    [{ GroupName: "team" }, "UserName"],
+    [{ UserName: "nobody" }, "UserName"],
+    [{ UserName: "ann" }, "UserName"],
+    [{ UserName: "", GroupName: "foreign" }, "GroupName"],
+    [{ UserName: "", GroupName: "none" }, "GroupName"],
+    [{ Access: "own" }, "Access"],
+    [{ Access: undefined }, "Access"],
+    [{ Until: "2020-01-01T00:00:00Z" }, "Until"],
+    [{ Until: "soon" }, "Until"],
+    [{ ImageID: "1" }, "ImageID"],
+  ] as const) {
+    const { status: code, body } = await grant(ann, { ...good, ...change })
+    assert.deepEqual([code, body.code, body.field], [400, "invalid", field], JSON.stringify(change))
+  }
+  const [foreign, none] = [
+    await grant(ann, { ...good, UserName: "", GroupName: "foreign" }),
+    await grant(ann, { ...good, UserName: "", GroupName: "none" }),
+  ]
+  assert.equal(String(foreign.body.msg).replace("foreign", "none"), String(none.body.msg))
+  const told = []
+  for (const ID of [image.ID, 999_999]) {
+    for (const UserName of ["ann", "nobody"]) {
+      const { status: code, body } = await grant(eve, { ImageID: ID, UserName, Access: "read" })
+      told.push([code, body.code, body.msg])
+    }
+  }
+  assert.deepEqual([told[0]?.[0], new Set(told.map(String)).size], [404, 1])
+  await world.admin.deleteImage({ query: { ID: image.ID } })
+  assert.equal((await grant(ann, good)).status, 404, "a deleted thing is granted to nobody")
+})
+
+test("grants are listed to the owner, to those they were given to, and to administrators, and taken back by owner and administrator", async () => {
+  const image = await newImage()
+  const made = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })).body
+  const shown = async (who: Person | string, query = "") => ids(await call(who, "GET", `/grants?ImageID=${image.ID}${query}`))
+  assert.deepEqual([await shown(ann), await shown(bob), await shown(eve), await shown(admin)], [[made.ID], [made.ID], [], [made.ID]])
+  assert.equal((await call(eve, "GET", "/grants")).body.pageCount, 0)
+  assert.deepEqual([await shown(ann, "&Access=write"), await shown(ann, "&UserName=bob&Access=read")], [[], [made.ID]])
+  assert.deepEqual([await shown(ann, "&UserName="), await shown(ann, "&GroupName=")], [[], [made.ID]])
+  assert.deepEqual([await shown(ann, "&DataID=1"), await shown(ann, `&ID=${made.ID}`)], [[], [made.ID]])
+  const refusals = [await take(bob, `ID=${made.ID}`), await take(eve, `ID=${made.ID}`), await take(eve, "ID=999999")]
+  assert.deepEqual(
+    refusals.map((each) => each.status),
+    [403, 404, 404],
+  )
+  assert.equal(refusals[1]?.body.msg?.toString(), refusals[2]?.body.msg?.toString())
+  await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read" })
+  assert.deepEqual([(await take(ann, `ImageID=${image.ID}`)).status, (await take(ann, "")).status], [409, 400])
+  assert.equal((await call(ann, "DELETE", `/grant?ID=${made.ID}`, { headers: { "if-match": '"1-99"' } })).status, 412)
+  assert.equal((await take(ann, `ImageID=${image.ID}&UserName=bob`)).status, 200)
+  assert.equal((await take(admin, `ImageID=${image.ID}`)).status, 200)
+  assert.deepEqual(await shown(admin), [])
+})
+
+test("grants on a deleted thing rest, and count again when it is restored", async () => {
+  const image = await newImage()
+  const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
+  await ann.client.deleteImage({ query: { ID: image.ID } })
+  for (const who of [ann, bob, admin]) assert.deepEqual(ids(await call(who, "GET", `/grants?ImageID=${image.ID}`)), [])
+  assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
+  assert.deepEqual([(await take(ann, `ID=${body.ID}`)).status, await status(bob, "POST", `/image/restore?ID=${image.ID}`)], [404, 404])
+  await ann.client.restoreImage({ query: { ID: image.ID } })
+  assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/grants", Number(body.ID))], [200, true])
+})
+
+test("a grant's time ends it, for reads, lists and the list of grants", async () => {
+  const image = await newImage()
+  const { body } = await grant(ann, {
+    ImageID: image.ID,
+    UserName: "bob",
+    Access: "read",
+    Until: new Date(Date.now() + 1_500).toISOString(),
+  })
+  assert.equal(await status(bob, "GET", `/image?ID=${image.ID}`), 200)
+  const deadline = Date.now() + 10_000
+  while ((await status(bob, "GET", `/image?ID=${image.ID}`)) !== 404) assert.ok(Date.now() < deadline)
+  assert.ok(Date.now() >= Date.parse(String(body.Until)))
+  assert.deepEqual([await isListed(bob, "/images", image.ID), await isListed(ann, "/grants", Number(body.ID))], [false, false])
+  assert.equal((await take(ann, `ID=${body.ID}`)).status, 404)
+})
+
+test("a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once", async () => {
+  const data = await ann.client.createData({ body: { Name: "table" } })
+  await writeFile(join(world.dataDir, "files", data.AccessInfo, "a.txt"), "hello")
+  const file = `${data.AccessInfo}/a.txt`
+  const get = async (who: Person) => (await ask(filesUrl, "GET", file, { as: who.authorization })).status
+  const put = async (who: Person) => (await ask(filesUrl, "PUT", `${data.AccessInfo}/b.txt`, { as: who.authorization, body: "x" })).status
+  const image = await newImage({ IsPublished: true })
+  const project = await newProject(image.ID, { TrainData: [{ ID: data.ID }], IsPublic: true })
+  const start = () => call(bob, "POST", "/running_project", { body: { ProjectID: project.ID } })
+  assert.deepEqual([await get(bob), await put(bob), (await start()).body.code], [404, 404, "data_unavailable"])
+  for (const Access of ["read", "use"]) {
+    await grant(ann, { DataID: data.ID, UserName: "bob", Access })
+    assert.deepEqual([await get(bob), await put(bob), await get(eve)], [200, 403, 404], Access)
+    assert.equal(await status(bob, "PUT", "/data", { ID: data.ID, Comment: "x" }), 403)
+  }
+  assert.equal((await start()).status, 200)
+  await status(bob, "DELETE", `/running_project?ProjectID=${project.ID}`)
+  await grant(ann, { DataID: data.ID, UserName: "bob", Access: "write" })
+  assert.deepEqual([await get(bob), await put(bob)], [200, 201])
+  assert.equal(await status(bob, "PUT", "/data", { ID: data.ID, Comment: "x" }), 403, "write is about files")
+  assert.equal((await call(bob, "GET", `/project?ID=${project.ID}`)).body.TrainData?.["0"]?.Data?.Name, "table")
+  await take(ann, `DataID=${data.ID}`)
+  assert.deepEqual([await get(bob), await put(bob), (await start()).body.code], [404, 404, "data_unavailable"])
+  assert.deepEqual((await call(bob, "GET", `/project?ID=${project.ID}`)).body.TrainData?.["0"]?.Data, { ID: data.ID })
+})
+
+test("a grant that would give other people rights on a shared directory is 409", async () => {
+  const one = await ann.client.createData({ body: { Name: "one" } })
+  const inside = await ann.client.createData({ body: { Name: "two", AccessInfo: `${one.AccessInfo}/inner` } })
+  const refused = await grant(ann, { DataID: inside.ID, UserName: "bob", Access: "read" })
+  assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?DataID=${inside.ID}`)), [])
+  const alone = await ann.client.createData({ body: { Name: "alone" } })
+  await grant(ann, { DataID: alone.ID, UserName: "bob", Access: "read" })
+  assert.equal(await status(ann, "POST", "/data", { Name: "beside", AccessInfo: alone.AccessInfo }), 409)
+  assert.equal(await status(ann, "PUT", "/data", { ID: one.ID, AccessInfo: alone.AccessInfo }), 409)
+  await ann.client.deleteData({ query: { ID: inside.ID } })
+  assert.equal((await grant(ann, { DataID: one.ID, UserName: "bob", Access: "read" })).status, 200)
+  assert.equal(await status(ann, "POST", `/data/restore?ID=${inside.ID}`), 409)
+})
+
+test("on a run: read sees its state, use opens its URL, write reads logs and stops it; the project's grants do not count", async () => {
+  const image = await newImage({ IsPublished: true })
+  const project = await newProject(image.ID)
+  await grant(ann, { ProjectID: project.ID, UserName: "eve", Access: "write" })
+  const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: project.ID } })
+  const url = String(run.URL)
+  const path = `/running_project?ID=${run.ID}`
+  const rights = async (who: Person | string) => {
+    const { status: code, body } = await call(who, "GET", path)
+    const as = typeof who === "string" ? who : who.authorization
+    return [
+      code,
+      body.URL === undefined ? "none" : String(body.URL) !== "",
+      await status(who, "GET", `/running_project/logs?ID=${run.ID}`),
+      (await ask(url, "GET", new URL(url).pathname, { as })).status === 200,
+    ]
+  }
+  assert.deepEqual(await rights(bob), [404, "none", 404, false])
+  assert.deepEqual(await rights(eve), [404, "none", 404, false], "a grant on the project is none on the run")
+  assert.deepEqual(await rights(admin), [200, false, 403, false])
+  for (const [Access, wanted] of [
+    ["read", [200, false, 403, false]],
+    ["use", [200, true, 403, true]],
+    ["write", [200, true, 200, true]],
+  ] as const) {
+    assert.equal((await grant(ann, { RunID: run.ID, UserName: "bob", Access })).status, 200)
+    assert.deepEqual(await rights(bob), wanted, Access)
+    assert.equal(await isListed(bob, "/running_projects", Number(run.ID)), true)
+    if (Access !== "write") assert.equal(await status(bob, "DELETE", path), 403)
+  }
+  assert.deepEqual((await call(bob, "GET", path)).body.Project, { ID: project.ID }, "the project itself was not granted")
+  assert.equal((await grant(admin, { RunID: run.ID, UserName: "admin", Access: "use" })).status, 200)
+  assert.deepEqual(await rights(admin), [200, true, 403, true])
+  const audit = (await call(admin, "GET", "/audit?UserName=admin&Action=grant.created")).body.data
+  assert.deepEqual(audit?.["0"]?.Thing, { Type: "run", ID: run.ID })
+  assert.equal(await status(bob, "DELETE", path), 200)
+  assert.equal(await isListed(bob, "/running_projects?State=ended", Number(run.ID)), true)
+  assert.equal(await isListed(eve, "/running_projects?State=ended", Number(run.ID)), false)
+})
+
+test("read-only tokens change no grants, and tokens for a run's address open what was granted and nothing else", async () => {
+  const image = await newImage({ IsPublished: true })
+  const project = await newProject(image.ID)
+  const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: project.ID } })
+  const reader = `Bearer ${(await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token}`
+  const narrow = `Bearer ${(await bob.client.createToken({ body: { Name: "n", Scopes: [`run:${run.ID}`] } })).Token}`
+  // What is under way when the right ends is cut.
+  const open = () =>
+    ask(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: narrow }).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+  assert.notEqual(await open(), 200)
+  const made = (await grant(ann, { RunID: run.ID, UserName: "bob", Access: "use" })).body
+  assert.equal(await open(), 200)
+  assert.deepEqual(
+    [(await grant(reader, { RunID: run.ID, UserName: "eve", Access: "use" })).status, (await take(reader, `ID=${made.ID}`)).status],
+    [403, 403],
+  )
+  assert.deepEqual([await status(narrow, "GET", "/grants"), await status(reader, "GET", "/grants")], [403, 200])
+  await take(ann, `ID=${made.ID}`)
+  const deadline = Date.now() + 5_000
+  while ((await open()) === 200) assert.ok(Date.now() < deadline)
+  await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
+})
