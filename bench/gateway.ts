@@ -38,6 +38,8 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
   const visitor = { userId: 1, proofId: "bench" }
   const target = {
     id: 1,
+    userId: 1,
+    projectId: 1,
     key,
     address: { host: "127.0.0.1", port: upstream },
     prefix: "strip" as const,
@@ -49,6 +51,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
     host: {
       byId: (id) => (id === 1 ? target : undefined),
       byKey: (k) => (k === key ? target : undefined),
+      live: () => [target],
       identify: async () => visitor,
       mayOpen: async () => true,
       active: () => {},

@@ -6,6 +6,11 @@ import { file, message, type Page, redirect, sessionCaller } from "./page.ts"
 
 const noSuchRun = message(404, { title: "No such run", text: "There is no such run, it is over, or you may not open it." })
 
+const noPort = message(503, {
+  title: "No address for browsers is free",
+  text: "Runs have ports of their own here, a few for each person, and all of those of the person who started this run are in use. Programs reach it with a token.",
+})
+
 /** Brings a signed-in browser to a run's own origin: with a nonce of that origin by a one-time ticket, without one to where the nonce is made. */
 const open: Page = async (services, request) => {
   const { gateway, runs } = services
@@ -15,6 +20,8 @@ const open: Page = async (services, request) => {
   const target = Number.isSafeInteger(id) ? runs.target(id) : undefined
   const run = target && (await services.store.runs.get(id))
   if (!target || !run || !(await mayOpen(services, caller, run))) return noSuchRun
+  await gateway.reach(target)
+  if (!gateway.hasOrigin(target)) return noPort
   const nonce = request.query.get("nonce")
   const path = request.query.get("path") ?? undefined
   if (nonce === null) return redirect(gateway.openAddress(target, path))

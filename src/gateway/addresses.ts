@@ -4,35 +4,56 @@ import type { Target } from "./host.ts"
 /** Where a request was sent, told by its `Host`. */
 export type Place = { form: "origin"; key: string } | { form: "path" } | undefined
 
+/** Which run has which port, where runs have ports of their own. */
+export interface Ports {
+  has(port: number): boolean
+  keyAt(port: number): string | undefined
+  portOf(key: string): number | undefined
+}
+
 /**
  * The one place that turns runs into addresses and back.
  *
- * A run's own origin is `<scheme>://<key>.<apps host>[:port]`; below the apps URL itself a run is `/run/<ID>/`.
+ * A run's own origin is `<scheme>://<key>.<apps host>[:port]`, or with ports `http://<apps host>:<the run's port>`; below the apps URL itself a run is `/run/<ID>/`.
  */
 export class Addresses {
   readonly appsUrl: URL
   readonly baseUrl: URL
   /** Whether browsers keep `Secure` cookies and send `Sec-Fetch-*`: TLS, or a name that means this machine. */
   readonly trustworthy: boolean
-  readonly #suffix: string
+  readonly #suffix: string | undefined
+  readonly #ports: Ports | undefined
 
-  constructor(options: { appsUrl: string; baseUrl: string }) {
+  constructor(options: { appsUrl: string; baseUrl: string; ports?: Ports | undefined }) {
     this.appsUrl = httpUrl(options.appsUrl, "apps URL")
     this.baseUrl = httpUrl(options.baseUrl, "base URL")
     if (this.appsUrl.pathname !== "/") throw new TypeError(`An apps URL without a path is wanted, got ${options.appsUrl}`)
-    const parent = parentOf(this.appsUrl)
-    this.#suffix = `.${parent}`
+    this.#ports = options.ports
+    if (this.#ports && this.appsUrl.protocol !== "http:")
+      throw new TypeError(
+        `Runs with ports of their own are reached by http; with TLS they need names below the apps URL, got ${options.appsUrl}`,
+      )
+    const parent = this.#ports ? parentOrSelf(this.appsUrl) : parentOf(this.appsUrl)
+    this.#suffix = this.#ports ? undefined : `.${parent}`
     this.trustworthy = this.appsUrl.protocol === "https:" || parent === "localhost" || parent.endsWith(".localhost")
   }
 
-  /** Undefined for a host that is none of ours. A key is well formed here, not known. */
-  locate(host: string): Place {
+  /** Undefined for a host that is none of ours. A key is well formed here, not known. `localPort` is where the connection came to. */
+  locate(host: string, localPort?: number): Place {
     const name = hostName(host)
-    if (name.endsWith(this.#suffix)) return { form: "origin", key: name.slice(0, -this.#suffix.length) }
-    return name === this.appsUrl.hostname || isLoopback(name) ? { form: "path" } : undefined
+    const suffix = this.#suffix
+    if (suffix !== undefined && name.endsWith(suffix)) return { form: "origin", key: name.slice(0, -suffix.length) }
+    if (name !== this.appsUrl.hostname && !isLoopback(name)) return undefined
+    if (localPort === undefined || !this.#ports?.has(localPort)) return { form: "path" }
+    return { form: "origin", key: this.#ports.keyAt(localPort) ?? "" }
   }
 
-  originOf(target: Pick<Target, "key">): string {
+  /** With ports: undefined for a run that has none. */
+  originOf(target: Pick<Target, "key">): string | undefined {
+    if (this.#ports) {
+      const port = this.#ports.portOf(target.key)
+      return port === undefined ? undefined : `http://${this.appsUrl.hostname}:${port}`
+    }
     const port = this.appsUrl.port === "" ? "" : `:${this.appsUrl.port}`
     return `${this.appsUrl.protocol}//${target.key}${this.#suffix}${port}`
   }
@@ -68,6 +89,10 @@ function parentOf(url: URL): string {
   if (isLoopback(name)) return "localhost"
   if (isIP(name.replace(/^\[|\]$/g, "")) === 0) return name
   throw new TypeError(`An apps URL with a host name is wanted, since each run gets a name below it; got ${url.href}`)
+}
+
+function parentOrSelf(url: URL): string {
+  return isLoopback(url.hostname) ? "localhost" : url.hostname
 }
 
 function httpUrl(text: string, what: string): URL {

@@ -28,7 +28,7 @@ export async function answerOwnPath(core: Core, call: Call, target: Target): Pro
 
 /** Begins the flow: the nonce stays with the browser, its hash goes to the base URL, which knows who this is. */
 export function sendToBase(core: Core, call: Call, { target, path }: { target: Target; path: string }): void {
-  const { hash, cookie } = core.sessions.nonce(call.request.headers.cookie)
+  const { hash, cookie } = core.sessionsOf(target).nonce(call.request.headers.cookie)
   redirect(call, core.addresses.openUrl(target.id, { nonce: hash, path }), [cookie])
 }
 
@@ -37,16 +37,19 @@ async function enter(core: Core, call: Call, { target, ticket: text }: { target:
   const { cookie } = call.request.headers
   const ticket = core.tickets.read(text)
   const isOurs = ticket !== undefined && ticket.key === target.key
-  if (!isOurs || !core.sessions.hasNonce(cookie, ticket.nonce) || !core.tickets.use(ticket)) {
+  if (!isOurs || !core.sessionsOf(target).hasNonce(cookie, ticket.nonce) || !core.tickets.use(ticket)) {
     if (isOurs && (await hasSession(core, call, target))) return redirect(call, pathAtOrigin(target, ticket.path))
     throw cannotEnter(isOurs ? ticket.path : "")
   }
   if (!(await core.openings.mayOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)
-  redirect(call, pathAtOrigin(target, ticket.path), [core.sessions.cookieFor(target.key, ticket.visitor), core.sessions.trace()])
+  redirect(call, pathAtOrigin(target, ticket.path), [
+    core.sessionsOf(target).cookieFor(target.key, ticket.visitor),
+    core.sessionsOf(target).trace(),
+  ])
 }
 
 async function hasSession(core: Core, { request }: Call, target: Target): Promise<boolean> {
-  const session = core.sessions.find(request.headers.cookie, target.key)
+  const session = core.sessionsOf(target).find(request.headers.cookie, target.key)
   return session !== undefined && (await core.openings.mayOpen(session.visitor, target))
 }
 

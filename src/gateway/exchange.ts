@@ -162,7 +162,7 @@ class Exchange implements AnswerHandler, Opening {
 
   #renewal(): string | undefined {
     const { session } = this.#passage
-    return session && this.#core.sessions.renewal(session)
+    return session && this.#core.sessionsOf(this.#passage.target).renewal(session)
   }
 
   #gone(): void {

@@ -21,7 +21,7 @@ export function answer(core: Core, call: Call): void {
 
 function locate({ addresses }: Core, request: IncomingMessage): { form: "origin"; key: string } | { form: "path" } {
   checkHead(request)
-  const place = addresses.locate(request.headers.host ?? "")
+  const place = addresses.locate(request.headers.host ?? "", request.socket.localPort)
   if (place !== undefined) return place
   const wanted = `${addresses.appsUrl.host} or a run's own name below it is wanted`
   throw new Failure("invalid", `The gateway does not answer as ${JSON.stringify((request.headers.host ?? "").slice(0, 100))}; ${wanted}`, {

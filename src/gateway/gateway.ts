@@ -1,14 +1,17 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { Callers, type Clock, type Logger, silentLogger, systemClock } from "#kit"
+import { Callers, type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import { Activity } from "./activity.ts"
 import { Addresses } from "./addresses.ts"
+import { CookieJar } from "./cookie-jar.ts"
 import type { Core } from "./core.ts"
 import { startPath } from "./enter.ts"
+import { answer } from "./front.ts"
 import type { GatewayHost, Target } from "./host.ts"
 import { Openings } from "./openings.ts"
+import { type PortRange, RunPorts } from "./ports.ts"
 import { Servers } from "./servers.ts"
 import { Sessions } from "./sessions.ts"
-import { type TicketRequest, Tickets } from "./tickets.ts"
+import { originOf, type TicketRequest, Tickets } from "./tickets.ts"
 import { Pools } from "./upstream/pools.ts"
 
 export interface GatewayOptions {
@@ -23,6 +26,8 @@ export interface GatewayOptions {
   trustedProxies?: readonly string[]
   logger?: Logger
   clock?: Clock
+  /** Gives runs ports of their own in place of names below the apps URL's host. */
+  ports?: PortRange
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
 }
@@ -33,7 +38,11 @@ export interface Gateway extends AsyncDisposable {
   /** Takes no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then cuts what is left; WebSockets do not count as requests. */
   close(options?: { deadlineMs?: number }): Promise<void>
   readonly tickets: { issue(request: TicketRequest): string }
-  /** Where a signed-in browser begins at the run's own origin. `path` is relative to the program's base; without one its landing page. */
+  /** Sees to it that the run has an origin of its own where it can; wanted before `openAddress` and `tickets.issue`. */
+  reach(target: Target): Promise<void>
+  /** False for a run that has no port, where runs have ports of their own. */
+  hasOrigin(target: Target): boolean
+  /** Where a signed-in browser begins at the run's own origin. `path` is relative to the program's base; without one its landing page. Throws a `Failure` (503) where it has none. */
   openAddress(target: Target, path?: string): string
   /** The run's address in answers: works pasted into a browser, and with a token. */
   urlOf(runId: number): string
@@ -47,21 +56,28 @@ const recheckEvery = 2_000
 
 /** The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on addresses and keys that cannot work. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const core = coreOf(options)
-  const servers = new Servers(core)
+  const servers = new Servers((call) => answer(core, call), options.logger ?? silentLogger)
+  const core = coreOf(options, servers)
   const end = new AbortController()
   const watching = watch(core, end.signal)
   const close = async ({ deadlineMs = 10_000 } = {}) => {
-    await servers.close(deadlineMs)
+    await core.ports?.end()
+    await servers.close(deadlineMs, () => core.openings.close())
     end.abort()
     core.pools[Symbol.dispose]()
     await watching
   }
   return {
-    listen: (addresses) => servers.listen(addresses),
+    async listen(addresses) {
+      const listening = await servers.listen(addresses)
+      await core.ports?.sync(core.host.live())
+      return listening
+    },
+    reach: async (target) => core.ports?.ensure(target),
     close,
     tickets: core.tickets,
-    openAddress: (target, path) => core.addresses.originOf(target) + startPath(path),
+    hasOrigin: (target) => core.addresses.originOf(target) !== undefined,
+    openAddress: (target, path) => originOf(core.addresses, target) + startPath(path),
     urlOf: (runId) => core.addresses.urlOf(runId),
     get open() {
       return core.openings.size
@@ -71,15 +87,33 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function coreOf(options: GatewayOptions): Core {
+function coreOf(options: GatewayOptions, servers: Servers): Core {
   const { host, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
-  const addresses = new Addresses(options)
+  const ports = options.ports && new RunPorts({ range: options.ports, open: (port) => servers.openPort(port), logger, clock })
+  const addresses = new Addresses({ ...options, ports })
+  const secure = addresses.trustworthy
+  const sessions = new Sessions({ cookieKey, clock, secure })
+  const signer = new Signer(cookieKey, "gateway program cookie")
+  const byPort = new Map<number, Sessions>()
+  const sessionsAt = (port: number) => {
+    const known = byPort.get(port) ?? new Sessions({ cookieKey, clock, secure, port })
+    byPort.set(port, known)
+    return known
+  }
   const maxPerPair = options.maxOpenPerVisitor
   return {
     host,
     addresses,
     callers: new Callers(trustedProxies),
-    sessions: new Sessions({ cookieKey, clock, secure: addresses.trustworthy }),
+    ports,
+    sessionsOf(target) {
+      const port = ports?.portOf(target.key)
+      return port === undefined ? sessions : sessionsAt(port)
+    },
+    jarOf({ key }, { userId }) {
+      const port = ports?.portOf(key)
+      return port === undefined ? undefined : new CookieJar({ signer, port, key, userId })
+    },
     tickets: new Tickets({ cookieKey, clock, addresses }),
     openings: new Openings({ host, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
     activity: new Activity({ clock, active: (runId) => host.active(runId) }),
@@ -97,7 +131,8 @@ async function watch(core: Core, signal: AbortSignal): Promise<void> {
 }
 
 async function recheck(core: Core): Promise<void> {
-  const { host, pools, openings, activity } = core
+  const { host, pools, openings, activity, ports } = core
+  await ports?.sync(host.live())
   pools.keepOnly((key) => {
     const target = host.byKey(key)
     return target && (target.address ?? "stopping")

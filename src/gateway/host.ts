@@ -4,6 +4,9 @@ export interface GatewayHost {
   byId(id: number): Target | undefined
   byKey(key: string): Target | undefined
 
+  /** All live runs. */
+  live(): Target[]
+
   /** Who an `Authorization` header belongs to, or with which status and sentence to refuse it. `address` is the caller's, after trusted proxies. */
   identify(
     authorization: string,
@@ -20,6 +23,9 @@ export interface GatewayHost {
 /** A live run as the gateway sees it. */
 export interface Target {
   id: number
+  /** Who started it. */
+  userId: number
+  projectId: number
   /** 32 hexadecimal digits; the first label of the run's own origin. */
   key: string
   /** Undefined until the run is `ready`, and again while it stops. */

@@ -18,7 +18,7 @@ export function answerAtOrigin(core: Core, call: Call, key: string): void | Prom
   if (comesFromElsewhere(request, originSaid(core, call)))
     throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
   checkAddress(path)
-  const session = core.sessions.find(request.headers.cookie, key)
+  const session = core.sessionsOf(target).find(request.headers.cookie, key)
   const may = session !== undefined && core.openings.mayOpen(session.visitor, target)
   if (typeof may !== "boolean") return may.then((yes) => decide(core, call, { target, session: yes ? session : undefined }))
   decide(core, call, { target, session: may ? session : undefined })
@@ -39,13 +39,22 @@ function decide(core: Core, call: Call, { target, session }: { target: Target; s
     if (landing !== path) return void redirect(call, landing)
   }
   if (target.address === undefined) throw notReady(target)
-  exchange(core, call, { form: "origin", visitor: session.visitor, target, address: target.address, path, shift: "", session })
+  exchange(core, call, {
+    form: "origin",
+    visitor: session.visitor,
+    target,
+    address: target.address,
+    path,
+    shift: "",
+    session,
+    jar: core.jarOf(target, session.visitor),
+  })
 }
 
 function withoutSession(core: Core, call: Call, { target, path }: { target: Target; path: string }): void {
   const { request } = call
   if (isNavigation(request) && call.upgrade === undefined) {
-    if (core.sessions.wasJustMade(request.headers.cookie)) throw sessionNotKept(path)
+    if (core.sessionsOf(target).wasJustMade(request.headers.cookie)) throw sessionNotKept(path)
     return void sendToBase(core, call, { target, path })
   }
   throw unauthorized(

@@ -1,3 +1,4 @@
+import type { CookieJar } from "./cookie-jar.ts"
 import type { Target, Visitor } from "./host.ts"
 import type { Session } from "./sessions.ts"
 
@@ -14,4 +15,6 @@ export interface Passage {
   shift: "" | `/run/${number}`
   /** Set in the origin form. */
   session?: Session
+  /** Set where the origin is a port of a host that has others. */
+  jar?: CookieJar | undefined
 }

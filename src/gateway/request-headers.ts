@@ -82,8 +82,8 @@ export function requestTrailers(raw: readonly string[], { target }: Passage): st
   return text
 }
 
-function crossing(rule: Rule, value: string, { form }: Passage): string | undefined {
-  if (rule === "cookie") return withoutOurCookies(value)
+function crossing(rule: Rule, value: string, { form, jar }: Passage): string | undefined {
+  if (rule === "cookie") return jar ? jar.opened(value) : withoutOurCookies(value)
   if (rule === "authorization") return form === "origin" && isProgramsOwn(value) ? value : undefined
   return value
 }

@@ -90,7 +90,7 @@ function crossing(name: string, value: string, options: AnswerOptions): string |
 
 /** Below the apps URL a cookie would be one of the whole host, base URL included: it is held to the run's path, and browsers get none. */
 function cookie(value: string, { passage, isBrowser }: AnswerOptions): string | undefined {
-  if (passage.form === "origin") return heldCookie(value)
+  if (passage.form === "origin") return passage.jar ? passage.jar.sealed(value) : heldCookie(value)
   return isBrowser ? undefined : heldCookie(value, `/run/${passage.target.id}`)
 }
 

@@ -35,6 +35,10 @@ export class TestHost implements GatewayHost {
     return this.targets.get(key)
   }
 
+  live(): Target[] {
+    return [...this.targets.values()]
+  }
+
   readonly refusals = new Map<string, { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>()
 
   async identify(authorization: string) {
@@ -99,6 +103,8 @@ export interface Asked {
   method?: string
   headers?: OutgoingHttpHeaders | readonly string[]
   body?: string | Buffer
+  /** Where the connection goes to. Default: the apps URL's. */
+  port?: number
 }
 
 export interface Answered {
@@ -161,10 +167,10 @@ export class Scene implements AsyncDisposable {
   }
 
   ask(host: string, path: string, asked: Asked = {}): Promise<Answered> {
-    const { method = "GET", body } = asked
+    const { method = "GET", body, port = this.port } = asked
     const headers = Array.isArray(asked.headers) ? ["Host", host, ...asked.headers] : { host, ...asked.headers }
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: "127.0.0.1", port: this.port, method, path, headers: headers as OutgoingHttpHeaders, agent: false })
+      const outgoing = request({ host: "127.0.0.1", port, method, path, headers: headers as OutgoingHttpHeaders, agent: false })
       outgoing.on("error", reject)
       outgoing.on("response", (answer) => collect(answer).then(resolve, reject))
       outgoing.end(body)
@@ -214,7 +220,7 @@ export class Scene implements AsyncDisposable {
 const websocketHeaders = { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==" }
 
 export function targetOf(id: number, key: string): Target {
-  return { id, key, address: undefined, prefix: "strip", upstreamHeaders: {}, landing: "", state: "ready" }
+  return { id, key, userId: 1, projectId: id, address: undefined, prefix: "strip", upstreamHeaders: {}, landing: "", state: "ready" }
 }
 
 /** What a browser would send back of an answer's cookies. */

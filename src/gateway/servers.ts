@@ -1,20 +1,22 @@
 import type { Server } from "node:http"
 import type { AddressInfo, ListenOptions } from "node:net"
+import type { Logger } from "#kit"
 import type { Call } from "./call.ts"
-import type { Core } from "./core.ts"
-import { answer } from "./front.ts"
 import { createHttpServer } from "./server.ts"
 
 /** The gateway's HTTP servers, one for each address, from the first connection to the last. */
 export class Servers {
-  readonly #core: Core
+  readonly #answer: (call: Call) => void
+  readonly #logger: Logger
+  #hosts: (string | undefined)[] = []
   #servers: Server[] = []
   #requests = 0
   #isClosing = false
   #onQuiet: (() => void) | undefined
 
-  constructor(core: Core) {
-    this.#core = core
+  constructor(answer: (call: Call) => void, logger: Logger) {
+    this.#answer = answer
+    this.#logger = logger
   }
 
   /** Opens all of the addresses or none. */
@@ -27,16 +29,37 @@ export class Servers {
       throw error
     }
     this.#servers.push(...opened)
+    this.#hosts = [...new Set(addresses.map(({ host }) => host))]
     return opened.map((server) => server.address() as AddressInfo)
   }
 
+  /** Opens one more port on all hosts that are listened on, or on none. Closing it cuts what is connected to it. */
+  async openPort(port: number): Promise<{ close(): void }> {
+    const opened: Server[] = []
+    const close = () => {
+      for (const server of opened) {
+        server.close()
+        server.closeAllConnections()
+      }
+      this.#servers = this.#servers.filter((server) => !opened.includes(server))
+    }
+    try {
+      for (const host of this.#hosts) opened.push(await this.#open({ port, ...(host === undefined ? {} : { host }) }))
+    } catch (error) {
+      close()
+      throw error
+    }
+    this.#servers.push(...opened)
+    return { close }
+  }
+
   /** Ends when nothing is connected any more: at once when no request is open, at the latest after `deadlineMs`. */
-  async close(deadlineMs: number): Promise<void> {
+  async close(deadlineMs: number, cut: () => void): Promise<void> {
     this.#isClosing = true
     const servers = this.#servers.splice(0)
     const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
     await this.#quiet(deadlineMs)
-    this.#core.openings.close()
+    cut()
     for (const server of servers) server.closeAllConnections()
     await closed
   }
@@ -44,7 +67,7 @@ export class Servers {
   #take(call: Call): void {
     if (this.#isClosing) call.response.shouldKeepAlive = false
     if (call.upgrade === undefined) this.#count(call)
-    answer(this.#core, call)
+    this.#answer(call)
   }
 
   #count({ response }: Call): void {
@@ -70,7 +93,7 @@ export class Servers {
       server.once("error", reject)
       server.listen(address, () => {
         server.off("error", reject)
-        server.on("error", (error) => this.#core.logger.error({ err: error }, "the gateway's server failed"))
+        server.on("error", (error) => this.#logger.error({ err: error }, "the gateway's server failed"))
         resolve(server)
       })
     })

@@ -21,6 +21,8 @@ export interface SessionOptions {
   clock: Clock
   /** Whether browsers keep `Secure` cookies here; they then refuse these names from scripts and from other hosts. */
   secure: boolean
+  /** Where origins are ports of one host, what tells this one's cookies from the others'. */
+  port?: number
 }
 
 /** The gateway's cookies: one session for each run, the nonce that binds a ticket to a browser, and the trace that a session was just made. */
@@ -37,7 +39,8 @@ export class Sessions {
     this.#signer = new Signer(options.cookieKey, "gateway session")
     this.#clock = options.clock
     const prefix = options.secure ? "__Host-Http-" : ""
-    this.#names = { run: `${prefix}quayside-run`, nonce: `${prefix}quayside-nonce` }
+    const mark = options.port === undefined ? "" : `-${options.port}`
+    this.#names = { run: `${prefix}quayside-run${mark}`, nonce: `${prefix}quayside-nonce${mark}` }
     this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.secure ? "; Secure" : ""}`
   }
 

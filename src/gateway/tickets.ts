@@ -43,13 +43,13 @@ export class Tickets {
 
   /**
    * The address at the run's own origin that lets this visitor's browser in, once, within 30 seconds. The caller has checked the visitor's right.
-   * Throws a `Failure` (`invalid`, `nonce`) on a nonce that the gateway did not make.
+   * Throws a `Failure`: `invalid` (`nonce`) on a nonce that the gateway did not make, `unavailable` for a run without a port.
    */
   issue({ visitor, target, nonce, path }: TicketRequest): string {
     if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
     const { userId, proofId, onlyRun = null } = visitor
     const body = [randomBytes(9).toString("base64url"), target.key, this.#clock.now(), userId, proofId, onlyRun, nonce, cleanPath(path)]
-    return `${this.#addresses.originOf(target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
+    return `${originOf(this.#addresses, target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
   }
 
   /** What a ticket says, however often asked and however old; undefined when it was not signed here. */
@@ -65,4 +65,14 @@ export class Tickets {
   use(ticket: { id: string; endsAt: number }): boolean {
     return this.#used.once(ticket, this.#clock.now())
   }
+}
+
+/** Throws a `Failure` (503) for a run that has no port where runs have ports of their own. */
+export function originOf(addresses: Addresses, target: Pick<Target, "key">): string {
+  const origin = addresses.originOf(target)
+  if (origin !== undefined) return origin
+  throw new Failure(
+    "unavailable",
+    "This run has no address for browsers: all ports of the person who started it are in use, or there are none for them",
+  )
 }

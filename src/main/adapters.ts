@@ -52,6 +52,7 @@ export function gatewayHost({ store, identity, runs }: { store: Store; identity:
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
+    live: () => runs.live(),
     async identify(authorization, address) {
       const caller = await identity.identify(authorization, undefined, address)
       return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)

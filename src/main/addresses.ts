@@ -1,6 +1,6 @@
 import { createServer } from "node:net"
 import { networkInterfaces } from "node:os"
-import type { Settings } from "./settings.ts"
+import { SettingError, type Settings } from "./settings.ts"
 
 export interface Addresses {
   baseUrl: string
@@ -20,6 +20,20 @@ export function addressesOf(settings: Settings): Addresses {
   const filesUrl = settings.filesUrl || local(settings.filesPort)
   const names = [baseUrl, appsUrl, filesUrl].map((url) => new URL(url).hostname.toLowerCase())
   return { baseUrl, appsUrl, filesUrl, origin: baseUrl, hostNames: new Set(names) }
+}
+
+/** The ports that runs have of their own; undefined where they have names. Throws a `SettingError` where they cannot be had. */
+export function runPortsOf(settings: Settings): { first: number; last: number } | undefined {
+  const { appsPorts } = settings
+  if (!appsPorts) return undefined
+  const { first, last } = appsPorts
+  const inside = [settings.port, settings.appsPort, settings.filesPort].find((port) => port >= first && port <= last)
+  if (inside !== undefined) throw new SettingError(`QUAYSIDE_APPS_PORTS must not hold ${inside}, which one of the three addresses has`)
+  if (addressesOf(settings).appsUrl.startsWith("https:"))
+    throw new SettingError(
+      "QUAYSIDE_APPS_PORTS is for servers that are reached by http; with TLS, give the apps URL a wildcard and leave it out",
+    )
+  return { first, last }
 }
 
 /** An address that listens everywhere is no name to reach it by. */

@@ -10,7 +10,7 @@ import { type Clock, type Logger, systemClock } from "#kit"
 import { createRuns } from "#runs"
 import { openStore, type Store } from "#store"
 import { authorityOf, gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
-import { addressesOf, hostsOf, withPorts } from "./addresses.ts"
+import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
 import { credentialsFrom } from "./registry-credentials.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
@@ -68,6 +68,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = join(dataDir, "files")
   const urls = addressesOf(settings)
+  const runPorts = runPortsOf(settings)
   // The worker needs a while to load: nothing else waits for it until the end.
   const starting = startFiles(
     filesOptions({ settings, filesRoot, store, identity, logger, hostNames: urls.hostNames, baseOrigin: urls.origin }),
@@ -114,6 +115,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     host: gatewayHost({ store, identity, runs }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
+    ...(runPorts ? { ports: runPorts } : {}),
     cookieKey: secretKey(dataDir, "gateway-cookie"),
     trustedProxies: settings.trustedProxies,
     logger,

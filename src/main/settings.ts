@@ -28,6 +28,12 @@ const whole = (least: number, most: number) => (value: string) => {
   return number >= least && number <= most ? number : wanted(`a whole number from ${least} to ${most}`)
 }
 const port = whole(0, 65_535)
+const portRange = (value: string) => {
+  const [, first = Number.NaN, last = Number.NaN] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).map(Number)
+  return first >= 1_024 && last <= 65_535 && last - first >= 3
+    ? { first, last }
+    : wanted("a range of four ports or more from 1024 on, like 21000-21999")
+}
 const positive = (value: string) => (/^\d{1,6}(\.\d{1,3})?$/.test(value) && Number(value) > 0 ? Number(value) : wanted("a number above 0"))
 const oneOf =
   <const T extends string>(...values: T[]) =>
@@ -110,6 +116,13 @@ export const settingsTable = {
     initial: 8081,
     read: port,
     doc: "Port of the apps URL: the gateway to running projects.",
+  }),
+  appsPorts: setting({
+    env: "APPS_PORTS",
+    default: "none: runs have names below the apps URL",
+    initial: undefined as { first: number; last: number } | undefined,
+    read: portRange,
+    doc: "Ports that runs have of their own, such as `21000-21999`, for servers that people reach by a plain name or address without a wildcard. Each person has four for ever: never change the first one, and take four for each account.",
   }),
   filesPort: setting({ env: "FILES_PORT", default: "8082", initial: 8082, read: port, doc: "Port of the files URL: WebDAV." }),
   host: setting({
