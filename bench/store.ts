@@ -14,6 +14,7 @@ import { parseArgs } from "node:util"
 import pg from "pg"
 import { silentLogger, systemClock } from "#kit"
 import { type ImageRow, openStore, type Store, type Viewer } from "#store"
+import { compare } from "./tools.ts"
 
 const { values: options } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, postgres: { type: "string" }, keep: { type: "string" } },
@@ -95,22 +96,6 @@ async function fill(store: Store): Promise<void> {
     })
   }
   print(`filled with ${rows} projects and 20000 images in ${((performance.now() - started) / 1000).toFixed(0)} s`)
-}
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-
-/** Microseconds of one call: the median of slices, the contenders taking turns. */
-async function compare(contenders: Record<string, (i: number) => unknown>, calls: number): Promise<Record<string, number>> {
-  const times: Record<string, number[]> = {}
-  for (let slice = 0; slice < 15; slice += 1) {
-    for (const [name, call] of Object.entries(contenders)) {
-      const started = performance.now()
-      for (let i = 0; i < calls; i += 1) await call(slice * calls + i)
-      times[name] ??= []
-      if (slice > 1) times[name].push(((performance.now() - started) * 1000) / calls)
-    }
-  }
-  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]))
 }
 
 function report(title: string, times: Record<string, number>): void {

@@ -15,6 +15,23 @@ export function spread(values: readonly number[]): string {
   return `${round(median(values))} (${round(Math.min(...values))}–${round(Math.max(...values))})`
 }
 
+/** Microseconds of one call: the median of 13 slices of so many calls, the contenders taking turns. */
+export async function compare<Name extends string>(
+  contenders: Record<Name, (i: number) => unknown>,
+  calls: number,
+): Promise<Record<Name, number>> {
+  const entries = Object.entries(contenders) as [Name, (i: number) => unknown][]
+  const times = new Map<Name, number[]>(entries.map(([name]) => [name, []]))
+  for (let slice = 0; slice < 15; slice += 1) {
+    for (const [name, call] of entries) {
+      const started = performance.now()
+      for (let i = 0; i < calls; i += 1) await call(slice * calls + i)
+      if (slice > 1) times.get(name)?.push(((performance.now() - started) * 1000) / calls)
+    }
+  }
+  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)])) as Record<Name, number>
+}
+
 /** Resolves when the address answers with the status; asks again every 2 ms. */
 export async function answers(url: string, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Promise<void> {
   const { status = 200, headers = {} } = options
