@@ -63,7 +63,14 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   checkOpenId(settings)
   const credentials = credentialsFrom(settings.registryCredentials)
   const registries = new Registries({ allowed: settings.registries })
-  const store = stack.use(await openStore({ url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`, logger, clock }))
+  const store = stack.use(
+    await openStore({
+      url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`,
+      logger,
+      clock,
+      isMoved: settings.databaseMoved === "on",
+    }),
+  )
   demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = join(dataDir, "files")

@@ -149,6 +149,13 @@ export const settingsTable = {
         : wanted("an address that begins with postgres:// or sqlite:"),
     doc: "Where the database is: `postgres://…`, or `sqlite:<file>`.",
   }),
+  databaseMoved: setting({
+    env: "DATABASE_MOVED",
+    default: "off",
+    initial: "off" as "on" | "off",
+    read: oneOf("on", "off"),
+    doc: "`on` for the first start after the database was moved from another machine or server: the running containers are taken up. Without it such a database counts as a copy, which leaves them alone.",
+  }),
   adminPassword: setting({
     env: "ADMIN_PASSWORD",
     default: "generated and printed once",

@@ -1,4 +1,5 @@
 import type { Dialect } from "./migrations/index.ts"
+import type { Whereabouts } from "./place.ts"
 import type { Query } from "./sql/catalog.ts"
 
 /** What a column holds. */
@@ -40,6 +41,7 @@ export interface Transaction extends Session {
  */
 export interface Driver extends AsyncDisposable {
   readonly dialect: Dialect
+  readonly whereabouts: Whereabouts
   /** Committed rows only. */
   readonly reads: Session
   /** Waits a bounded time for other processes that write; then fails with `unavailable`. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import type { Clock, Logger } from "#kit"
 import type { Driver } from "./driver.ts"
 import { StoreError } from "./errors.ts"
+import { judge, readPlace } from "./place.ts"
 import { query } from "./sql/catalog.ts"
 import type { Change, Store } from "./store.ts"
 import { ChangeOver, TablesOver } from "./tables/index.ts"
@@ -14,22 +15,31 @@ export interface StoreOptions {
   clock: Clock
   /** Milliseconds that one change may take before it is undone and refused. Default 10,000. */
   changeDeadline?: number
+  /**
+   * A database that comes from another machine or server is the same installation as there, whose runs are taken up. Default false: it is a copy, with runs of its own only.
+   */
+  isMoved?: boolean
 }
 
 /** Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it cannot be used. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { changeDeadline = 10_000 } = options
+  const { changeDeadline = 10_000, isMoved = false } = options
   const driver = await openDriver({ ...options, changeDeadline })
   try {
     const writer = new Writer({ driver, logger: options.logger, deadline: changeDeadline })
-    return new DatabaseStore({ driver, writer, clock: options.clock, instance: await instanceOf(driver, writer) })
+    return new DatabaseStore({
+      driver,
+      writer,
+      clock: options.clock,
+      instance: await instanceOf({ driver, writer, isMoved, logger: options.logger }),
+    })
   } catch (error) {
     await driver[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function openDriver({ url, logger, clock, changeDeadline }: Required<StoreOptions>): Promise<Driver> {
+async function openDriver({ url, logger, clock, changeDeadline }: Required<Omit<StoreOptions, "isMoved">>): Promise<Driver> {
   const now = () => clock.now()
   if (url.startsWith("sqlite:")) {
     const file = url.slice("sqlite:".length)
@@ -47,17 +57,37 @@ async function openDriver({ url, logger, clock, changeDeadline }: Required<Store
 const meta = query("meta")
 const setMeta = query("setMeta")
 
-/** The name of this installation is drawn when its database is made. */
-async function instanceOf(driver: Driver, writer: Writer): Promise<string> {
+interface Opening {
+  driver: Driver
+  writer: Writer
+  isMoved: boolean
+  logger: Logger
+}
+
+/** The name of this installation, by which the engine knows what belongs to it: drawn when its database is made, and drawn anew for a copy. */
+async function instanceOf({ driver, writer, isMoved, logger }: Opening): Promise<string> {
+  const { whereabouts } = driver
   const known = await driver.reads.first(meta, { key: "instance" })
-  if (known) return known[0] as string
+  const recorded = readPlace((await driver.reads.first(meta, { key: "place" }))?.[0] as string | undefined)
+  if (known && judge(recorded, whereabouts) === "here") return known[0] as string
   return writer.change(async (member) => {
-    const others = await member.first(meta, { key: "instance" })
-    if (others) return others[0] as string
+    const former = (await member.first(meta, { key: "instance" }))?.[0] as string | undefined
+    const place = readPlace((await member.first(meta, { key: "place" }))?.[0] as string | undefined)
+    await member.run(setMeta, { key: "place", value: JSON.stringify(whereabouts.here) })
+    const isCopy = judge(place, whereabouts) === "copied" && !isMoved
+    if (former !== undefined && !isCopy) return former
     const value = randomBytes(16).toString("hex")
     await member.run(setMeta, { key: "instance", value })
+    if (former !== undefined) member.afterCommit(() => tellCopy(logger, { former, from: place?.path, instance: value }))
     return value
   })
+}
+
+function tellCopy(logger: Logger, fields: { former: string; from: string | undefined; instance: string }): void {
+  logger.warn(
+    fields,
+    "This database is a copy of one that is or was in use elsewhere: it gets a name of its own, and what runs under the former one is not touched. If it was moved, start once with QUAYSIDE_DATABASE_MOVED=on before anything else",
+  )
 }
 
 interface Parts {

@@ -14,7 +14,7 @@ export const api = [
   ...faults("src/api/http/etag.ts", writing, [
     ["If-Match is passed over", "if (!tags.includes(etagOf(row)))", "if (false)"],
     ["a weak tag matches", "if (!tags.includes(etagOf(row)))", "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
-    ["the tag stays when the object changes", '`"${row.id}-${row.version}"`', '`"${row.id}"`'],
+    ["the tag stays when the object changes", '`"${id}-${version}-${updatedAt.toString(36)}"`', '`"${id}"`'],
   ]),
   ...faults("src/api/handlers/resource.ts", writing, [
     [

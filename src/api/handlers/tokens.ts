@@ -17,6 +17,9 @@ function tokenAnswer(row: TokenRow): Token {
   }
 }
 
+/** A token never changes. */
+const tagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
+
 async function createToken(services: Services, context: Context<"createToken">) {
   const values = complete(tokenFields, parseBody(tokenFields, context.body))
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
@@ -25,7 +28,7 @@ async function createToken(services: Services, context: Context<"createToken">) 
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "token", id: made.row.id } })
     return made
   })
-  context.setHeader("etag", etagOf({ id: row.id, version: 1 }))
+  context.setHeader("etag", etagOf(tagged(row.id)))
   return { ...tokenAnswer(row), Token: token }
 }
 
@@ -38,7 +41,7 @@ async function listTokens(services: Services, context: Context<"listTokens">) {
 async function deleteToken(services: Services, context: Context<"deleteToken">) {
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
-    checkMatch(context.header("if-match"), { id, version: 1 })
+    checkMatch(context.header("if-match"), tagged(id))
     const was = tokenThing(await services.identity.tokens.delete(tx, context.caller, id))
     const thing = { type: "token", id } as const
     await services.events.changed(tx, context.actor, { verb: "deleted", thing, was, people: [context.caller.userId] })

@@ -1,12 +1,19 @@
 import { Failure } from "#contract"
 
+/** A row as a tag tells it from others. After a backup was restored a version comes again, the time of its change does not. */
+export interface Tagged {
+  id: number
+  version: number
+  updatedAt: number
+}
+
 /** The tag of a row in its present version. */
-export function etagOf(row: { id: number; version: number }): string {
-  return `"${row.id}-${row.version}"`
+export function etagOf({ id, version, updatedAt }: Tagged): string {
+  return `"${id}-${version}-${updatedAt.toString(36)}"`
 }
 
 /** Refuses (412) a change that was meant for another version. Without `If-Match` every version is meant. */
-export function checkMatch(ifMatch: string | undefined, row: { id: number; version: number }): void {
+export function checkMatch(ifMatch: string | undefined, row: Tagged): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return
   const tags = ifMatch.split(",").map((tag) => tag.trim())
   if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {

@@ -1,5 +1,6 @@
 import pg from "pg"
 import type { Driver, Session, Transaction } from "../driver.ts"
+import type { Whereabouts } from "../place.ts"
 import { connection, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { type Ask, PostgresSession, StatementNames } from "./session.ts"
@@ -8,14 +9,16 @@ import { PostgresTransaction } from "./transaction.ts"
 /** A pool for reads and one connection that writes. Connections that break are replaced when they are next needed. */
 export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
+  readonly whereabouts: Whereabouts
   readonly reads: Session
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
   #writer: PostgresTransaction | undefined
 
-  constructor(options: PostgresDriverOptions) {
+  constructor(options: PostgresDriverOptions & { whereabouts: Whereabouts }) {
     this.#options = options
+    this.whereabouts = options.whereabouts
     this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
     this.reads = new PostgresSession({ catalog: options.catalog, names: this.#names, ask: (config) => this.#read(config) })

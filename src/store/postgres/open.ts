@@ -6,6 +6,7 @@ import { loadCatalog } from "../sql/compiled.ts"
 import { writeLock } from "./connection.ts"
 import { PostgresDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
+import { whereaboutsOf } from "./place.ts"
 
 export interface PostgresOptions {
   url: string
@@ -24,10 +25,11 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
     try {
       await client.connect()
       await migrate(client, { ...options, where })
+      const whereabouts = await whereaboutsOf(client)
+      return new PostgresDriver({ ...options, whereabouts, catalog: await loadCatalog("postgres") })
     } finally {
       await client.end()
     }
-    return new PostgresDriver({ ...options, catalog: await loadCatalog("postgres") })
   } catch (error) {
     throw openingError(error, where)
   }

@@ -1,9 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Driver, Session, Transaction } from "../driver.ts"
+import type { Whereabouts } from "../place.ts"
 import type { Catalog } from "../sql/catalog.ts"
 import { SqliteSession } from "./connection.ts"
 import { failureOf, isBusy } from "./errors.ts"
+import { whereaboutsOf } from "./place.ts"
 import { ScanSession } from "./scanner.ts"
 
 /** How often a turn looks whether another process still writes; between looks the event loop goes on. In milliseconds. */
@@ -23,6 +25,7 @@ export interface SqliteParts {
 /** Two connections: the writer's transaction is not seen by reads. */
 export class SqliteDriver implements Driver {
   readonly dialect = "sqlite"
+  readonly whereabouts: Whereabouts
   readonly #reads: SqliteReads
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
@@ -30,6 +33,7 @@ export class SqliteDriver implements Driver {
 
   constructor(parts: SqliteParts) {
     this.#parts = parts
+    this.whereabouts = whereaboutsOf(parts.file)
     this.#scans = new ScanSession(parts.file, parts.catalog)
     this.#reads = new SqliteReads(parts.reader, parts.catalog, { scans: this.#scans })
     this.#transaction = new SqliteTransaction(parts.writer, parts.catalog, this.#reads)

@@ -8,6 +8,7 @@ import { loadCatalog } from "../sql/compiled.ts"
 import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
+import { lockOf } from "./place.ts"
 
 /** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. */
 const pragmas = "pragma page_size = 4096; pragma temp_store = memory;"
@@ -61,7 +62,7 @@ function makeFile(file: string): void {
 
 /** SQLite's locks let two processes take turns; two servers on one database would each think that they are the only one. */
 function takeLock(file: string): Disposable {
-  const path = `${file}.lock`
+  const path = lockOf(file)
   closeSync(openSync(path, "a", 0o600))
   const db = new DatabaseSync(path)
   try {

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { openWorld } from "../world.ts"
+
+test("an installation that was copied looks after its own runs only: those of the original are lost to it, and go on", {
+  skip: process.env.WORLD_POSTGRES !== undefined && "copies a file of SQLite's",
+}, async () => {
+  await using world = await openWorld()
+  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
+  const directory = await mkdtemp(join(tmpdir(), "quayside-copied-"))
+  execFileSync("cp", ["-a", `${world.dataDir}/.`, directory])
+  const copy = await openWorld({ "data-dir": directory })
+  try {
+    let lost = await copy.admin.readRun({ query: { ID: run.ID } })
+    while (lost.State !== "ended" && lost.State !== "failed") lost = await copy.admin.readRun({ query: { ID: run.ID } })
+    assert.equal(lost.Reason?.code, "lost")
+    const again = await copy.admin.startRun({ body: { ProjectID: project.ID } })
+    assert.equal(again.State, "ready")
+    await copy.admin.stopRun({ query: { ID: again.ID } })
+  } finally {
+    await copy[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true, force: true })
+  }
+  assert.equal((await world.admin.readRun({ query: { ID: run.ID } })).State, "ready")
+  await world.restart()
+  assert.equal((await world.admin.readRun({ query: { ID: run.ID } })).State, "ready")
+  await world.admin.stopRun({ query: { ID: run.ID } })
+})
