@@ -30,12 +30,13 @@ function answerSchema(fields: Fields, without: readonly string[] = []): JsonSche
 function bodySchema(fields: Fields, mode: "create" | "update"): JsonSchema {
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
   const properties = Object.fromEntries(set.map(([name, field]) => [name, field.bodySchema ?? field.schema]))
-  if (mode === "update") return { type: "object", properties: { ID: { type: "integer", minimum: 0 }, ...properties }, required: ["ID"] }
+  if (mode === "update") return { type: "object", properties: { ID: idSchema, ...properties }, required: ["ID"] }
   const required = set.filter(([, field]) => field.write === "required").map(([name]) => name)
   return { type: "object", properties, ...(required.length > 0 ? { required } : {}) }
 }
 
 const text = { type: "string" }
+const idSchema = projectFields.ID.schema
 const check = { type: "object", properties: { ok: { type: "boolean" }, msg: text }, required: ["ok", "msg"] }
 const share = { type: "object", properties: { total: { type: "number" }, free: { type: "number" } }, required: ["total", "free"] }
 const amountOrNull = { type: ["number", "null"], description: "null: unlimited." }
@@ -257,14 +258,14 @@ const lastEventId = {
   in: "header",
   required: false,
   description: "The `id` of the last event that is known: what came after it is sent first.",
-  schema: text,
+  schema: { ...text, pattern: "^[0-9]{0,15}$" },
 }
 
 function operationOf(name: string, endpoint: Endpoint): JsonSchema {
-  const parameters = Object.entries(endpoint.query).map(([parameter, { schema, repeats }]) => ({
+  const parameters = Object.entries(endpoint.query).map(([parameter, { schema, repeats, needed }]) => ({
     name: parameter,
     in: "query",
-    required: false,
+    required: needed === true,
     description: schema.description,
     schema: repeats ? { type: "array", items: schema } : schema,
     ...(repeats ? { style: "form", explode: true } : {}),

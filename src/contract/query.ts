@@ -1,11 +1,13 @@
 import { Failure } from "./failure.ts"
-import { type Fields, integer, invalid, type JsonSchema, oneOf, time } from "./schema.ts"
+import { type Fields, integer, invalid, type JsonSchema, oneOf, time, withoutNul } from "./schema.ts"
 
 /** A query parameter: how it is read and what it is for. */
 export interface Param<T = unknown> {
   readonly schema: JsonSchema
   /** May stand several times; its value is then a list. */
   readonly repeats: boolean
+  /** For the description: nothing is answered without it. */
+  readonly needed?: true
   parse(text: string, name: string): T
 }
 export type Params = Readonly<Record<string, Param>>
@@ -17,10 +19,13 @@ const readId = (text: string, name: string) => (id.fromQuery as (text: string, n
 const limit = 2 ** 31
 
 export const idParam = {
-  schema: { type: "integer", minimum: 0, description: "Names the object." },
+  schema: { ...id.schema, description: "Names the object." },
   repeats: false,
   parse: readId,
 } as const satisfies Param<number>
+
+/** The same where nothing else can name the object. */
+export const neededIdParam = { ...idParam, needed: true } as const satisfies Param<number>
 
 const positive = (doc: string) =>
   ({
@@ -52,7 +57,7 @@ const zeroOne = (doc: string) =>
 
 const plain = (doc: string) =>
   ({
-    schema: { type: "string", description: doc },
+    schema: { type: "string", pattern: withoutNul, description: doc },
     repeats: false,
     parse: (text: string, name: string): string => {
       if (!text.isWellFormed() || text.includes("\0")) throw invalid(name, "well-formed text without NUL")
@@ -112,7 +117,7 @@ export const userNameParam = plain("Only what belongs to this person.")
 export const isPublishParam = zeroOne("1: only what is public; 0: only what is not.")
 export const followParam = zeroOne("1: go on until the run is over.")
 export const allParam = zeroOne("1: every session of the person, wherever it was begun; their tokens stay.")
-export const tailParam = { ...idParam, schema: { type: "integer", minimum: 0, description: "Only the last so many lines." } } as const
+export const tailParam = { ...idParam, schema: { ...id.schema, description: "Only the last so many lines." } } as const
 export const deletedParam = zeroOne("1: what was deleted instead: the caller's own, for administrators everybody's.")
 export const wordsParam = plain("Every word must stand in name or comment, in any case.")
 export const exactParam = plain("Only where this is exactly so.")

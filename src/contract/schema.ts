@@ -48,6 +48,9 @@ export function describe(value: unknown): string {
   return String(value)
 }
 
+/** What every text matches. */
+export const withoutNul = "^[^\\u0000]*$"
+
 export interface TextOptions extends Common<string> {
   /** Longest length in characters (code points). Default 1,024. */
   max?: number
@@ -82,7 +85,7 @@ export function text(options: TextOptions): Field<string> {
       description: doc,
       maxLength: max,
       ...(filled ? { minLength: 1 } : {}),
-      ...(options.pattern ? { pattern: options.pattern } : {}),
+      pattern: options.pattern ?? (filled ? "\\S" : withoutNul),
     },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
@@ -117,7 +120,7 @@ export function integer(options: IntegerOptions): Field<number> {
     if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) throw invalid(field, wanted, value)
     return value === 0 ? 0 : value
   }
-  const schema = { type: "integer", description: doc, minimum: min, ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }) }
+  const schema = { type: "integer", description: doc, minimum: min, maximum: max }
   return {
     write,
     initial: options.initial ?? (write === "optional" ? 0 : undefined),
@@ -187,7 +190,8 @@ export function time<N extends boolean = false>(
     write,
     initial: (options.initial ?? (nullable ? null : undefined)) as T | undefined,
     schema: { type: nullable ? ["string", "null"] : "string", format: "date-time", description: doc },
-    bodySchema: undefined,
+    // An empty text is no time, whatever a validator makes of formats.
+    bodySchema: { type: nullable ? ["string", "null"] : "string", format: "date-time", minLength: 20, description: doc },
     parse,
     fromQuery: parse,
   }

@@ -7,6 +7,7 @@ import {
   idParam,
   idsParam,
   isPublishParam,
+  neededIdParam,
   type Param,
   type Params,
   paging,
@@ -57,7 +58,7 @@ export interface Endpoint {
 
 const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
 const none = {} as const satisfies Params
-const oneId = { ID: idParam } as const
+const oneId = { ID: neededIdParam } as const
 
 function resource<const Q extends Params, const S extends string>(options: {
   tag: Endpoint["tag"]
@@ -324,7 +325,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "The run's output, oldest first, as JSON lines `{time, stream, text}`; kept after its end",
     query: {
-      ID: idParam,
+      ID: neededIdParam,
       tail: tailParam,
       since: timeParam("Only what is younger than this time."),
       follow: followParam,

@@ -35,7 +35,11 @@ export const api = [
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
   ]),
   ...faults("src/api/handlers/rules.ts", writing, [
-    ["anybody makes things that belong to others", "name !== caller.userName && !caller.isAdmin", "name === undefined"],
+    [
+      "anybody makes things that belong to others",
+      'if (!caller.isAdmin) {\n    throw new Failure("forbidden", "Only administrators may name',
+      'if (caller === undefined) {\n    throw new Failure("forbidden", "Only administrators may name',
+    ],
     [
       "a project is given to a group that its owner is not in",
       "!(caller.isAdmin || caller.groupIds.includes(group.id))",

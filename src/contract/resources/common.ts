@@ -10,6 +10,8 @@ export const stamps = {
 }
 
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
+/** Empty, or absolute and without control characters. */
+export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$"
 export const nameMax = 200
 export const commentMax = 2_000
 export const docMax = 256 * 1024

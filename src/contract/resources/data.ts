@@ -1,6 +1,6 @@
 import { checkAccessInfo } from "../formats/paths.ts"
 import { type Answer, flag, oneOf, text } from "../schema.ts"
-import { comment, doc, name, stamps, userName } from "./common.ts"
+import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
 
 /** DataModel: a dataset that projects mount and people reach through WebDAV. */
 export const dataFields = {
@@ -13,7 +13,7 @@ export const dataFields = {
   AccessInfo: text({
     doc: "The directory, absolute below the files root. Empty on POST means a new directory of the owner's. `{files URL}` followed by it (percent-encoded) is its WebDAV address.",
     max: 4_096,
-    pattern: "^$|^/[^/]",
+    pattern: pathPattern,
     format: checkAccessInfo,
   }),
   IsPublished: flag({ doc: "Whether every signed-in person may see and read it." }),

@@ -19,7 +19,12 @@ const limits = (doc: string) =>
     doc,
     write: "optional",
     initial: noLimits,
-    schema: { type: "object", properties: Object.fromEntries(limitNames.map((name) => [name, { type: ["integer", "null"], minimum: 0 }])) },
+    schema: {
+      type: "object",
+      properties: Object.fromEntries(
+        limitNames.map((name) => [name, { type: ["integer", "null"], minimum: 0, maximum: Number.MAX_SAFE_INTEGER }]),
+      ),
+    },
     parse: (value, field) => {
       const object = asObject(value, field, field)
       const result = { ...noLimits }
@@ -90,8 +95,15 @@ export const tokenFields = {
     write: "optional",
     initial: ["read", "write"],
     schema: { type: "array", items: { type: "string" } },
+    bodySchema: {
+      anyOf: [
+        { type: "array", items: { const: "read" }, minItems: 1, maxItems: 1 },
+        { const: ["read", "write"] },
+        { type: "array", items: { type: "string", pattern: "^run:[1-9][0-9]{0,15}$" }, minItems: 1, maxItems: 1 },
+      ],
+    },
     parse: (value, field) => {
-      const scopes = Array.isArray(value) ? [...new Set(value)].sort() : []
+      const scopes = Array.isArray(value) && value.every((entry) => typeof entry === "string") ? [...new Set(value)].sort() : []
       const fits = ["read", "read,write"].includes(scopes.join()) || (scopes.length === 1 && /^run:[1-9]\d{0,15}$/.test(String(scopes[0])))
       if (!fits) throw invalid(field, '["read"], ["read", "write"] or ["run:<ID>"]', value)
       return scopes as string[]

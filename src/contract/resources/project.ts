@@ -1,8 +1,8 @@
 import { Failure } from "../failure.ts"
 import { checkMountPath } from "../formats/paths.ts"
-import { type Answer, asObject, describe, flag, integer, invalid, oneOf, shaped, text } from "../schema.ts"
+import { type Answer, asObject, describe, flag, integer, invalid, type JsonSchema, oneOf, shaped, text } from "../schema.ts"
 import { projectTypes } from "../states.ts"
-import { comment, doc, name, stamps, userName } from "./common.ts"
+import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
 import type { DataPart } from "./data.ts"
 import type { ImagePart } from "./image.ts"
 
@@ -24,17 +24,19 @@ export interface ProjectDataInput {
 }
 
 const id = integer({ doc: "" })
+/** What a body says of an object that it refers to. */
+export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
   doc: "Where it is mounted: absolute, distinct. Empty means a default.",
   max: 4_096,
-  pattern: "^$|^/[^/]",
+  pattern: pathPattern,
   format: checkMountPath,
 })
 const path = (what: string) =>
   text({
     doc: `Mount location of the ${what} directory: absolute, distinct. Empty means a default.`,
     max: 4_096,
-    pattern: "^$|^/[^/]",
+    pattern: pathPattern,
     format: checkMountPath,
   })
 
@@ -59,7 +61,7 @@ export const projectFields = {
     doc: "The image; in a body only its `ID` counts.",
     write: "optional",
     schema: { $ref: "#/components/schemas/ImagePart" },
-    bodySchema: { type: "object", properties: { ID: { type: "integer", minimum: 0 } }, required: ["ID"] },
+    bodySchema: referenceSchema,
     parse: (value, field) => reference(value, field),
   }),
   ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
@@ -73,7 +75,8 @@ export const projectFields = {
       maxItems: projectDataMax,
       items: {
         type: "object",
-        properties: { ID: { type: "integer", minimum: 0 }, Data: { type: "object" }, MountPath: { type: "string" } },
+        properties: { ID: id.schema, Data: referenceSchema, MountPath: mountPath.bodySchema },
+        anyOf: [{ required: ["ID"] }, { required: ["Data"] }],
       },
     },
     parse: parseTrainData,

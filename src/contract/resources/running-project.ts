@@ -2,7 +2,7 @@ import type { Reason } from "../codes.ts"
 import { type Answer, integer, oneOf, shaped, text, time } from "../schema.ts"
 import { type Progress, runStateNames } from "../states.ts"
 import { userName } from "./common.ts"
-import { type Project, reference } from "./project.ts"
+import { type Project, reference, referenceSchema } from "./project.ts"
 
 const computed = "never" as const
 const amount = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.`, max: 2 ** 31 - 1 })
@@ -15,7 +15,7 @@ export const runningProjectFields = {
     doc: "The project being run; in a body only its `ID` counts.",
     write: "optional",
     schema: { $ref: "#/components/schemas/ProjectModel" },
-    bodySchema: { type: "object", properties: { ID: { type: "integer", minimum: 0 } }, required: ["ID"] },
+    bodySchema: referenceSchema,
     parse: reference,
   }),
   ProjectID: integer({ doc: "The project's ID. A body may name the project here or in `Project`." }),
