@@ -2,12 +2,12 @@ import { join, resolve } from "node:path"
 import { createIdentity, type Identity } from "#access"
 import { type ApiServer, createApi } from "#api"
 import { createEngine, type Engine, EngineError, openFakeWorld, Registries } from "#engine"
-import { createEvents } from "#events"
+import { createEvents, type Events } from "#events"
 import { startFiles, Tree } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Clock, type Logger, systemClock } from "#kit"
-import { createRuns } from "#runs"
+import { createRuns, type RunEvents } from "#runs"
 import { openStore, type Store } from "#store"
 import { authorityOf, gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
@@ -86,9 +86,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
   demandWanted()
-  // Spawning the firewall's tools takes a while, which only the very first start waits for: one that cannot be shows no password.
-  const isFirst = (await store.users.count()) === 0
-  if (isFirst) await confine(engine, logger)
+  const confineAtLast = await confineInTime({ store, engine, clock, logger })
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
@@ -99,25 +97,17 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   }
   const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
-  const listening = Promise.withResolvers<void>()
   const runs = stack.use(
     await createRuns({
-      after: listening.promise,
       store,
       engine,
       clock,
       logger,
-      events: {
-        stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
-        asked: (tx, asked) => events.runAsked(tx, asked),
-        progress: (run, progress) => events.runProgress(run, progress),
-        warning: (run, text) => events.runWarning(run, text),
-      },
+      events: runEvents(events),
       settings: runSettings(settings, dataDir),
       imageTerms: imageTermsOf({ store, images, clock }),
     }),
   )
-  stack.defer(listening.resolve)
   const gateway = createGateway({
     host: gatewayHost({ store, identity, runs }),
     baseUrl: urls.baseUrl,
@@ -143,26 +133,15 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     logger,
     readiness,
     accessLog: options.accessLog,
-    settings: {
-      version: options.version,
-      baseUrl: urls.baseUrl,
-      origin: settings.baseUrl || undefined,
-      hostNames: urls.hostNames,
-      trustedProxies: settings.trustedProxies,
-      memoryUnit: settings.memoryUnit,
-      internetGroups: settings.groupInternet.map(({ group }) => group),
-      secureCookies: urls.baseUrl.startsWith("https:"),
-    },
+    settings: apiSettings(settings, urls, options.version),
   })
   // Together, so that what is under way gets all of the time that a stop may take.
   stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
   demandWanted()
   await listen({ settings, api, gateway })
-  // Each spawn holds this thread for some milliseconds: who waits for the first answer comes before them.
-  await clock.sleep(firstAnswersMs)
-  if (!isFirst) await confine(engine, logger)
+  await confineAtLast()
   if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
-  listening.resolve()
+  runs.begin()
   await starting
   demandWanted()
   const parts = stack.move()
@@ -232,6 +211,20 @@ async function engineOf(made: {
   }).catch((error: unknown) => refuse(error, logger))
 }
 
+/**
+ * The very first start confines runs at once, since one that cannot must show no password. Later ones do it when they answer already, and resolve with how: spawning the firewall's tools
+ * holds this thread for a while, and who waits for the first answer comes before.
+ */
+async function confineInTime({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
+  const isFirst = (await store.users.count()) === 0
+  if (isFirst) await confine(engine, logger)
+  return async () => {
+    if (isFirst) return
+    await clock.sleep(firstAnswersMs)
+    await confine(engine, logger)
+  }
+}
+
 /** What the engine lacks from the beginning is the administrator's to see to, and no fault of the program. */
 async function confine(engine: Engine, logger: Logger): Promise<void> {
   await engine.prepare().catch((error: unknown) => refuse(error, logger))
@@ -243,6 +236,28 @@ function refuse(error: unknown, logger: Logger): never {
   const isRight = error.message.startsWith("Isolation needs ")
   const way = isRight ? ": see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine" : ""
   throw new SettingError(`${error.message}${way}`)
+}
+
+function runEvents(events: Events): RunEvents {
+  return {
+    stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
+    asked: (tx, asked) => events.runAsked(tx, asked),
+    progress: (run, progress) => events.runProgress(run, progress),
+    warning: (run, text) => events.runWarning(run, text),
+  }
+}
+
+function apiSettings(settings: Settings, { baseUrl, hostNames }: ReturnType<typeof addressesOf>, version: string) {
+  return {
+    version,
+    baseUrl,
+    origin: settings.baseUrl || undefined,
+    hostNames,
+    trustedProxies: settings.trustedProxies,
+    memoryUnit: settings.memoryUnit,
+    internetGroups: settings.groupInternet.map(({ group }) => group),
+    secureCookies: baseUrl.startsWith("https:"),
+  }
 }
 
 function runSettings(settings: Settings, dataDir: string) {

@@ -28,8 +28,6 @@ export interface RunsOptions {
   settings?: GivenRunSettings
   /** On what terms a run's person may have its image, asked at each attempt to start it. Default: without credentials, and built here only where an administrator registered it. */
   imageTerms?: (run: RunRow) => Promise<ImageTerms>
-  /** The engine is not looked at before this is settled, so that the first answers need not wait for it. Default: at once. */
-  after?: Promise<unknown>
 }
 
 export interface StartOptions {
@@ -47,6 +45,9 @@ export interface StopOptions {
 
 /** Runs, from the wish to the end. Nothing here asks who may: that is the caller's duty. */
 export interface Runs extends AsyncDisposable {
+  /** Begins to compare with the engine what is wanted. Until then starts and stops are done, but what happens by itself is not noticed, and the queue stands. */
+  begin(): void
+
   /**
    * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a run in state `failed` with its reason, not an exception; only a second live run of the same
    * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`) make no run. A repeated key gives its run as it now stands.
@@ -96,12 +97,11 @@ export interface Runs extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Takes up all live runs and watches over them until closed. Rejects when the database cannot be read; an engine that cannot be reached is waited for. */
+/** Takes up all live runs; `begin` watches over them until closed. Rejects when the database cannot be read; an engine that cannot be reached is waited for. */
 export async function createRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
   const { ctx, supervisor } = assemble(options, closing.signal)
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
-  supervisor.begin(options.after ?? Promise.resolve())
   const activity = new Activity(ctx)
   const usage = new Usage(ctx, activity)
   const chores = [activity.run(), sweepLogs(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
@@ -111,6 +111,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     await Promise.all([supervisor.end(), ...chores])
   }
   return {
+    begin: () => supervisor.begin(),
     start: (request, options = {}) => start({ ctx, supervisor }, request, options),
     preview: async (request) => decide(ctx, ctx.store, await judged(supervisor, request)),
     settled: (id, settling = {}) => settled(ctx, id, settling),

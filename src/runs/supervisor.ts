@@ -29,9 +29,8 @@ export class Supervisor {
     this.capacity = new Capacity(ctx)
   }
 
-  begin(after: Promise<unknown>): void {
-    const watch = () => Promise.all([this.#loop(), this.#ctx.engine.watch(() => this.observeSoon(), this.#ctx.closed)])
-    this.#loops = after.then(watch, watch)
+  begin(): void {
+    this.#loops = Promise.all([this.#loop(), this.#ctx.engine.watch(() => this.observeSoon(), this.#ctx.closed)])
     this.#loops.catch((error) => this.#ctx.logger.error({ err: error }, "the supervisor of runs ended"))
   }
 

@@ -82,7 +82,7 @@ export class TestWorld implements AsyncDisposable {
 
   /** Opens what a process of Quayside has. */
   async runs(options: Partial<RunsOptions> = {}): Promise<Runs> {
-    return createRuns({
+    const runs = await createRuns({
       store: this.store,
       engine: await this.engine(),
       clock: this.#options.clock ?? systemClock,
@@ -96,6 +96,8 @@ export class TestWorld implements AsyncDisposable {
         ...options.events,
       },
     })
+    runs.begin()
+    return runs
   }
 
   async row(id: number): Promise<RunRow> {
