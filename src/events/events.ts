@@ -53,7 +53,7 @@ export interface Events extends AsyncDisposable {
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** Somebody asked for a run to be started or stopped. */
-  runAsked(tx: Change, asked: { actor: Actor; verb: "start" | "stop"; run: RunRow }): Promise<void>
+  runAsked(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** A run went to another state; `before` is undefined for a new one. */
   runMoved(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /** How far the start of a run is. */

@@ -10,8 +10,8 @@ import type { RunSettings } from "./settings.ts"
 export interface RunEvents {
   /** Inside the transaction that changes the run, so that its journal and audit rows belong to it; `before` is undefined for a new run. Must be quick and wait for nothing but `tx`. */
   stateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
-  /** Inside the same transaction: a person asked for a start or a stop, for the audit. Not told for what Quayside does by itself. */
-  asked(tx: Change, what: { actor: Actor; verb: "start" | "stop"; run: RunRow }): Promise<void>
+  /** Inside the same transaction: a person asked for a start, a stop or more time, for the audit. Not told for what Quayside does by itself. */
+  asked(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** At most every 500 ms for each run, while it is being started. Must not throw. */
   progress(run: RunRow, progress: Progress): void
   /** Something that people should know and that changed no state. Must not throw. */

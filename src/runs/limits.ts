@@ -1,5 +1,5 @@
 import { type Limits, limitNames, noLimits } from "#contract"
-import type { GroupRow, Reads } from "#store"
+import type { GroupRow, Reads, RunRow } from "#store"
 import type { Cap } from "./quota.ts"
 
 type Readable = Pick<Reads, "users" | "groups">
@@ -28,6 +28,23 @@ export async function boundsOf(reads: Readable, userIds: Iterable<number>): Prom
     caps.push({ groupName, limits: totalLimits, members: new Set(await reads.groups.members(id)) })
   }
   return { limits, caps }
+}
+
+/** What the person may still take beside their own runs, where a limit of theirs or of a group of theirs says so; null is unlimited. */
+export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number) {
+  const { limits, caps } = await boundsOf(reads, [userId])
+  const own = (await reads.runs.live()).filter((run) => run.userId === userId)
+  const bounds = [limits.get(userId) ?? noLimits, ...caps.map((cap) => cap.limits)]
+  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", taken: (run: RunRow) => number) => {
+    const set = bounds.map((bound) => bound[name] ?? null).filter((limit) => limit !== null)
+    const held = own.reduce((sum, run) => sum + taken(run), 0)
+    return set.length === 0 ? null : Math.max(0, Math.min(...set) - held)
+  }
+  return {
+    cpus: left("MaxCpus", (run) => run.cpus),
+    memoryMiB: left("MaxMemory", (run) => run.memoryMiB),
+    gpus: left("MaxGpus", (run) => run.gpus),
+  }
 }
 
 function lowest(all: readonly Limits[]): Limits {

@@ -83,7 +83,7 @@ export interface Runs extends AsyncDisposable {
   /** What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over. */
   usage(id: number): Promise<readonly Sample[]>
   /** As if the run had been used just now, written at once; resolves with the run as it then stands, undefined when it is not `ready`. */
-  keep(id: number): Promise<RunRow | undefined>
+  keep(id: number, actor?: Actor): Promise<RunRow | undefined>
   /** How far the present step of a start is; newer than what is stored. */
   progress(id: number): Progress | null
   /** From 1; null when it does not wait. */
@@ -123,7 +123,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     active: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastOf(id),
     usage: (id) => usage.known(id),
-    keep: (id) => keep(ctx, activity, id),
+    keep: (id, actor) => keep(ctx, activity, { id, actor }),
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => queuePosition(board.rows(), id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
@@ -191,10 +191,12 @@ async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal 
   return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
 }
 
-async function keep({ board, clock, store }: Context, activity: Activity, id: number): Promise<RunRow | undefined> {
+async function keep({ board, clock, events, store }: Context, activity: Activity, asked: { id: number; actor: Actor | undefined }) {
+  const { id, actor } = asked
   activity.mark(id)
   return store.change(async (tx) => {
     const run = await tx.runs.move(id, ["ready"], { lastActivity: clock.now() })
+    if (run && actor) await events.asked(tx, { actor, verb: "keep", run })
     if (run) tx.afterCommit(() => board.publish(run))
     return run
   })

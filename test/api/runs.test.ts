@@ -150,6 +150,12 @@ test("what a group's members may hold together makes a run queue behind the othe
   assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
   assert.match(String(over.body.msg), /all members of pair together is 3 CPUs/)
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: fay.authorization })).status, 200)
+  const leftTo = async (as: string) => (await call("GET", "/capacity", { as })).body.you?.Cpus
+  assert.deepEqual(
+    [await leftTo(fay.authorization), await leftTo(gus.authorization)],
+    [1, 3],
+    "others make one wait, they take nothing away",
+  )
   const body = { ProjectID: project.ID, Cpus: 2 }
   const foreseen = (await call("POST", "/preview", { body, as: gus.authorization })).body
   assert.deepEqual(foreseen, { Admitted: false, Queued: true, QueuePosition: 1, Reason: null })
@@ -313,6 +319,8 @@ test("keeping a run counts as its use, for who may, while it is not over", async
   const kept = await keep()
   assert.deepEqual([kept.status, kept.body.State], [200, "ready"])
   assert.ok(String(kept.body.LastActivity) > String(run.LastActivity))
+  const audited = (await call("GET", "/audit?Action=run.keep", { as: admin })).body.data as unknown as Loose[]
+  assert.deepEqual([audited[0]?.Actor, audited[0]?.Thing?.ID], ["ann", run.ID])
   assert.deepEqual([(await keep(bob.authorization)).status, (await keep(admin)).status], [404, 403])
   await stop(`ID=${run.ID}`)
   const late = await keep()

@@ -1,6 +1,6 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
-import { limitsOf, type NodeNow } from "#runs"
+import { leftTo, type NodeNow } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
 
@@ -10,7 +10,10 @@ async function readCapacity(services: Services, context: Context<"readCapacity">
     if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
     throw error
   })
-  return { nodes: await Promise.all(nodes.map((node) => nodeAnswer(services, context, node))), you: await leftTo(services, context.caller) }
+  return {
+    nodes: await Promise.all(nodes.map((node) => nodeAnswer(services, context, node))),
+    you: await youAnswer(services, context.caller),
+  }
 }
 
 async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeNow) {
@@ -37,17 +40,9 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
   }
 }
 
-async function leftTo({ store, settings }: Services, { userId }: { userId: number }) {
-  const limits = await limitsOf(store, userId)
-  const own = (await store.runs.live()).filter((run) => run.userId === userId)
-  const left = (limit: number | null, taken: (run: (typeof own)[number]) => number) =>
-    limit === null ? null : Math.max(0, limit - own.reduce((sum, run) => sum + taken(run), 0))
-  const memory = left(limits.MaxMemory, (run) => run.memoryMiB)
-  return {
-    Cpus: left(limits.MaxCpus, (run) => run.cpus),
-    Memory: memory === null ? null : fromMiB(memory, settings.memoryUnit),
-    Gpus: left(limits.MaxGpus, (run) => run.gpus),
-  }
+async function youAnswer({ store, settings }: Services, { userId }: { userId: number }) {
+  const { cpus, memoryMiB, gpus } = await leftTo(store, userId)
+  return { Cpus: cpus, Memory: memoryMiB === null ? null : fromMiB(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }
 
 export const capacityHandlers = { readCapacity } satisfies Partial<Handlers>

@@ -37,7 +37,7 @@ function unknown({ clock, settings }: Services, run: RunRow) {
 
 async function keep(services: Services, context: Context<"keepRun">) {
   const run = await allowedRun(services, context, "run:keep")
-  const kept = (await services.runs.keep(run.id)) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  const kept = (await services.runs.keep(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(kept))
   return (await runAnswers(services, context.caller, [kept]))[0]
