@@ -17,19 +17,15 @@ export const api = [
     ["the tag stays when the object changes", '`"${id}-${version}-${updatedAt.toString(36)}"`', '`"${id}"`'],
   ]),
   ...faults("src/api/handlers/resource.ts", writing, [
-    [
-      "DELETE passes If-Match over",
-      'checkMatch(context.header("if-match"), stored as R)\n    await kind.writes(tx).setDeleted(id, true)',
-      "await kind.writes(tx).setDeleted(id, true)",
-    ],
+    ["DELETE passes If-Match over", 'checkMatch(context.header("if-match"), stored as R)\n    const [was]', "const [was]"],
     [
       "who may change may delete",
-      'demand(context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })',
-      'demand(context.caller, action(kind, "read"), { thing: stored && kind.thing(stored), what: kind.what })',
+      'await demandOn(tx, context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })',
+      'await demandOn(tx, context.caller, action(kind, "read"), { thing: stored && kind.thing(stored), what: kind.what })',
     ],
     [
       "anybody restores anything",
-      'if (stored.deletedAt !== null && can(context.caller, action(kind, "restore"), thing) !== "yes") throw notFound(kind.what)\n',
+      'if (stored.deletedAt !== null && (await decide(tx, context.caller, action(kind, "restore"), thing)) !== "yes") throw notFound(kind.what)\n',
       "",
     ],
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
@@ -68,24 +64,34 @@ export const api = [
       'caller.isAdmin || (path.startsWith("/users/")',
     ],
     ["a person has a dataset among their projects' directories", " && path !== projects && !path.startsWith(`${projects}/`))", ")"],
-    [
-      "a directory is shared with people who have other rights",
-      "if (others.some((other) =>",
-      "if (others.every((other) => other === undefined) && others.some((other) =>",
-    ],
   ]),
+  ...faults(
+    "src/api/handlers/sharing.ts",
+    [...writing, "test/api/grants.test.ts"],
+    [
+      [
+        "a directory is shared with people who have other rights",
+        "rightsOn(other, grants.get(other.id)) === wanted)) return",
+        "rightsOn(other, grants.get(other.id)) !== undefined)) return",
+      ],
+    ],
+  ),
   ...faults("src/api/handlers/projects.ts", shapes, [
     ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
     [
       "a project may use an image that its owner cannot see",
-      'if (!row || can(caller, "image:use", imageThing(row)) !== "yes")',
+      'if (!row || (await decide(tx, caller, "image:use", imageThing(row))) !== "yes")',
       "if (!row)",
     ],
     ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],
-    ["a project may use a dataset that its owner cannot see", "!before.has(ID) && !mayRefer(caller, rows.get(ID))", "!rows.has(ID)"],
+    ["a project may use a dataset that its owner cannot see", '!before.has(ID) && (mounts.get(ID) ?? "no") === "no"', "!rows.has(ID)"],
   ]),
   ...faults("src/api/handlers/answers.ts", shapes, [
-    ["a hidden image is answered whole", 'row && can(caller, "image:refer", imageThing(row)) === "yes"', "row"],
+    [
+      "a hidden part is answered whole",
+      'rows.filter((_, i) => can(caller, action, things[i] as Thing) === "yes")',
+      "rows.filter((_, i) => things[i] !== undefined)",
+    ],
     ["the Doc of parts is answered", "return rest\n", "return { Doc: _doc, ...rest } as never\n"],
   ]),
   ...faults(

@@ -48,8 +48,8 @@ export const store = [
     ["a stranger sees what a person has not published", "if (published !== true && !isStranger)", "if (published !== true)"],
     [
       "what is seen by group and by owner counts twice",
-      "plus: [...plus, ...ofGroups], minus: own }",
-      "plus: [...plus, ...ofGroups], minus: [] }",
+      "plus: [...plus, ...ofGroups], minus: own,",
+      "plus: [...plus, ...ofGroups], minus: [],",
     ],
     ["IsPublish=1 lists what is private too", "if (published !== true && !isStranger)", "if (!isStranger)"],
     ["somebody sees all ended runs", "if (owner === undefined && viewer.everything)", "if (owner === undefined)"],
