@@ -94,6 +94,16 @@ export class Tree implements AsyncDisposable {
     return copied
   }
 
+  /** Moves a directory onto an empty one, in one step. Not interrupted by anything: it can follow a COMMIT. */
+  moveOnto(from: string, to: string): void {
+    const [source, target] = [namesFor(from), namesFor(to)]
+    explained(from, () => {
+      using above = this.#root.descend(source.slice(0, -1))
+      using parent = this.#root.descend(target.slice(0, -1))
+      renameSync(above.at(source.at(-1) ?? ""), parent.at(target.at(-1) ?? ""))
+    })
+  }
+
   /** Removes a directory with all below it; it is gone at once, the promise resolves when its space is free. A missing one is no error. */
   async removeTree(path: string): Promise<void> {
     const names = namesFor(path)

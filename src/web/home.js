@@ -111,8 +111,13 @@ async function refresh() {
   }
 }
 
-document.querySelector("#sign-out").addEventListener("click", async () => {
-  await ask("DELETE", "/session")
-  location.assign("/ui/sign-in")
-})
+for (const [button, path] of [
+  ["#sign-out", "/session"],
+  ["#sign-out-everywhere", "/session?All=1"],
+]) {
+  document.querySelector(button).addEventListener("click", async () => {
+    await ask("DELETE", path)
+    location.assign("/ui/sign-in")
+  })
+}
 await refresh()

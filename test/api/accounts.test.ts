@@ -209,6 +209,34 @@ test("a deleted person's things stay as they are for those who could see them, a
   assert.equal((await xena.client.updateImage({ body: { ID: image.ID, Comment: "mine" } })).Comment, "mine")
 })
 
+test("a dataset that is handed over takes its directory along, unless the administrator names the place", async () => {
+  const [zack, abby] = [await world.person("zack"), await world.person("abby")]
+  const made = await zack.client.createData({ body: { Name: "Spectra" } })
+  const put = await ask(filesUrl, "PUT", `${made.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
+  assert.equal(put.status, 201)
+  const { ID } = await world.admin.readUser({ query: { UserName: "zack" } })
+  await world.admin.deleteUser({ query: { ID } })
+  const handed = await world.admin.updateData({ body: { ID: made.ID, UserName: "abby" } })
+  assert.deepEqual([handed.UserName, handed.AccessInfo], ["abby", "/users/abby/datasets/spectra"])
+  const read = await ask(filesUrl, "GET", `${handed.AccessInfo}/one.txt`, { as: abby.authorization })
+  assert.deepEqual([read.status, read.text], [200, "one"])
+  assert.equal((await ask(filesUrl, "PROPFIND", made.AccessInfo, { as: admin, headers: { depth: "0" } })).status, 404)
+  const back = await world.admin.updateData({ body: { ID: made.ID, UserName: "admin", AccessInfo: handed.AccessInfo } })
+  assert.deepEqual([back.UserName, back.AccessInfo], ["admin", handed.AccessInfo])
+})
+
+test("a dataset whose directory holds another one stays where it is, and nothing is left of the attempt", async () => {
+  const [cora, dirk] = [await world.person("cora"), await world.person("dirk")]
+  const outer = await cora.client.createData({ body: { Name: "outer" } })
+  await cora.client.createData({ body: { Name: "inner", AccessInfo: `${outer.AccessInfo}/inner` } })
+  const refused = await call("PUT", "/data", { body: { ID: outer.ID, UserName: "dirk" } })
+  assert.deepEqual([refused.status, refused.body.field], [409, "AccessInfo"])
+  const left = await ask(filesUrl, "PROPFIND", "/users/dirk/datasets/outer", { as: dirk.authorization, headers: { depth: "0" } })
+  assert.equal(left.status, 404)
+  const [{ UserName } = {}] = ((await world.admin.listData({ query: { Name: "outer" } })) as { data: { UserName?: string }[] }).data
+  assert.equal(UserName, "cora")
+})
+
 test("logs that go on end within seconds when the proof is revoked", async () => {
   const yuri = await world.person("yuri")
   const image = await yuri.client.createImage({ body: { Name: "i", Image: "fake/http" } })

@@ -4,7 +4,7 @@ import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { dataAnswer } from "./answers.ts"
-import { type Kind, list, oneAnswer, readById, remove, restore, update } from "./resource.ts"
+import { type Kind, list, oneAnswer, readById, remove, restore } from "./resource.ts"
 import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { checkSharing } from "./sharing.ts"
 
@@ -67,7 +67,7 @@ async function ensure({ tree }: Services, path: string): Promise<void> {
 }
 
 /** A new directory of the owner's, with a suffix where the name is taken. */
-async function newPlace(services: Services, userName: string, name: string): Promise<string> {
+export async function newPlace(services: Services, userName: string, name: string): Promise<string> {
   const base = `/users/${userName}/datasets/${slug(name, "data")}`
   for (let n = 1; n <= 10_000; n += 1) {
     const path = n === 1 ? base : `${base}-${n}`
@@ -109,7 +109,6 @@ function listOrRead(services: Services, context: Context) {
 
 export const dataHandlers = {
   createData: create as Handlers["createData"],
-  updateData: (services, context) => update(data, services, context as Context),
   deleteData: (services, context) => remove(data, services, context as Context),
   restoreData: (services, context) => restore(data, services, context as Context),
   listData: (services, context) => listOrRead(services, context as Context),

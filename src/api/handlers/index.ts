@@ -4,6 +4,7 @@ import { dataHandlers } from "./data.ts"
 import { eventHandlers } from "./events.ts"
 import { grantHandlers } from "./grants.ts"
 import { groupHandlers } from "./groups.ts"
+import { dataUpdateHandlers } from "./hand-over.ts"
 import { imageContentsHandlers } from "./image-contents.ts"
 import { imageHandlers } from "./images.ts"
 import { installationHandlers } from "./installation.ts"
@@ -20,6 +21,7 @@ export const handlers: Handlers = {
   ...imageHandlers,
   ...imageContentsHandlers,
   ...dataHandlers,
+  ...dataUpdateHandlers,
   ...projectHandlers,
   ...runHandlers,
   ...runUseHandlers,
