@@ -94,13 +94,24 @@ export class Tree implements AsyncDisposable {
     return copied
   }
 
-  /** Moves a directory onto an empty one, in one step. Not interrupted by anything: it can follow a COMMIT. */
-  moveOnto(from: string, to: string): void {
+  /**
+   * Moves a directory to a place that does not exist or is an empty directory, in one step; false when there is none to move. Refuses with `conflict` a place that holds
+   * something.
+   */
+  async move(from: string, to: string): Promise<boolean> {
     const [source, target] = [namesFor(from), namesFor(to)]
-    explained(from, () => {
-      using above = this.#root.descend(source.slice(0, -1))
-      using parent = this.#root.descend(target.slice(0, -1))
-      renameSync(above.at(source.at(-1) ?? ""), parent.at(target.at(-1) ?? ""))
+    const name = source.at(-1) ?? ""
+    using parent = this.#ensure(to, target.slice(0, -1))
+    return explained(to, () => {
+      try {
+        using above = this.#root.descend(source.slice(0, -1))
+        if (!above.look(name)?.isDirectory()) return false
+        renameSync(above.at(name), parent.at(target.at(-1) ?? ""))
+        return true
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
+        throw error
+      }
     })
   }
 

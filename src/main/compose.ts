@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path"
 import { createIdentity, type Identity } from "#access"
-import { type ApiServer, createApi } from "#api"
+import { type ApiServer, createApi, expireGrants, undoMoves } from "#api"
 import { createEngine, type Engine, EngineError, openFakeWorld, Registries } from "#engine"
 import { createEvents, type Events } from "#events"
 import { startFiles, Tree } from "#files"
@@ -97,6 +97,11 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   }
   const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
+  const ending = new AbortController()
+  stack.defer(() => ending.abort())
+  const undone = undoMoves({ store, tree, clock, logger }, ending.signal).catch((err) => logger.warn({ err }, "moves were not undone"))
+  if (store.dialect === "sqlite") await undone
+  stack.use(expireGrants({ store, events, clock, logger }))
   const runs = stack.use(
     await createRuns({
       store,

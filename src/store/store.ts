@@ -139,6 +139,8 @@ export interface GrantReads {
   ): Promise<{ thingId: number; access: GrantRow["access"] }[]>
   /** All on these things, those on deleted ones too, oldest first. */
   of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]>
+  /** Whether any is past its time and not yet removed. */
+  anyExpired(): Promise<boolean>
   /** Newest first; of those who do not see everything: on their things, and what was given to them or their groups. */
   list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
 }
@@ -150,8 +152,8 @@ export interface GrantWrites {
   /** Takes the place of the grant that the same one has on the same thing: `version` is then beyond 1. One of `userId` and `groupId` is 0. */
   put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
   delete(id: number): Promise<boolean>
-  /** Removes those that are past their time; gives how many. */
-  trim(): Promise<number>
+  /** Removes those that are past their time, so many at most; gives what they were. */
+  trim(limit: number): Promise<GrantRow[]>
 }
 
 export interface UserReads {

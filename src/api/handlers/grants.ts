@@ -107,7 +107,7 @@ async function create(services: Services, context: Context<"createGrant">) {
 }
 
 /** Whom a grant gives something. */
-async function peopleOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
+export async function peopleOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
   return groupId === 0 ? [userId] : membersOf(tx, groupId)
 }
 

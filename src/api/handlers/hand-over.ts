@@ -1,51 +1,106 @@
-import { bodyId, type Data, dataFields, parseBody } from "#contract"
+import { type Caller, can, dataThing, homeOf } from "#access"
+import { bodyId, type Data, dataFields, Failure, parseBody } from "#contract"
+import type { Tree } from "#files"
+import type { Clock, Logger } from "#kit"
+import type { DataRow, MoveRow, Store } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
+import { checkMatch } from "../http/etag.ts"
 import { data, newPlace } from "./data.ts"
 import { update } from "./resource.ts"
+import { ownerOf } from "./rules.ts"
+import { checkSharing } from "./sharing.ts"
 
-/** What a directory is to move to, so that a dataset that somebody else gets lies in their own home. */
-interface Move {
-  from: string
-  to: string
+type Given = ReturnType<typeof parseBody<typeof dataFields>>
+
+/** Changes a dataset; one that an administrator hands over takes its directory along. */
+async function updateDataset(services: Services, context: Context): Promise<Data> {
+  const given = parseBody(dataFields, context.body)
+  const row = await services.store.data.get(bodyId(context.body))
+  if (!row || row.deletedAt !== null || !movesAlong(context.caller, row, given)) return update(data, services, context)
+  checkMatch(context.header("if-match"), row)
+  return handOver(services, context, { row, name: given.Name ?? row.name })
+}
+
+/** Whether a body gives the dataset with its directory to somebody else: naming a directory, be it the same, leaves the files where they are. */
+function movesAlong(caller: Caller, row: DataRow, given: Given): boolean {
+  if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataThing(row)) !== "yes") return false
+  return !given.AccessInfo && !row.accessInfo.startsWith(`${homeOf(given.UserName)}/`)
 }
 
 /**
- * Changes a dataset. One that an administrator hands over takes its directory along from the earlier owner's home, unless they name the place: `AccessInfo`. The new
- * place is kept free before the change and filled right after COMMIT.
+ * Hands a dataset over with its directory. First the move is written down, then the directory is renamed, then the row says so and the note goes, in one change: whoever
+ * dies in between leaves the note, by which the next start puts the directory back.
  */
-async function updateDataset(services: Services, context: Context): Promise<Data> {
-  const move = await moveFor(services, context)
-  if (!move) return update(data, services, context)
-  const moving: typeof data = {
+async function handOver(services: Services, context: Context, { row, name }: { row: DataRow; name: string }): Promise<Data> {
+  const { store, tree } = services
+  const given = parseBody(dataFields, context.body)
+  const owner = await ownerOf(store, context.caller, given.UserName)
+  const next = { ...row, userId: owner.id, isPublished: given.IsPublished ?? row.isPublished }
+  const move: MoveRow = { dataId: row.id, from: row.accessInfo, to: await newPlace(services, owner.userName, name) }
+  try {
+    await store.change(async (tx) => {
+      demandSame(await tx.data.get(row.id), row)
+      await checkSharing(tx, next)
+      await checkSharing(tx, { ...next, accessInfo: move.to })
+      if (!(await tx.data.planMove(move)))
+        throw new Failure("conflict", `The dataset ${row.id} is being handed over`, { field: "UserName" })
+    })
+  } catch (error) {
+    await tree.removeEmptyDirectory(move.to)
+    throw error
+  }
+  try {
+    await tree.move(move.from, move.to)
+    return await update(arriving(row, move), services, context)
+  } catch (error) {
+    await putBack(store, tree, move)
+    throw error
+  }
+}
+
+/** The change of the row once its directory is at the new place; refused when somebody changed the row meanwhile. */
+function arriving(row: DataRow, move: MoveRow): typeof data {
+  return {
     ...data,
-    async change(_services, tx, _context, row) {
-      const fields = await data.change(services, tx, context, row)
-      tx.afterCommit(() => carryOut(services, move))
+    async change(services, tx, context, stored) {
+      demandSame(stored, row)
+      const fields = await data.change(services, tx, context, stored)
+      await checkSharing(tx, { ...stored, ...fields, accessInfo: move.to })
+      await tx.data.endMove(row.id)
       return { ...fields, accessInfo: move.to }
     },
   }
-  return update(moving, services, context).catch(async (error) => {
-    await services.tree.removeEmptyDirectory(move.to)
-    throw error
-  })
 }
 
-async function moveFor(services: Services, { caller, body }: Context): Promise<Move | undefined> {
-  if (!caller.isAdmin) return undefined
-  const row = await services.store.data.get(bodyId(body))
-  const { UserName, AccessInfo } = parseBody(dataFields, body)
-  if (!row || !UserName || UserName === row.userName || AccessInfo) return undefined
-  const owner = await services.store.users.byName(UserName)
-  if (!owner || owner.deletedAt !== null || !row.accessInfo.startsWith(`/users/${row.userName}/`)) return undefined
-  return { from: row.accessInfo, to: await newPlace(services, UserName, row.name) }
+function demandSame(now: DataRow | undefined, { id, version }: DataRow): void {
+  if (now?.version !== version) throw new Failure("conflict", `The dataset ${id} was changed by somebody else meanwhile`, { field: "ID" })
 }
 
-/** The row is committed by now: what cannot be moved stays where it was, and the log says so. */
-function carryOut({ tree, logger }: Services, { from, to }: Move): void {
-  try {
-    tree.moveOnto(from, to)
-  } catch (err) {
-    logger.error({ err, from, to }, "the directory of a dataset that was handed over could not be moved")
+async function putBack(store: Store, tree: Tree, { dataId, from, to }: MoveRow): Promise<void> {
+  // The change may have been committed though its answer was lost.
+  if ((await store.data.get(dataId))?.accessInfo !== to) {
+    await tree.removeEmptyDirectory(to)
+    if (await tree.exists(to)) await tree.move(to, from)
+    await tree.ensureDirectory(from)
+  }
+  await store.change((tx) => tx.data.endMove(dataId))
+}
+
+/** Another process may be handing something over right now; none takes so long. */
+const movingMs = 10_000
+
+/** Puts directories back that were on their way when the service ended. Where one cannot be, the note stays for the next start, and the log says so. */
+export async function undoMoves(
+  { store, tree, clock, logger }: { store: Store; tree: Tree; clock: Clock; logger: Logger },
+  signal?: AbortSignal,
+): Promise<void> {
+  const before = await store.data.moves()
+  if (before.length === 0) return
+  if (store.dialect === "postgres") await clock.sleep(movingMs, signal)
+  const ids = new Set(before.map(({ dataId }) => dataId))
+  for (const move of await store.data.moves()) {
+    if (!ids.has(move.dataId)) continue
+    await putBack(store, tree, move).catch((err) => logger.error({ err, move }, "a dataset's directory could not be put back"))
   }
 }
 

@@ -138,9 +138,11 @@ export const grants = {
       .where("thing_id", "=", args.thing_id)
       .where("user_id", "=", args.owner_id),
 
-  trimGrants: ({ db }: Build, args: { now: number }) =>
+  expiredGrants: ({ db }: Build, args: { now: number; limit: number }) =>
     db
-      .deleteFrom("grants")
-      .where(sql<boolean>`expires_at is not null`)
-      .where("expires_at", "<=", args.now as never),
+      .selectFrom("grants")
+      .select(rowColumns("grants"))
+      .where(sql<boolean>`expires_at is not null and expires_at <= ${args.now}`)
+      .orderBy("grants.expires_at")
+      .limit(args.limit),
 }

@@ -12,7 +12,7 @@ const q = {
   of: query("grantsOf"),
   put: query("putGrant"),
   delete: query("deleteGrant"),
-  trim: query("trimGrants"),
+  expired: query("expiredGrants"),
 }
 
 export class Grants implements GrantReads, GrantWrites {
@@ -74,9 +74,16 @@ export class Grants implements GrantReads, GrantWrites {
     return (await this.#context.session.run(q.delete, { id })) > 0
   }
 
-  trim(): Promise<number> {
+  async anyExpired(): Promise<boolean> {
     const { session, clock } = this.#context
-    return session.run(q.trim, { now: clock.now() })
+    return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined
+  }
+
+  async trim(limit: number): Promise<GrantRow[]> {
+    const { session, clock } = this.#context
+    const rows = (await session.all(q.expired, { now: clock.now(), limit })).map(toGrant)
+    for (const { id } of rows) await this.delete(id)
+    return rows
   }
 }
 

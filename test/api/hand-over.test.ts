@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import { access, mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { adminPassword, openWorld, type Person } from "../world.ts"
+import { type Asked, ask, ids } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const admin = basic("admin", adminPassword)
+const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
+const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
+  ask(world.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const put = (who: Person | string, path: string, body: object) => call(who, "PUT", path, { body })
+const onDisk = (path: string) => join(world.dataDir, "files", path)
+const isThere = (path: string) =>
+  access(onDisk(path)).then(
+    () => true,
+    () => false,
+  )
+const file = async (who: Person, path: string) => (await ask(world.quayside.filesUrl, "GET", path, { as: who.authorization })).status
+
+async function newData(fields: object = {}) {
+  const data = await ann.client.createData({ body: { Name: "table", ...fields } })
+  await writeFile(onDisk(`${data.AccessInfo}/a.txt`), "hello")
+  return data
+}
+
+test("an administrator hands an image, a project and a dataset to somebody else, and nobody else does", async () => {
+  const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const data = await newData()
+  for (const [path, list, ID] of [
+    ["/image", "/images", image.ID] as const,
+    ["/project", "/projects", project.ID] as const,
+    ["/data", "/data", data.ID] as const,
+  ]) {
+    const refused = await put(ann, path, { ID, UserName: "bob" })
+    assert.deepEqual([refused.status, refused.body.field], [403, "UserName"], path)
+    assert.deepEqual([(await put(admin, path, { ID, UserName: "nobody" })).body.field], ["UserName"])
+    const handed = await put(admin, path, { ID, UserName: "bob" })
+    assert.deepEqual([handed.status, handed.body.UserName], [200, "bob"], path)
+    assert.deepEqual([(await call(ann, "GET", `${path}?ID=${ID}`)).status, (await call(bob, "GET", `${path}?ID=${ID}`)).status], [404, 200])
+    assert.deepEqual([ids(await call(ann, "GET", `${list}?UserName=ann`)), ids(await call(bob, "GET", `${list}?UserName=bob`))], [[], [ID]])
+  }
+})
+
+test("a dataset's directory moves with it, below its new owner's home, with a suffix where the name is taken", async () => {
+  await mkdir(onDisk("/users/bob/datasets/moving"), { recursive: true })
+  const data = await newData({ Name: "moving" })
+  const from = data.AccessInfo
+  const { body: handed } = await put(admin, "/data", { ID: data.ID, UserName: "bob", Comment: "moved" })
+  const to = String(handed.AccessInfo)
+  assert.deepEqual([to, handed.Comment], ["/users/bob/datasets/moving-2", "moved"])
+  assert.deepEqual([await readFile(onDisk(`${to}/a.txt`), "utf8"), await isThere(from)], ["hello", false])
+  assert.deepEqual([await file(ann, `${to}/a.txt`), await file(bob, `${to}/a.txt`)], [404, 200])
+})
+
+test("an administrator who names a directory, be it the same, leaves the files where they are", async () => {
+  const data = await newData({ Name: "named" })
+  const handed = await put(admin, "/data", { ID: data.ID, UserName: "bob", AccessInfo: "/shared/named" })
+  assert.deepEqual([handed.status, handed.body.AccessInfo], [200, "/shared/named"])
+  assert.ok(await isThere(`${data.AccessInfo}/a.txt`))
+  assert.equal((await put(admin, "/data", { ID: data.ID, UserName: "eve", AccessInfo: "/shared/named" })).body.AccessInfo, "/shared/named")
+  const moved = await put(admin, "/data", { ID: data.ID, UserName: "ann" })
+  assert.equal(moved.body.AccessInfo, "/users/ann/datasets/named-2")
+  assert.equal(await isThere("/shared/named"), false)
+})
+
+test("a dataset that shares its directory is not handed over, and everything stays where it was", async () => {
+  const data = await newData({ Name: "shared" })
+  const inner = await ann.client.createData({ body: { Name: "inner", AccessInfo: `${data.AccessInfo}/inner` } })
+  for (const ID of [data.ID, inner.ID]) {
+    const refused = await put(admin, "/data", { ID, UserName: "bob" })
+    assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
+  }
+  assert.ok((await isThere(`${data.AccessInfo}/a.txt`)) && (await isThere(inner.AccessInfo)))
+  assert.deepEqual([await isThere("/users/bob/datasets/shared"), await isThere("/users/bob/datasets/inner")], [false, false])
+  assert.equal((await call(admin, "GET", `/data?ID=${data.ID}`)).body.UserName, "ann")
+})
+
+test("a handing over that is refused, or of which another was faster, leaves the directory with its dataset", async () => {
+  const data = await newData({ Name: "back" })
+  const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob", Type: "dir", IsPublished: "yes" })
+  assert.equal(refused.status, 400)
+  const tooLate = await call(admin, "PUT", "/data", { body: { ID: data.ID, UserName: "bob" }, headers: { "if-match": '"stale"' } })
+  assert.equal(tooLate.status, 412)
+  assert.deepEqual([await isThere(`${data.AccessInfo}/a.txt`), await isThere("/users/bob/datasets/back")], [true, false])
+  const both = await Promise.all(["bob", "eve"].map((UserName) => put(admin, "/data", { ID: data.ID, UserName })))
+  const { body } = await call(admin, "GET", `/data?ID=${data.ID}`)
+  assert.ok(both.some((answer) => answer.status === 200) && both.every((answer) => [200, 409].includes(answer.status)))
+  assert.ok(await isThere(`${body.AccessInfo}/a.txt`))
+  assert.ok(String(body.AccessInfo).startsWith(`/users/${body.UserName}/`))
+})
+
+test("what was granted to the new owner before is theirs anyway, and does not come back when they hand it on", async () => {
+  const image = await ann.client.createImage({ body: { Name: "g", Image: "fake/http" } })
+  await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "bob", Access: "read" } })
+  const kept = await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "eve", Access: "read" } })
+  await put(admin, "/image", { ID: image.ID, UserName: "bob" })
+  assert.deepEqual(ids(await call(bob, "GET", `/grants?ImageID=${image.ID}`)), [kept.ID])
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
+  await put(admin, "/image", { ID: image.ID, UserName: "ann" })
+  assert.deepEqual(
+    [(await call(bob, "GET", `/image?ID=${image.ID}`)).status, (await call(eve, "GET", `/image?ID=${image.ID}`)).status],
+    [404, 200],
+  )
+})
+
+test("a move that a crash cut short is undone at the next start", { skip: process.env.WORLD_POSTGRES !== undefined }, async () => {
+  const [moved, planned] = [await newData({ Name: "crash" }), await newData({ Name: "plan" })]
+  const to = { moved: "/users/bob/datasets/crash", planned: "/users/bob/datasets/plan" }
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  const note = db.prepare("insert into moves values (?, ?, ?)")
+  note.run(moved.ID, moved.AccessInfo, to.moved)
+  note.run(planned.ID, planned.AccessInfo, to.planned)
+  await rename(onDisk(moved.AccessInfo), onDisk(to.moved))
+  await mkdir(onDisk(to.planned))
+  await world.restart()
+  for (const data of [moved, planned]) assert.equal(await readFile(onDisk(`${data.AccessInfo}/a.txt`), "utf8"), "hello")
+  assert.deepEqual([await isThere(to.moved), await isThere(to.planned)], [false, false])
+  assert.equal(db.prepare("select count(*) as n from moves").get()?.n, 0)
+  assert.equal((await put(admin, "/data", { ID: moved.ID, UserName: "bob" })).body.AccessInfo, to.moved)
+})
