@@ -19,6 +19,8 @@ export class Refusals implements AsyncDisposable {
   #counts = new Map<string, Counted>()
   /** The end of the minute that is counted; undefined while there is nothing to count. */
   #minute: Promise<void> | undefined
+  /** Settled when all that was to be written is. */
+  #written: Promise<void> = Promise.resolve()
 
   constructor({ store, clock, logger }: { store: Store; clock: Clock; logger: Logger }) {
     this.#store = store
@@ -31,7 +33,7 @@ export class Refusals implements AsyncDisposable {
     const known = this.#counts.get(key)
     if (known) known.count += 1
     else this.#counts.set(key, { ...refusal, thing: null, outcome: "refused", at: this.#clock.now(), count: 1 })
-    if (this.#counts.size > countedMax) void this.#write()
+    if (this.#counts.size > countedMax) this.#write()
     this.#minute ??= this.#untilOver()
   }
 
@@ -39,23 +41,25 @@ export class Refusals implements AsyncDisposable {
     const left = minuteMs - (this.#clock.now() % minuteMs)
     await this.#clock.sleep(left, this.#closed.signal).catch(() => {})
     this.#minute = undefined
-    await this.#write()
+    this.#write()
   }
 
   /** What cannot be written now is lost but for the log: it must not gather. */
-  async #write(): Promise<void> {
+  #write(): void {
     const counts = [...this.#counts.values()]
     this.#counts = new Map()
     if (counts.length === 0) return
     const written = this.#store.change(async (tx) => {
       for (const entry of counts) await tx.audit(entry)
     })
-    await written.catch((err) => this.#logger.error({ err, refusals: counts }, "refusals were not written to the audit"))
+    const told = written.catch((err) => this.#logger.error({ err, refusals: counts }, "refusals were not written to the audit"))
+    this.#written = Promise.all([this.#written, told]).then(() => {})
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort()
     await this.#minute
-    await this.#write()
+    this.#write()
+    await this.#written
   }
 }
