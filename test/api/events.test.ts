@@ -177,7 +177,7 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
     fetch: (url, init) => fetch(url, { ...init, headers: { ...(init?.headers as object), cookie } }),
   })
   await using three = await listen(browser)
-  await ask(baseUrl, "DELETE", "/session", { headers: { cookie } })
+  assert.equal((await ask(baseUrl, "DELETE", "/session", { headers: { cookie, "sec-fetch-site": "same-origin" } })).status, 200)
   await three.ended
   await using four = await listen(dora.client)
   await admin.updateUser({ body: { ID, IsDisabled: true } })
