@@ -47,14 +47,15 @@ test("A running container of a known person and project is taken up under its nu
   assert.ok(!world.held().includes(known.key))
 })
 
-test("What is somebody else's by now is not taken up: the number, or the person's place in the project", async () => {
-  await using world = await TestWorld.open({ settings: { strayGrace: 300, graceMs: 10 } })
+test("What is somebody else's by now is not taken up: the number, the person's place in the project, or a device", async () => {
+  await using world = await TestWorld.open({ mockGpus: 1, settings: { strayGrace: 300, graceMs: 10 } })
   await using runs = await world.runs()
-  const held = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const held = await runs.settled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
   const number = { ...unknown, user: "person1", gpus: [], run: held.id }
   const place = { ...unknown, user: "person0", gpus: [], key: "e".repeat(32) }
-  for (const spec of [number, place]) await world.fake.run(world.fake.add("test", spec))
-  await eventually("both are stopped", () => world.held().length === 1)
+  const device = { ...unknown, user: "person2", key: "d".repeat(32), run: 77 }
+  for (const spec of [number, place, device]) await world.fake.run(world.fake.add("test", spec))
+  await eventually("all three are stopped", () => world.held().length === 1)
   assert.deepEqual(world.held(), [held.key])
   assert.deepEqual(
     (await world.store.runs.live()).map(({ id }) => id),

@@ -4,9 +4,10 @@ import { contracts } from "./contract.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
+import { runs } from "./runs.ts"
 import { store } from "./store.ts"
 
 /** `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside this one. */
-export const parts: Readonly<Record<string, readonly Mutant[]>> = { layout, contract: contracts, store, api, access, isolation }
+export const parts: Readonly<Record<string, readonly Mutant[]>> = { layout, contract: contracts, store, api, access, isolation, runs }
 
 export { type Mutant, needsDocker } from "./mutant.ts"

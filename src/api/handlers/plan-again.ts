@@ -26,7 +26,8 @@ export async function planAgain(reads: Readable, again: Again): Promise<Plan> {
   const plan: RunPlan = {
     ...spec,
     ...(digest === undefined ? {} : { imageDigest: digest }),
-    imageByAdmin: spec.imageByAdmin === true && image !== undefined && (await isByAdmin(reads, image)),
+    // An administrator vouches for what stands there now, not for what stood there once.
+    imageByAdmin: image !== undefined && image.image === spec.image && (await isByAdmin(reads, image)),
     mounts: mounts.filter((mount) => "target" in mount),
     secret: randomBytes(32).toString("base64url"),
   }
@@ -58,7 +59,7 @@ async function mountAgain(
   const { source } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return mount
   if (source === homeOf(starter.userName)) return holdsHome({ starter, project, image }) ? mount : lost("the home directory", starter)
-  const datasets = (await reads.data.overlapping(source)).filter((row) => normalPath(row.accessInfo) === source && row.deletedAt === null)
+  const datasets = (await reads.data.overlapping(source)).filter((row) => normalPath(row.accessInfo) === source)
   const rights = [...(await mountsOf(reads, starter, datasets)).values()]
   if (rights.includes("rw")) return mount
   return rights.includes("ro") ? { ...mount, readOnly: true } : lost(`the dataset in ${mount.target}`, starter)

@@ -4,65 +4,82 @@ import { isMockGpu } from "../gpus.ts"
 import { type GpuUse, nvidiaUse } from "./gpus.ts"
 import type { RunningContainer } from "./observe.ts"
 
-const groups = "/sys/fs/cgroup"
+/** Where the kernel's accounts are found, and who tells of GPUs. */
+export interface Accounts {
+  proc: string
+  groups: string
+  gpus: typeof nvidiaUse
+}
+
+const ofThisMachine: Accounts = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: nvidiaUse }
 
 /**
  * What containers use, read from the kernel's own accounts and not from the daemon, whose statistics take a second and a conversation with the runtime each.
  *
  * All is null where the daemon lives in another process namespace or on another machine.
  */
-export async function containerStats(containers: readonly RunningContainer[], signal?: AbortSignal): Promise<RunStats[]> {
+export async function containerStats(
+  containers: readonly RunningContainer[],
+  signal?: AbortSignal,
+  accounts: Accounts = ofThisMachine,
+): Promise<RunStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
-  const gpus = hasGpus ? await nvidiaUse(signal).catch(() => new Map<string, GpuUse>()) : new Map<string, GpuUse>()
+  const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUse>()) : new Map<string, GpuUse>()
   signal?.throwIfAborted()
-  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus)))
+  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, accounts)))
   signal?.throwIfAborted()
   return stats
 }
 
-async function statsOf({ key, id, pid, gpuDevices }: RunningContainer, gpus: ReadonlyMap<string, GpuUse>): Promise<RunStats> {
-  const paths = await groupsOf(pid, id)
-  const [cpu, memory, network] = paths
-    ? await Promise.all([cpuSeconds(paths), memoryOf(paths), traffic(pid)])
+async function statsOf(
+  { key, id, pid, gpuDevices }: RunningContainer,
+  gpus: ReadonlyMap<string, GpuUse>,
+  { proc, groups }: Accounts,
+): Promise<RunStats> {
+  const folders = await foldersOf(`${proc}/${pid}`, id, groups)
+  const [cpuSeconds, memory, network] = folders
+    ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
     : [null, null, { networkIn: null, networkOut: null }]
-  return { key, cpuSeconds: cpu, memory, ...gpuUse(gpuDevices, gpus), ...network }
+  return { key, cpuSeconds, memory, ...gpuUse(gpuDevices, gpus), ...network }
 }
 
-/** Where each controller accounts for a process, the unified hierarchy under the empty name. */
-type Groups = ReadonlyMap<string, string>
+/** The control groups of a process: one folder in version 2, one for each controller in version 1. */
+interface Folders {
+  version: 1 | 2
+  cpu: string
+  memory: string
+}
 
 /** Undefined unless the process is the container's: process IDs come again, and mean nothing in another namespace. */
-async function groupsOf(pid: number, id: string): Promise<Groups | undefined> {
-  const text = pid > 0 ? await textOf(`/proc/${pid}/cgroup`) : undefined
+async function foldersOf(process: string, id: string, groups: string): Promise<Folders | undefined> {
+  const text = await textOf(`${process}/cgroup`)
   if (!text?.includes(id)) return undefined
-  const rows = text.split("\n").flatMap((line) => {
-    const [, controllers = "", path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
-    return controllers.split(",").map((controller) => [controller, path] as const)
-  })
-  return new Map(rows)
+  const paths = new Map<string, string>()
+  for (const [, controllers = "", path = ""] of text.matchAll(/^\d+:([^:]*):(.*)$/gm)) {
+    for (const controller of controllers.split(",")) paths.set(controller, path)
+  }
+  const [cpu, memory, whole] = [paths.get("cpuacct"), paths.get("memory"), paths.get("")]
+  if (cpu !== undefined && memory !== undefined) return { version: 1, cpu: `${groups}/cpuacct${cpu}`, memory: `${groups}/memory${memory}` }
+  return whole === undefined ? undefined : { version: 2, cpu: `${groups}${whole}`, memory: `${groups}${whole}` }
 }
 
-async function cpuSeconds(paths: Groups): Promise<number | null> {
-  const old = paths.get("cpuacct")
-  if (old !== undefined) return scaled(await textOf(`${groups}/cpuacct${old}/cpuacct.usage`), 1e-9)
-  return scaled(figureIn(await textOf(`${groups}${paths.get("")}/cpu.stat`), "usage_usec"), 1e-6)
+async function cpuOf({ version, cpu }: Folders): Promise<number | null> {
+  if (version === 1) return scaled(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
+  return scaled(figureIn(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
 }
 
-async function memoryOf(paths: Groups): Promise<number | null> {
-  const old = paths.get("memory")
-  const folder = old === undefined ? `${groups}${paths.get("")}` : `${groups}/memory${old}`
-  const [usage, details] = await Promise.all([
-    textOf(`${folder}/${old === undefined ? "memory.current" : "memory.usage_in_bytes"}`),
-    textOf(`${folder}/memory.stat`),
-  ])
+async function memoryOf({ version, memory }: Folders): Promise<number | null> {
+  const names =
+    version === 1 ? { usage: "memory.usage_in_bytes", cached: "total_inactive_file" } : { usage: "memory.current", cached: "inactive_file" }
+  const [usage, details] = await Promise.all([textOf(`${memory}/${names.usage}`), textOf(`${memory}/memory.stat`)])
   const all = scaled(usage, 1)
-  const cached = scaled(figureIn(details, old === undefined ? "inactive_file" : "total_inactive_file"), 1)
+  const cached = scaled(figureIn(details, names.cached), 1)
   return all === null ? null : Math.max(0, all - (cached ?? 0))
 }
 
 /** Of the container's own interfaces, the loopback excepted. */
-async function traffic(pid: number): Promise<Pick<RunStats, "networkIn" | "networkOut">> {
-  const text = await textOf(`/proc/${pid}/net/dev`)
+async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | "networkOut">> {
+  const text = await textOf(`${process}/net/dev`)
   if (text === undefined) return { networkIn: null, networkOut: null }
   let networkIn = 0
   let networkOut = 0

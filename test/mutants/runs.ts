@@ -1,0 +1,76 @@
+import { faults } from "./mutant.ts"
+
+/** Limits, admission, and what runs that go on again are made of. */
+export const runs = [
+  ...faults(
+    "src/runs/warden.ts",
+    ["src/runs/limits.test.ts"],
+    [
+      [
+        "an idle run ends sooner than it was warned of",
+        "clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead",
+        "clock.now() - usedAt >= idleMs",
+      ],
+      [
+        "an idle run ends without its whole time",
+        "clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead",
+        "clock.now() - warned.at >= 0",
+      ],
+      ["a run of which nothing is known is idle", " || !this.#usage.isKnown(run.id)) return false", ") return false"],
+      ["a busy kernel does not count", "if (await isComputing(this.#ctx, run)) {", "if (false) {"],
+      ["a warning of an earlier idleness counts again", "if (warned?.usedAt === usedAt) {", "if (warned) {"],
+      ["the longest time does not end", 'if (left <= 0) return this.#end(run, "max_time")', "if (left <= 0) return false"],
+      ["the run that wrote least is ended", ".sort((a, b) => b.bytes - a.bytes)", ".sort((a, b) => a.bytes - b.bytes)"],
+      ["the disk of a group is not counted together", "counts: (run: RunRow) => cap.members.has(run.userName)", "counts: () => false"],
+    ],
+  ),
+  ...faults(
+    "src/runs/usage.ts",
+    ["src/runs/limits.test.ts"],
+    [["work does not count as use", "this.#activity.mark(run.id)", "void run.id"]],
+  ),
+  ...faults(
+    "src/runs/usage.ts",
+    ["test/api/runs.test.ts"],
+    [["figures are kept after the end", "(this.#ctx.board.row(id) && this.#series.get(id)) ?? []", "this.#series.get(id) ?? []"]],
+  ),
+  ...faults(
+    "src/runs/quota.ts",
+    ["src/runs/admission.test.ts"],
+    [
+      [
+        "what an older one of the group waits for is taken by a younger",
+        "for (const share of own) share.held.push(run)",
+        "if (fits) for (const share of own) share.held.push(run)",
+      ],
+      ["a group's limit does not count one's own share", "for (const bound of bounds) {", "for (const bound of bounds.slice(0, 1)) {"],
+    ],
+  ),
+  ...faults(
+    "src/runs/adopt.ts",
+    ["src/runs/strays.test.ts"],
+    [
+      ["a device that is somebody else's is taken up", "spec.gpus.includes(device)", "false"],
+      ["nothing is taken up", 'seen.state === "running" ? await', 'seen.state === "created" ? await'],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/plan-again.ts",
+    ["test/api/runs.test.ts"],
+    [
+      ["a repeat has an image that its person may no longer use", "const refusal = usable ?", "const refusal = image ?"],
+      ["a repeat has a dataset that its person may no longer use", 'rights.includes("ro") ?', "true ?"],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/stats.ts",
+    ["src/engine/docker/stats.test.ts"],
+    [
+      [
+        "another process is taken for the container's",
+        "if (!text?.includes(id)) return undefined",
+        "if (text === undefined) return undefined",
+      ],
+    ],
+  ),
+]
