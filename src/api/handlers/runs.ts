@@ -7,22 +7,22 @@ import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, listAnswer, pageOf, sortOf } from "./lists.ts"
 import { demandOn } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
-import { type Columns, findOne, timeColumn } from "./single.ts"
+import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
 import { whileAllowed } from "./while-allowed.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
+/** What a project's owner is not shown of a run by somebody else is compared on the answer. */
 const columns: Columns = {
   ID: { column: "id" },
   ProjectID: { column: "projectId" },
   UserName: { column: "userName" },
   State: { column: "state" },
-  Nodes: { column: "nodes" },
-  Cpus: { column: "cpus" },
-  Gpus: { column: "gpus" },
   StartTime: timeColumn("startTime"),
-  ReadyTime: timeColumn("readyTime"),
-  EndTime: timeColumn("endTime"),
+  ReadyTime: timeAnswered,
+  EndTime: timeAnswered,
+  LastActivity: timeAnswered,
+  ExpiresAt: timeAnswered,
 }
 
 async function stop(services: Services, context: Context<"stopRun">) {

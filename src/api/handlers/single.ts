@@ -2,12 +2,13 @@ import { Failure } from "#contract"
 import type { Page, PageRequest } from "#store"
 
 /** How the fields of a structure are found in the store's rows. */
-export type Columns = Readonly<Record<string, { column: string; toColumn?: (value: unknown) => unknown }>>
+export type Columns = Readonly<Record<string, { column?: string; toColumn?: (value: unknown) => unknown }>>
 
-export const timeColumn = (column: string) => ({
-  column,
-  toColumn: (value: unknown) => (value === null ? null : Date.parse(value as string)),
-})
+const toTime = (value: unknown) => (value === null ? null : Date.parse(value as string))
+
+export const timeColumn = (column: string) => ({ column, toColumn: toTime })
+/** A time that is compared on the answer. */
+export const timeAnswered = { toColumn: toTime }
 
 export interface Finding<Row, Answer> {
   /** What messages call it. */
@@ -18,8 +19,8 @@ export interface Finding<Row, Answer> {
 }
 
 /**
- * The one object that the given fields pick: none is 404, several are 409. Fields that the store keeps are compared there; computed ones are compared on the
- * answers, which costs what it costs.
+ * The one object that the given fields pick: none is 404, several are 409. Fields that the store keeps are compared there; what is computed, or shown to some only, is compared on
+ * the answers, which costs what it costs: nobody finds a thing by a value that they are not shown.
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,
@@ -29,11 +30,11 @@ export async function findOne<Row, Answer extends object>(
   if (Object.keys(query).length === 0)
     throw new Failure("invalid", `ID, or other fields that pick exactly one ${what}, are needed`, { field: "ID" })
   const where: Record<string, unknown> = {}
-  const computed: [string, unknown][] = []
+  const computed: [name: string, value: unknown, toColumn: (value: unknown) => unknown][] = []
   for (const [name, value] of Object.entries(query)) {
-    const entry = columns[name]
-    if (entry) where[entry.column] = entry.toColumn ? entry.toColumn(value) : value
-    else computed.push([name, value])
+    const { column, toColumn = (as: unknown) => as } = columns[name] ?? {}
+    if (column) where[column] = toColumn(value)
+    else computed.push([name, toColumn(value), toColumn])
   }
   const found: { row: Row; answer: Answer }[] = []
   const pageSize = computed.length === 0 ? 2 : 200
@@ -41,7 +42,7 @@ export async function findOne<Row, Answer extends object>(
     const { rows } = await finding.list(where, { page, pageSize })
     const answers = await finding.answer(rows)
     answers.forEach((answer, i) => {
-      if (computed.every(([name, value]) => (answer as Record<string, unknown>)[name] === value))
+      if (computed.every(([name, value, toColumn]) => toColumn((answer as Record<string, unknown>)[name]) === value))
         found.push({ row: rows[i] as Row, answer })
     })
     if (found.length > 1) throw new Failure("conflict", `Several ${what}s have these fields: add others, or read one by ID`)
