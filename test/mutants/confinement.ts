@@ -42,7 +42,6 @@ export const confinement = [
     ["the root of every run can be written", "ReadonlyRootfs: !spec.writableRoot,", ""],
     ["runs have swap", "MemorySwap: memory,", ""],
     ["what a run prints fills the disk", 'LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },', ""],
-    ["what is mounted read-only can be written", "    ReadOnly: readOnly,\n", "    ReadOnly: false,\n"],
   ]),
   ...faults(
     "src/engine/docker/container.ts",
