@@ -1,10 +1,13 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, test } from "node:test"
+import { WebSocket } from "ws"
 import { basic } from "#client"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask, ids } from "./asking.ts"
+import { listen } from "./listening.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
@@ -316,4 +319,99 @@ test("read-only tokens change no grants, and tokens for a run's address open wha
   const deadline = Date.now() + 5_000
   while ((await open()) === 200) assert.ok(Date.now() < deadline)
   await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
+})
+
+test("taking a grant on a run back cuts open sockets and ends logs that are followed, and so does its time", async () => {
+  const image = await newImage({ IsPublished: true })
+  const project = await newProject(image.ID)
+  const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
+  for (const Until of [null, new Date(Date.now() + 4_000).toISOString()]) {
+    const { body } = await grant(ann, { RunID: run.ID, UserName: "bob", Access: "write", Until })
+    const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers: { authorization: bob.authorization } })
+    await once(socket, "open")
+    const logs = await fetch(`${baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: bob.authorization } })
+    const over = Promise.all([once(socket, "close"), logs.text().catch(() => "cut")])
+    if (Until === null) await take(ann, `ID=${body.ID}`)
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("Nothing was cut")), 12_000).unref())
+    await Promise.race([over, late])
+  }
+  assert.equal(await status(ann, "GET", `/running_project?ID=${run.ID}`), 200)
+  await ann.client.stopRun({ query: { ID: run.ID } })
+})
+
+test("whoever is granted something, or loses it again, is told; owner and administrator are told of the grant", async () => {
+  const image = await newImage()
+  await using toBob = await listen(bob.client)
+  await using toEve = await listen(eve.client)
+  await using toAnn = await listen(ann.client)
+  const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
+  await toBob.until(`image.updated ${image.ID}`)
+  await toBob.until(`grant.created ${body.ID}`)
+  await toAnn.until(`grant.created ${body.ID}`)
+  await ann.client.updateImage({ body: { ID: image.ID, Comment: "new" } })
+  await ann.client.deleteImage({ query: { ID: image.ID } })
+  await toBob.until(`image.deleted ${image.ID}`)
+  await ann.client.restoreImage({ query: { ID: image.ID } })
+  await toBob.until(`image.restored ${image.ID}`)
+  toBob.told.length = 0
+  await take(ann, `ID=${body.ID}`)
+  await toBob.until(`grant.deleted ${body.ID}`)
+  const gone = await toBob.until(`image.deleted ${image.ID}`)
+  assert.deepEqual(gone.data, { ID: image.ID })
+  await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read", Until: new Date(Date.now() + 1_500).toISOString() })
+  await toBob.until(`image.updated ${image.ID}`)
+  toBob.told.length = 0
+  await toBob.until(`image.deleted ${image.ID}`)
+  const mark = await newImage({ IsPublished: true })
+  await toEve.until(`image.created ${mark.ID}`)
+  assert.deepEqual(toEve.told, [`image.created ${mark.ID}`])
+})
+
+test("nothing tells who has no right that a thing, a grant or a person's share is there", async () => {
+  const image = await newImage({ Name: "needle" })
+  const data = await ann.client.createData({ body: { Name: "needle" } })
+  await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })
+  const made = (await grant(ann, { DataID: data.ID, GroupName: "team", Access: "read" })).body
+  for (const query of [
+    `ImageID=${image.ID}`,
+    `DataID=${data.ID}`,
+    `ID=${made.ID}`,
+    "UserName=bob",
+    "GroupName=team",
+    "Access=write&UserName=ann",
+  ]) {
+    const { body } = await call(eve, "GET", `/grants?${query}`)
+    assert.deepEqual([body.data, body.pageCount], [[], 0], query)
+  }
+  const [hidden, missing] = await Promise.all([image.ID, 999_999].map((ID) => take(eve, `ImageID=${ID}`)))
+  assert.deepEqual([hidden?.status, hidden?.body.msg], [404, missing?.body.msg])
+  for (const path of [
+    "/images?q=needle",
+    "/data?q=needle",
+    "/images?Name=needle",
+    "/images?UserName=ann&IsPublish=0",
+    "/images?sort=Name&IsPublish=0",
+  ]) {
+    const { body } = await call(eve, "GET", path)
+    assert.deepEqual([body.data, body.pageCount], [[], 0], path)
+  }
+  assert.equal((await call(bob, "GET", "/images?Name=needle&pageSize=1")).body.pageCount, 1)
+  const seen = await ask(filesUrl, "PROPFIND", "/users/ann/datasets", { as: eve.authorization, headers: { depth: "1" } })
+  assert.equal(seen.status, 404)
+  const way = await ask(filesUrl, "PROPFIND", "/users/ann/datasets", { as: bob.authorization, headers: { depth: "1" } })
+  assert.ok(way.status === 207 && way.text.includes("needle"))
+})
+
+test("a deleted person's grants are gone, and a disabled person's count again when they are let in", async () => {
+  const [ghost, image] = [await world.person("ghost"), await newImage()]
+  const { ID } = await world.admin.readUser({ query: { UserName: "ghost" } })
+  await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  assert.equal(await status(ghost, "GET", `/image?ID=${image.ID}`), 401)
+  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  assert.equal(await status(basic("ghost", "ghost-password"), "GET", `/image?ID=${image.ID}`), 200)
+  await world.admin.deleteUser({ query: { ID } })
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
+  const again = await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
+  assert.deepEqual([again.status, again.body.field], [400, "UserName"])
 })

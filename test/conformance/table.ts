@@ -324,6 +324,8 @@ const beyond: readonly Entry[] = [
     "grants are listed to the owner, to those they were given to, and to administrators, and taken back by owner and administrator",
     "a second grant of the same thing to the same one takes the place of the first",
     "a grant's time ends it, for reads, lists and the list of grants",
+    "taking a grant on a run back cuts open sockets and ends logs that are followed, and so does its time",
+    "nothing tells who has no right that a thing, a grant or a person's share is there",
   ],
   [
     "POST `/session`",
