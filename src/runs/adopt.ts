@@ -7,15 +7,17 @@ import { typeRule } from "./types.ts"
 
 /**
  * Takes a running container that no row knows up again under its own number, as after a restored backup: its person and project must be there, and its number, place and devices
- * nobody else's. Resolves with whether it did. Its program goes on; what the container does not tell is taken from the project as it is now.
+ * nobody else's. Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the container does not tell is taken from the project as it is now.
  */
 export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
-  const spec = seen.state === "running" ? await ctx.engine.recall(seen.key, ctx.closed) : undefined
-  if (!spec) return false
   try {
+    const spec = seen.state === "running" ? await ctx.engine.recall(seen.key, ctx.closed) : undefined
+    if (!spec) return false
     return (await ctx.store.change((tx) => adoptIn(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
-    if (error instanceof Duplicate || error instanceof EngineError) return false
+    // Out of reach, nothing is known of it: it is asked about again.
+    const isRefused = error instanceof Duplicate || (error instanceof EngineError && error.code !== "engine_unreachable")
+    if (isRefused) return false
     throw error
   }
 }

@@ -47,6 +47,21 @@ test("A running container of a known person and project is taken up under its nu
   assert.ok(!world.held().includes(known.key))
 })
 
+test("A container of which the engine could not tell at first is taken up when it can", async () => {
+  await using world = await TestWorld.open()
+  await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
+  const engine = await world.engine()
+  const recall = engine.recall.bind(engine)
+  let asked = 0
+  engine.recall = async (key, signal) => {
+    asked += 1
+    if (asked === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
+    return recall(key, signal)
+  }
+  await using runs = await world.runs({ engine })
+  await eventually("it is taken up", () => runs.row(unknown.run)?.state === "ready")
+})
+
 test("What is somebody else's by now is not taken up: the number, the person's place in the project, or a device", async () => {
   await using world = await TestWorld.open({ mockGpus: 1, settings: { strayGrace: 300, graceMs: 10 } })
   await using runs = await world.runs()
