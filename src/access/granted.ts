@@ -48,6 +48,8 @@ function isGranted({ type, id }: Thing): boolean {
 
 const every: readonly Grant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
 
+/** A grant takes nothing away. */
 function matters(caller: Caller, action: Action, thing: Thing): boolean {
-  return can(caller, action, thing) !== can(caller, action, { ...thing, grants: every })
+  const answer = can(caller, action, thing)
+  return answer !== "yes" && answer !== can(caller, action, { ...thing, grants: every })
 }

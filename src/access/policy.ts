@@ -1,5 +1,15 @@
 import { type Caller, onlyRun } from "./caller.ts"
-import { type Action, type Right, rightOf, rightToSee, type Standing, type ThingType } from "./rights.ts"
+import {
+  type Action,
+  type Right,
+  rightOf,
+  rightToSee,
+  type Standing,
+  type Standings,
+  standingBits,
+  standings,
+  type ThingType,
+} from "./rights.ts"
 
 /** As much of a caller as the policy looks at. */
 export type Actor = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes">
@@ -51,7 +61,7 @@ function attainable(actor: Actor, { who }: Right): boolean {
 }
 
 /** A deleted thing is there only for who may restore it, or shows where another object refers to it. */
-function visible(standing: ReadonlySet<Standing>, right: Right, thing: Thing): boolean {
+function visible(standing: Standings, right: Right, thing: Thing): boolean {
   if (thing.deleted && !right.deleted) return false
   if (thing.deleted) return meets(standing, right)
   const see = rightToSee(thing.type)
@@ -59,26 +69,21 @@ function visible(standing: ReadonlySet<Standing>, right: Right, thing: Thing): b
   return see === undefined || thing.id === undefined || meets(standing, see)
 }
 
-function meets(standing: ReadonlySet<Standing>, { who }: Right): boolean {
-  return who.some((each) => standing.has(each))
+function meets(standing: Standings, { bits }: Right): boolean {
+  return (standing & bits) !== 0
 }
 
-/** What the actor is to the thing: several at once, as an administrator with a grant is. */
-export function standingsOf(actor: Actor, thing: Thing): ReadonlySet<Standing> {
-  const standing = new Set<Standing>(["anyone"])
-  if (actor.isAdmin) standing.add("administrator")
-  if (thing.ownerId === actor.userId) standing.add("owner")
-  if (thing.projectOwnerId === actor.userId) standing.add("projectOwner")
-  for (const grant of grantsOf(thing)) if (concerns(grant, actor)) standing.add(grant.access)
+const is = Object.fromEntries(standings.map((each) => [each, standingBits(each)])) as Record<Standing, Standings>
+
+/** What the actor is to the thing: several at once, as an administrator with a grant is. Publication and membership of a group are grants like those that an owner writes down. */
+function standingsOf(actor: Actor, thing: Thing): Standings {
+  let standing = is.anyone
+  if (actor.isAdmin) standing |= is.administrator
+  if (thing.ownerId === actor.userId) standing |= is.owner
+  if (thing.projectOwnerId === actor.userId) standing |= is.projectOwner
+  if (thing.published || (thing.groupId && actor.groupIds.includes(thing.groupId))) standing |= is.use
+  for (const grant of thing.grants ?? []) if (concerns(grant, actor)) standing |= is[grant.access]
   return standing
-}
-
-/** Publication and membership of a group are grants like those that an owner writes down. */
-function grantsOf(thing: Thing): Grant[] {
-  const grants = [...(thing.grants ?? [])]
-  if (thing.published) grants.push({ access: "use" })
-  if (thing.groupId) grants.push({ access: "use", groupId: thing.groupId })
-  return grants
 }
 
 function concerns(grant: Grant, actor: Actor): boolean {

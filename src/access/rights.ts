@@ -5,17 +5,26 @@
 export const standings = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
 export type Standing = (typeof standings)[number]
 
+/** Several standings at once: a bit for each. They are asked about for every row of a list. */
+export type Standings = number
+
+export function standingBits(...of: readonly Standing[]): Standings {
+  return of.reduce((bits, each) => bits | (1 << standings.indexOf(each)), 0)
+}
+
 export interface Right {
   /** The least scope that a proof needs for it. */
   scope: "read" | "write"
   /** Who may: one of these standings is enough. */
   who: readonly Standing[]
+  /** The same as bits. */
+  bits: Standings
   /** What happens to deleted things: only such actions still find them. */
   deleted?: true
 }
 
-const read = (...who: Standing[]): Right => ({ scope: "read", who })
-const write = (...who: Standing[]): Right => ({ scope: "write", who })
+const read = (...who: Standing[]): Right => ({ scope: "read", who, bits: standingBits(...who) })
+const write = (...who: Standing[]): Right => ({ scope: "write", who, bits: standingBits(...who) })
 const onDeleted = (right: Right): Right => ({ ...right, deleted: true })
 
 /** What images and projects have in common. `refer`: to be shown inside another object, deleted or not. */
@@ -127,7 +136,11 @@ export function rightOf(action: Action): Right {
   return right
 }
 
+const toSee: ReadonlyMap<ThingType, Right | undefined> = new Map(
+  (Object.keys(rights) as ThingType[]).map((type) => [type, byAction.get(`${type}:read`)]),
+)
+
 /** The right to know that a thing of this type is there; undefined for what is no secret. */
 export function rightToSee(type: ThingType): Right | undefined {
-  return byAction.get(`${type}:read`)
+  return toSee.get(type)
 }
