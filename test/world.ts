@@ -14,6 +14,8 @@ export const adminPassword = "correct horse battery"
 export interface World extends AsyncDisposable {
   readonly quayside: Quayside
   readonly dataDir: string
+  /** Of the PostgreSQL database; undefined on SQLite. */
+  readonly databaseUrl: string | undefined
   readonly admin: Client
   /** Makes a person; the password is the name and `-password`. */
   person(userName: string, fields?: object): Promise<Person>
@@ -61,6 +63,7 @@ export async function openWorld(
       return quayside
     },
     dataDir,
+    databaseUrl: database?.url,
     admin: createClient({ baseUrl, authorization: bearer(token.Token) }),
     async person(userName, fields = {}) {
       const password = `${userName}-password`

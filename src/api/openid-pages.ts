@@ -3,6 +3,7 @@ import { Failure } from "#contract"
 import type { Actor } from "#events"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "./context.ts"
+import { groupChanged, membersOf } from "./handlers/groups.ts"
 import { escapeHtml } from "./html.ts"
 import { handOut } from "./http/cookies.ts"
 import { sessionCookie } from "./http/session-cookie.ts"
@@ -56,15 +57,23 @@ async function signedIn(services: Services, tx: Change, came: { person: Provided
 }
 
 /** Makes the home of somebody new, and tells of all that changed. */
-async function tell({ tree, events, identity }: Services, tx: Change, { admitted, actor }: { admitted: Admitted; actor: Actor }) {
+async function tell(services: Services, tx: Change, { admitted, actor }: { admitted: Admitted; actor: Actor }) {
+  const { tree, events } = services
   const { user, account, isChanged, groups } = admitted
   const thing = { type: "user", id: user.id } as const
   if (account === "created") {
     await tree.ensureDirectory(`/users/${user.userName}`)
     await events.changed(tx, actor, { verb: "created", thing })
-  } else if (account === "linked" || isChanged) await events.changed(tx, actor, { verb: "updated", thing })
-  for (const { group, verb } of groups) await events.changed(tx, actor, { verb, thing: { type: "group", id: group.id } })
-  if (groups.length > 0) tx.afterCommit(() => identity.forgetAll())
+  } else if (account === "linked" || isChanged) {
+    await events.changed(tx, actor, { verb: "updated", thing })
+    // It may be the right to administer that changed.
+    await events.everythingChanged(tx, [user.id])
+  }
+  for (const { group, verb } of groups) {
+    const after = await membersOf(tx, group.id)
+    const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
+    await groupChanged(services, tx, { actor }, { verb, row: group, before, after })
+  }
 }
 
 /** Answers a refusal as a page that leads back to the sign-in, and keeps it for the audit. */

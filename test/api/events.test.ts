@@ -123,6 +123,10 @@ test("runs tell their states with the reason, to the project's owner without it"
   assert.deepEqual((await toBob.until(`run.state ${ID}`)).data, { ...expected, Reason: { code: failure.code, msg: failure.message } })
   assert.deepEqual((await toAnn.until(`run.state ${ID}`)).data, { ...expected, Reason: null })
   assert.ok(toBob.told.includes(`run.created ${ID}`))
+  await admin.updateProject({ body: { ID: project.ID, UserName: "admin" } })
+  await toAnn.until(`run.deleted ${ID}`)
+  await toBob.until(await marked())
+  assert.ok(!toBob.told.includes(`run.deleted ${ID}`), "it is still the starter's")
 })
 
 test("Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart", async () => {

@@ -417,6 +417,8 @@ const beyond: readonly Entry[] = [
     "Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart",
     "a Last-Event-ID that is not known here is answered by reset, and one that is none by 400",
     "a stream ends when the person is disabled, the token revoked or expired, the session over",
+    "two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables",
+    "A gap that is too old to replay is said by reset, whose id is where the stream goes on",
   ],
   [
     "GET `/audit`",

@@ -65,8 +65,8 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
 }
 
 /** Tells the members, and those who joined or left what they see anew or no more. */
-async function groupChanged(
-  { events, identity }: Services,
+export async function groupChanged(
+  { events, identity }: Pick<Services, "events" | "identity">,
   tx: Change,
   context: { actor: Context["actor"] },
   what: { verb: "created" | "updated" | "deleted"; row: GroupRow; before: readonly number[]; after: readonly number[] },

@@ -1,5 +1,16 @@
 import { type Caller, decide, imageThing, mountsOf, newThing, projectThing } from "#access"
-import { bodyId, complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields } from "#contract"
+import {
+  bodyId,
+  complete,
+  Failure,
+  type Project,
+  type ProjectDataInput,
+  parseBody,
+  planMounts,
+  projectFields,
+  runStateNames,
+} from "#contract"
+import type { Events } from "#events"
 import type { Change, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
@@ -36,7 +47,7 @@ export const projects: Kind<ProjectRow, Project> = {
   writes: (tx) => tx.projects,
   thing: (row) => projectThing(row),
   answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
-  async change(_services, tx, context, row) {
+  async change({ events }, tx, context, row) {
     const { caller } = context
     const given = parseBody(projectFields, context.body)
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
@@ -53,10 +64,22 @@ export const projects: Kind<ProjectRow, Project> = {
       ...(group ? { groupId: group.id } : {}),
       imageId,
     }
+    if (owner) await tellOfRuns(events, tx, { projectId: row.id, people: [row.userId, owner.id] })
     await placeData(tx, caller, { row: { ...row, ...fields }, train: given.TrainData as ProjectDataInput[] | undefined })
     const runsOtherwise = imageId !== row.imageId || (given.Type !== undefined && given.Type !== row.type)
     return { ...fields, ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
   },
+}
+
+const everything = { userId: 0, groupIds: [], everything: true }
+
+/** Whose a project is sees its runs. Where there are many, both are told to read everything again. */
+async function tellOfRuns(events: Events, tx: Change, what: { projectId: number; people: readonly number[] }): Promise<void> {
+  const { projectId, people } = what
+  const filter = { where: { projectId }, states: runStateNames }
+  const { rows, total } = await tx.runs.list(filter, everything, { page: 1, pageSize: 200 })
+  if (total > rows.length) return events.everythingChanged(tx, people)
+  await events.sightChanged(tx, { things: rows.map(({ id }) => ({ type: "run", id }) as const), people })
 }
 
 type Given = ReturnType<typeof parseBody<typeof projectFields>>

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { silentLogger, systemClock } from "#kit"
+import { openStore } from "#store"
+import { createEvents, service } from "./events.ts"
+import { Feed, type Sink } from "./feed.ts"
+
+/** A reader who takes what comes, or nothing. */
+class Taker implements Sink {
+  text = ""
+  isEnded = false
+  takes = true
+  #untaken = 0
+  #gone: () => void = () => {}
+  #changed = Promise.withResolvers<void>()
+
+  get pending(): number {
+    return this.#untaken
+  }
+  write(bytes: Uint8Array | string): void {
+    this.text += typeof bytes === "string" ? bytes : Buffer.from(bytes).toString()
+    if (!this.takes) this.#untaken += bytes.length
+    this.#tell()
+  }
+  async drained(): Promise<void> {}
+  end(text: string): void {
+    this.text += text
+    this.isEnded = true
+    this.#tell()
+    this.#gone()
+  }
+  onGone(listener: () => void): void {
+    this.#gone = listener
+  }
+  get told(): string[] {
+    return [...this.text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(([, event, data]) =>
+      `${event} ${JSON.parse(data ?? "").ID ?? ""}`.trim(),
+    )
+  }
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await this.#changed.promise
+  }
+  #tell(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+}
+
+/** A feed of which everybody sees everything; `looks` counts how often things were looked at. */
+async function openScene() {
+  const directory = await mkdtemp(join(tmpdir(), "quayside-feed-"))
+  const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
+  const events = createEvents({ store, logger: silentLogger })
+  const counts = { looks: 0 }
+  const feed = new Feed({
+    ...{ store, clock: systemClock, logger: silentLogger },
+    onJournal: (listener) => events.onJournal(listener),
+    policy: {
+      recall: async (userId: number) => ({ userId }),
+      onForget: () => ({ [Symbol.dispose]() {} }),
+      forget() {},
+      look: async () => {
+        counts.looks += 1
+      },
+      judge: () => "whole",
+      classOf: () => "",
+      concerned: () => [],
+    },
+  })
+  return {
+    ...{ store, feed, counts },
+    happens: (id: number) => store.change((tx) => events.changed(tx, service, { verb: "updated", thing: { type: "image", id } })),
+    async read(userId: number, after?: number): Promise<Taker> {
+      const taker = new Taker()
+      const begin = await feed.open({ looker: { userId }, proofId: "p", after })
+      begin(taker)
+      return taker
+    },
+    async [Symbol.asyncDispose]() {
+      await feed[Symbol.asyncDispose]()
+      await events[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+test("A gap that is too old to replay is said by reset, whose id is where the stream goes on", async () => {
+  await using scene = await openScene()
+  for (let id = 1; id <= 5; id += 1) await scene.happens(id)
+  const { last } = await scene.store.events.bounds()
+  await scene.store.change((tx) => tx.trimJournal(3))
+  const late = await scene.read(1, 2)
+  const inTime = await scene.read(2, 3)
+  await scene.happens(6)
+  await late.until(() => late.told.includes("image.updated 6"))
+  await inTime.until(() => inTime.told.includes("image.updated 6"))
+  assert.deepEqual(late.told, ["reset", "image.updated 6"])
+  assert.match(late.text, new RegExp(`id: ${last}\nevent: reset`))
+  assert.deepEqual(inTime.told, ["image.updated 4", "image.updated 5", "image.updated 6"])
+})
+
+test("A reader who takes nothing is let go with reset once 64 KiB wait for it, and others are told everything", async () => {
+  await using scene = await openScene()
+  const slow = await scene.read(1)
+  const quick = await scene.read(2)
+  slow.takes = false
+  const many = 4_000
+  await Promise.all(Array.from({ length: many }, (_, i) => scene.happens(i + 1)))
+  await quick.until(() => quick.text.includes(`"ID":${many}}`))
+  await slow.until(() => slow.isEnded)
+  assert.equal(slow.told.at(-1), "reset")
+  assert.ok(slow.pending < 3 * 64 * 1024, `bounded: ${slow.pending}`)
+  assert.equal(quick.told.length, many)
+  assert.equal(scene.feed.streams, 1)
+})
+
+test("Things are looked at once for all readers", async () => {
+  await using scene = await openScene()
+  const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => scene.read(i + 1)))
+  await scene.happens(1)
+  for (const reader of readers) await reader.until(() => reader.told.length === 1)
+  assert.equal(scene.counts.looks, 1)
+})
+
+test("A reader who comes back anywhere between changes misses none and is told none twice", async () => {
+  await using scene = await openScene()
+  const writing = (async () => {
+    for (let id = 1; id <= 300; id += 1) await scene.happens(id)
+  })()
+  const told: string[] = []
+  let after = 0
+  while (told.length < 300) {
+    const reader = await scene.read(1, after)
+    await reader.until(() => reader.told.length > 0)
+    told.push(...reader.told)
+    after = Number([...reader.text.matchAll(/^id: (\d+)\nevent/gm)].at(-1)?.[1])
+    reader.end("")
+  }
+  await writing
+  assert.deepEqual(
+    told,
+    Array.from({ length: 300 }, (_, i) => `image.updated ${i + 1}`),
+  )
+})
+
+test("Streams end at once when the service stops, and further ones are refused", async () => {
+  await using scene = await openScene()
+  const reader = await scene.read(1)
+  await scene.feed[Symbol.asyncDispose]()
+  assert.ok(reader.isEnded)
+  await assert.rejects(scene.read(1), { status: 503 })
+})
