@@ -69,7 +69,7 @@ for (const what of Object.keys(attempts)) {
 
 test("a hidden thing and none cost the same queries at every operation, so that time tells no more than words", async () => {
   const wrong: string[] = []
-  for (const { operation, thing } of cases.filter(({ thing }) => thing !== hidden.get("run"))) {
+  for (const { operation, thing } of cases) {
     const there = await queriesOf(() => attempt(operation, thing, "nothing more"))
     const never = await queriesOf(() => attempt(operation, nobodys, "nothing more"))
     if (there.join("\n") !== never.join("\n"))
@@ -78,7 +78,7 @@ test("a hidden thing and none cost the same queries at every operation, so that 
   assert.deepEqual(wrong, [])
 })
 
-test("a body that names what is hidden, missing or deleted is refused in the same words, at the same cost", async () => {
+test("a body that names what is hidden, missing or deleted is refused in the same words", async () => {
   const { ann } = stage.people
   const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
   const data = await ann.client.createData({ body: { Name: "x" } })
@@ -106,10 +106,8 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
     }
     const never = await asking(nobodys.id)
     assert.equal(never.status, 400, `${what}: ${never.text}`)
-    const cost = await queriesOf(() => asking(nobodys.id))
     for (const id of ids) {
       assert.equal(told(await asking(id), { id }), told(never, nobodys), what)
-      assert.deepEqual(await queriesOf(() => asking(id)), cost, what)
     }
   }
 })

@@ -150,13 +150,10 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
   const id = needId(context)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    if (!stored) throw notFound(kind.what)
-    const thing = kind.thing(stored)
-    if (stored.deletedAt !== null && (await decide(tx, context.caller, action(kind, "restore"), thing)) !== "yes") throw notFound(kind.what)
-    if (stored.deletedAt === null) {
-      await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
-      return stored
-    }
+    const thing = stored && kind.thing(stored)
+    const restores = thing?.deleted && (await decide(tx, context.caller, action(kind, "restore"), thing)) === "yes"
+    if (!restores) await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
+    if (!stored || !restores) return stored as R
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", thing: { type: kind.type, id } })

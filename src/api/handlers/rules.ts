@@ -11,15 +11,21 @@ export function demand(caller: Caller, action: Action, asked: { thing: Thing | u
   if (verdict === "forbidden") throw new Failure("forbidden", `${caller.userName} may not do this with this ${what} (${action})`)
 }
 
-/** `demand` for things that may be granted: grants are read where the answer depends on them. */
+/**
+ * `demand` for things that may be granted: grants are read where the answer depends on them, and as if it did where there is nothing, or something deleted: what is hidden costs no other
+ * queries than what never was, so that the time of a refusal tells no more than its words.
+ */
 export async function demandOn(
   reads: Pick<Reads, "grants">,
   caller: Caller,
   action: Action,
   asked: { thing: Thing | undefined; what: string },
 ): Promise<void> {
-  const things = asked.thing ? await withGrants(reads, caller, { actions: [action], things: [asked.thing] }) : []
-  demand(caller, action, { thing: things[0], what: asked.what })
+  const { thing, what } = asked
+  const isThere = thing !== undefined && !thing.deleted
+  const nothing = { type: action.slice(0, action.indexOf(":")) as Thing["type"], id: 0, ownerId: 0 }
+  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : nothing] })
+  demand(caller, action, { thing: isThere ? whole : thing, what })
 }
 
 /** A reference in a body to something that the caller cannot see or may not use: the same words for hidden and missing. */

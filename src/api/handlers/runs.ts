@@ -36,7 +36,7 @@ async function stop(services: Services, context: Context<"stopRun">) {
     await demandOn(store, caller, "project:read", { thing: project && projectThing(project), what: "project" })
     return { ok: true }
   }
-  await demandOn(store, caller, "run:stop", { thing: run && (await thingOf(services, run)), what: "running project" })
+  await demandOn(store, caller, "run:stop", { thing: await thingOf(services, run), what: "running project" })
   const stopped = run as RunRow
   checkMatch(context.header("if-match"), stopped)
   await runs.stop(stopped.id, {
@@ -46,8 +46,10 @@ async function stop(services: Services, context: Context<"stopRun">) {
   return { ok: true }
 }
 
-async function thingOf({ store }: Services, run: RunRow) {
-  return runThing(run, (await store.projects.get(run.projectId))?.userId)
+/** Asks for a project also where there is no run: what is hidden costs no other queries than what never was. */
+async function thingOf({ store }: Services, run: RunRow | undefined) {
+  const project = await store.projects.get(run?.projectId ?? 0)
+  return run && runThing(run, project?.userId)
 }
 
 /** The run that `ID` names, if the caller may do this with it. */
@@ -55,7 +57,7 @@ export async function allowedRun(services: Services, { caller, query }: Context<
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
-  await demandOn(services.store, caller, action, { thing: run && (await thingOf(services, run)), what: "running project" })
+  await demandOn(services.store, caller, action, { thing: await thingOf(services, run), what: "running project" })
   return run as RunRow
 }
 
@@ -67,7 +69,7 @@ async function read(services: Services, context: Context<"readRun">) {
   const { store } = services
   if (typeof query.ID === "number" && Object.keys(query).length === 1) {
     const run = await store.runs.get(query.ID)
-    await demandOn(store, context.caller, "run:read", { thing: run && (await thingOf(services, run)), what: "running project" })
+    await demandOn(store, context.caller, "run:read", { thing: await thingOf(services, run), what: "running project" })
     context.setHeader("etag", etagOf(run as RunRow))
     return (await runAnswers(services, context.caller, [run as RunRow]))[0]
   }
