@@ -16,7 +16,7 @@ export interface Eyes {
 }
 
 /**
- * A database with so many private projects of 40 people, every third in one of 40 groups. `lonely` sees 5 of them, `member` is in 10 groups, `root` is an administrator.
+ * A database with so many private projects of 40 people, every third in one of 40 groups. `lonely` sees 5 of them, `member` is in 10 groups and has 50 grants, `root` is an administrator.
  * Rows are made by one statement, and counted by the database's own triggers.
  */
 export async function makeManyRows(file: string, rows: number): Promise<Record<"root" | "lonely" | "member", Eyes>> {
@@ -51,6 +51,23 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
     return made
   })
   fill(file, rows, eyes.lonely.userId)
+  await store.change(async (tx) => {
+    // From the whole of the list, none in a group.
+    for (let i = 0; i < 50; i += 1) {
+      const project = await tx.projects.get(1 + Math.floor((i * rows) / 150) * 3 + 1)
+      if (!project) throw new Error("There is no such project")
+      await tx.grants.put({
+        thingType: "project",
+        thingId: project.id,
+        ownerId: project.userId,
+        userId: eyes.member.userId,
+        groupId: 0,
+        access: "use",
+        createdBy: eyes.root.userId,
+        expiresAt: null,
+      })
+    }
+  })
   return eyes
 }
 

@@ -1,23 +1,22 @@
 /**
  * The store against the same statements by hand, in one process, slices alternating; then lists over many rows.
  *
- *   node bench/store.ts [--rows 1000000] [--postgres <url>] [--keep <directory>]
+ *   node bench/store.ts [--rows 1000000] [--keep <directory>]
  *
  * Ratios are medians: 1.00 is as quick as by hand. Times are microseconds.
  */
 import { existsSync } from "node:fs"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
-import pg from "pg"
 import { silentLogger, systemClock } from "#kit"
 import { type ImageRow, openStore, type Store, type Viewer } from "#store"
-import { compare } from "./tools.ts"
+import { compare, report } from "./tools.ts"
 
 const { values: options } = parseArgs({
-  options: { rows: { type: "string", default: "1000000" }, postgres: { type: "string" }, keep: { type: "string" } },
+  options: { rows: { type: "string", default: "1000000" }, keep: { type: "string" } },
 })
 const rows = Number(options.rows)
 const users = 40
@@ -96,12 +95,6 @@ async function fill(store: Store): Promise<void> {
     })
   }
   print(`filled with ${rows} projects and 20000 images in ${((performance.now() - started) / 1000).toFixed(0)} s`)
-}
-
-function report(title: string, times: Record<string, number>): void {
-  const [base] = Object.values(times)
-  const cells = Object.entries(times).map(([name, time]) => `${name} ${time.toFixed(1)} (${((base ?? 0) / time).toFixed(2)})`)
-  print(`${title.padEnd(44)} ${cells.join("   ")}`)
 }
 
 /** The statements of a program that does nothing else. */
@@ -238,49 +231,21 @@ async function lists(store: Store): Promise<void> {
   }
 }
 
-/** The store's own statements, sent by hand, 64 requests at a time. */
-async function overPostgres(store: Store, url: string): Promise<void> {
-  const types = { getTypeParser: (oid: number, format?: "text") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) }
-  const pool = new pg.Pool({ connectionString: url, max: 10, options: "-c jit=off", types: types as pg.CustomTypesConfig })
-  // As the server does by itself some time after so many rows have come.
-  await pool.query("analyze")
-  const lines = (await readFile(new URL("../src/store/sql/compiled/postgres.jsonl", import.meta.url), "utf8")).trimEnd().split("\n")
-  const sql = new Map(lines.map((line) => JSON.parse(line) as [string, string]))
-  const ask = (name: string, key: string, values: unknown[]) => pool.query({ name, text: sql.get(key) ?? "", values, rowMode: "array" })
-  const at64 = (work: (i: number) => Promise<unknown>) => (n: number) => Promise.all(Array.from({ length: 64 }, (_, i) => work(n * 64 + i)))
-  const ids = (i: number) => 1 + ((i * 7919) % 20_000)
-  report(
-    "64 images by ID",
-    await compare({ "by hand": at64((i) => ask("get", "get images", [ids(i)])), store: at64((i) => store.images.get(ids(i))) }, 10),
-  )
-  const seek = 'seek {"table":"images","streams":["live"],"descending":true}'
-  const byHand = async () => {
-    await ask("total", "counted", [["images public", "images private"]])
-    return ask("page", seek, [0, Number.MAX_SAFE_INTEGER, 20, 0])
-  }
-  const page = () => store.images.list({}, everything, { page: 1, pageSize: 20 })
-  report("64 pages of 20 images with total", await compare({ "by hand": at64(byHand), store: at64(page) }, 4))
-  await pool.end()
-}
-
 const directory = options.keep ?? (await mkdtemp(join(tmpdir(), "quayside-bench-")))
 const file = join(directory, "bench.db")
 const fresh = !existsSync(file)
 {
-  await using store = await openStore({ url: options.postgres ?? `sqlite:${file}`, logger: silentLogger, clock: systemClock })
+  await using store = await openStore({ url: `sqlite:${file}`, logger: silentLogger, clock: systemClock })
   await fill(store)
-  if (options.postgres) await overPostgres(store, options.postgres)
-  else {
-    const hand = byHand(file)
-    const ids = (i: number) => 1 + ((i * 7919) % 20_000)
-    report("image by ID", await compare({ "by hand": (i) => hand.get(ids(i)), store: (i) => store.images.get(ids(i)) }, 2_000))
-    report(
-      "page of 20 images with total",
-      await compare({ "by hand": () => hand.list(0), store: () => store.images.list({}, everything, { page: 1, pageSize: 20 }) }, 200),
-    )
-    hand.close()
-    await inserts(store, file)
-  }
+  const hand = byHand(file)
+  const ids = (i: number) => 1 + ((i * 7919) % 20_000)
+  report("image by ID", await compare({ "by hand": (i) => hand.get(ids(i)), store: (i) => store.images.get(ids(i)) }, 2_000))
+  report(
+    "page of 20 images with total",
+    await compare({ "by hand": () => hand.list(0), store: () => store.images.list({}, everything, { page: 1, pageSize: 20 }) }, 200),
+  )
+  hand.close()
+  await inserts(store, file)
   await lists(store)
 }
 if (options.keep === undefined) await rm(directory, { recursive: true })

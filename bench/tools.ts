@@ -32,6 +32,13 @@ export async function compare<Name extends string>(
   return Object.fromEntries([...times].map(([name, all]) => [name, median(all)])) as Record<Name, number>
 }
 
+/** Prints each time with its rate against the first. */
+export function report(title: string, times: Record<string, number>): void {
+  const [base] = Object.values(times)
+  const cells = Object.entries(times).map(([name, time]) => `${name} ${time.toFixed(1)} (${((base ?? 0) / time).toFixed(2)})`)
+  process.stdout.write(`${title.padEnd(44)} ${cells.join("   ")}\n`)
+}
+
 /** Resolves when the address answers with the status; asks again every 2 ms. */
 export async function answers(url: string, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Promise<void> {
   const { status = 200, headers = {} } = options

@@ -1,0 +1,50 @@
+// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, on a server of its own. Rates: needed ≥ 0.7, aim 0.85.
+//   node bench/postgres.ts
+
+import { readFileSync } from "node:fs"
+import pg from "pg"
+import { silentLogger, systemClock } from "#kit"
+import { openStore } from "#store"
+import { postgresServer } from "../src/store/testing/postgres.ts"
+import { addUser } from "../src/store/testing/samples.ts"
+import { compare, report } from "./tools.ts"
+
+const rows = 20_000
+const everything = { userId: 0, groupIds: [], everything: true }
+
+await using server = await postgresServer()
+await using database = await server.make()
+await using store = await openStore({ url: database.url, logger: silentLogger, clock: systemClock })
+await addUser(store, "ann")
+const types = { getTypeParser: (oid: number, format?: "text") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) }
+const pool = new pg.Pool({ connectionString: database.url, max: 10, options: "-c jit=off", types: types as pg.CustomTypesConfig })
+await pool.query(`insert into images (created_at, updated_at, version, user_id, is_published, is_trusted, name, image, comment, command, env, port, name_fold, search, doc)
+  select 1767225600000 + i, 1767225600000 + i, 1, 1, i % 2, 0, 'image ' || i, 'registry.example.com/team/image-' || i, 'train a model', 'serve --port {port}', 'MODE=train', '8888',
+    'image ' || i, 'image ' || i, repeat('what it is for ', case when i % 2 = 0 then 4 else 130 end) from generate_series(1, ${rows}) as i`)
+// As the server does by itself some time after so many rows have come.
+await pool.query("analyze")
+
+const lines = readFileSync(new URL("../src/store/sql/compiled/postgres.jsonl", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n")
+const sql = new Map(lines.map((line) => JSON.parse(line) as [string, string]))
+
+function ask(key: string, values: unknown[]): Promise<pg.QueryArrayResult> {
+  const text = sql.get(key)
+  if (text === undefined) throw new Error(`There is no statement ${key}`)
+  return pool.query({ name: key, text, values, rowMode: "array" })
+}
+
+const at64 = (work: (i: number) => Promise<unknown>) => (n: number) => Promise.all(Array.from({ length: 64 }, (_, i) => work(n * 64 + i)))
+const id = (i: number) => 1 + ((i * 7_919) % rows)
+report(
+  "64 images by ID",
+  await compare({ "by hand": at64((i) => ask("get images", [id(i)])), store: at64((i) => store.images.get(id(i))) }, 10),
+)
+const byHand = async () => {
+  await ask("counted two", ["images public", "images private"])
+  return ask('seek {"table":"images","streams":["live"],"descending":true}', [0, Number.MAX_SAFE_INTEGER, 20, 0])
+}
+const page = () => store.images.list({}, everything, { page: 1, pageSize: 20 })
+report("64 pages of 20 images with total", await compare({ "by hand": at64(byHand), store: at64(page) }, 4))
+await pool.end()
