@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
 import { sendFailure } from "./answer.ts"
+import { type InTurnOptions, takeInTurn } from "./in-turn.ts"
 import { Refuser } from "./refusal.ts"
 import { newRequestId } from "./visit.ts"
 
@@ -28,7 +29,7 @@ const limits = {
 /** Several HTTP servers with one handler: `localhost` is two addresses. Stops gracefully: what is under way finishes, what comes new is told to come again. */
 export class Listener {
   readonly #servers: Server[] = []
-  readonly #handler: RequestListener
+  readonly #inTurn: InTurnOptions
   readonly #refuser = new Refuser()
   readonly #ending = new AbortController()
   #underWay = 0
@@ -36,11 +37,10 @@ export class Listener {
   #idle: PromiseWithResolvers<void> | undefined
 
   constructor(handler: RequestListener) {
-    this.#handler = handler
+    this.#inTurn = { handler, over: () => this.#over() }
   }
 
-  /** One for all responses: each closes once. */
-  readonly #answered = (): void => {
+  #over(): void {
     this.#underWay -= 1
     if (this.#underWay === 0) this.#idle?.resolve()
   }
@@ -101,8 +101,7 @@ export class Listener {
     }
     this.#underWay += 1
     this.#refuser.busy(request, response)
-    response.on("close", this.#answered)
-    this.#handler(request, response)
+    takeInTurn(request, response, this.#inTurn)
   }
 }
 

@@ -1,0 +1,61 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+/** Where a connection keeps its turns. */
+const turns = Symbol("turns")
+type Connection = Socket & { [turns]?: Turns }
+
+/** Requests that may wait behind another one on their connection; who sends more is let go. */
+const mostWaiting = 100
+
+export interface InTurnOptions {
+  handler: RequestListener
+  /** Called once for every request that was taken: it was answered, or its connection ended. */
+  over(): void
+}
+
+/**
+ * Answers the requests of a connection one after the other, each when the answer before it is sent. A client may send many without reading any: their answers would all be made and
+ * kept for it.
+ */
+export function takeInTurn(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
+  const connection: Connection = request.socket
+  connection[turns] ??= new Turns(connection, options)
+  connection[turns].take(request, response)
+}
+
+class Turns {
+  readonly #socket: Socket
+  readonly #options: InTurnOptions
+  readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  #isBusy = false
+
+  constructor(socket: Socket, options: InTurnOptions) {
+    this.#socket = socket
+    this.#options = options
+    // Answers that have no connection yet do not hear of its end.
+    socket.once("close", () => {
+      for (const _ of this.#waiting.splice(0)) this.#options.over()
+    })
+  }
+
+  take(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#isBusy) this.#waiting.push([request, response])
+    else this.#begin(request, response)
+    if (this.#waiting.length > mostWaiting) this.#socket.destroy()
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#isBusy = true
+    response.on("close", this.#next)
+    this.#options.handler(request, response)
+  }
+
+  /** One for all responses of the connection: each closes once. */
+  readonly #next = (): void => {
+    this.#isBusy = false
+    this.#options.over()
+    const next = this.#socket.destroyed ? undefined : this.#waiting.shift()
+    if (next) this.#begin(...next)
+  }
+}
