@@ -1,23 +1,26 @@
-// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, on a server of its own. Rates: needed ≥ 0.7, aim 0.85.
-//   node bench/postgres.ts
+// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, in an empty database that is named. Rates: needed ≥ 0.7, aim 0.85.
+//   node bench/postgres.ts postgres://…
 
 import { readFileSync } from "node:fs"
 import pg from "pg"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
-import { postgresServer } from "../src/store/testing/postgres.ts"
-import { addUser } from "../src/store/testing/samples.ts"
 import { compare, report } from "./tools.ts"
 
 const rows = 20_000
 const everything = { userId: 0, groupIds: [], everything: true }
 
-await using server = await postgresServer()
-await using database = await server.make()
-await using store = await openStore({ url: database.url, logger: silentLogger, clock: systemClock })
-await addUser(store, "ann")
+const [url] = process.argv.slice(2)
+if (url === undefined) {
+  process.stdout.write("This needs the URL of an empty PostgreSQL database: node bench/postgres.ts postgres://…\n")
+  process.exit(0)
+}
+await using store = await openStore({ url, logger: silentLogger, clock: systemClock })
+const unlimited = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+const ann = { userName: "ann", passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited }
+await store.change((tx) => tx.users.insert(ann))
 const types = { getTypeParser: (oid: number, format?: "text") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) }
-const pool = new pg.Pool({ connectionString: database.url, max: 10, options: "-c jit=off", types: types as pg.CustomTypesConfig })
+const pool = new pg.Pool({ connectionString: url, max: 10, options: "-c jit=off", types: types as pg.CustomTypesConfig })
 await pool.query(`insert into images (created_at, updated_at, version, user_id, is_published, is_trusted, name, image, comment, command, env, port, name_fold, search, doc)
   select 1767225600000 + i, 1767225600000 + i, 1, 1, i % 2, 0, 'image ' || i, 'registry.example.com/team/image-' || i, 'train a model', 'serve --port {port}', 'MODE=train', '8888',
     'image ' || i, 'image ' || i, repeat('what it is for ', case when i % 2 = 0 then 4 else 130 end) from generate_series(1, ${rows}) as i`)

@@ -7,7 +7,7 @@ packages_test_postgres=(postgresql)
 packages_test_api=(python3-venv)
 packages_test_tools=(litmus cadaver rclone curl davfs2)
 packages_test_browser=(chromium fonts-dejavu-core)
-packages_bench=(wrk nginx-light curl postgresql)
+packages_bench=(wrk nginx-light curl)
 
 install_packages() {
   local missing=() name
