@@ -147,6 +147,19 @@ test("A reader who comes back anywhere between changes misses none and is told n
   )
 })
 
+test("A reader who comes while changes are gathered is told of those after it came alone", async () => {
+  await using scene = await openScene()
+  const first = await scene.read(1)
+  await scene.happens(1)
+  await first.until(() => first.told.length === 1)
+  await scene.happens(2)
+  const second = await scene.read(2)
+  await scene.happens(3)
+  await second.until(() => second.told.includes("image.updated 3"))
+  await first.until(() => first.told.length === 3)
+  assert.deepEqual(second.told, ["image.updated 3"])
+})
+
 test("Streams end at once when the service stops, and further ones are refused", async () => {
   await using scene = await openScene()
   const reader = await scene.read(1)
