@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
+import { Failure } from "#contract"
+import { Tree } from "#files"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 /*
@@ -126,6 +128,40 @@ test("a file that becomes a link is never read or written through", async () => 
     }
   })
   assertUntouched()
+})
+
+test("a copy of code, a new directory and a removal by the main process reach nothing through a directory that becomes a link", async () => {
+  const path = "/users/ann/play/swap"
+  await using tree = Tree.open({ root: world.root, owner })
+  const works = [
+    () => tree.copyTree(path, "/users/ann/copied"),
+    () => tree.copyTree(`${path}/sub`, "/users/ann/copied"),
+    () => tree.copyTree("/users/ann/play/other", `${path}/planted`),
+    (round: number) => tree.ensureDirectory(`${path}/planted${round}/x`),
+    (round: number) => tree.makeNewDirectory(`${path}/sub/planted${round}`),
+    () => tree.removeTree(`${path}/sub`),
+  ]
+  for (const victim of victims()) {
+    const swap = prepare()
+    world.makeDirectory("users/ann/play/other")
+    const done = works.map(() => 0)
+    await swapping(swap, victim, async () => {
+      for (let round = 0; round < 40; round += 1) {
+        for (const [n, work] of works.entries()) {
+          await work(round).then(
+            () => (done[n] = (done[n] ?? 0) + 1),
+            (error: unknown) => assert.ok(error instanceof Failure, String(error)),
+          )
+          assertNoSecret(join(world.root, "users/ann/copied"))
+        }
+      }
+    })
+    assertUntouched()
+    assert.ok(
+      done.some((count) => count > 0 && count < 40),
+      `some were in time, some too late: ${done}`,
+    )
+  }
 })
 
 function check({ text, status }: { text: string; status: number }): void {

@@ -35,6 +35,7 @@ export class Usage {
   readonly #before = new Map<number, { time: number; stats: RunStats }>()
   #layers: ReadonlyMap<string, number> = new Map()
   #sampling: Promise<void> | undefined
+  #looking: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
 
   constructor(ctx: Context, activity: Activity) {
@@ -75,7 +76,9 @@ export class Usage {
 
   async #sample(): Promise<void> {
     const { board, clock, engine, closed } = this.#ctx
-    await this.#look()
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
     const stats = new Map((await engine.stats(closed)).map((each) => [each.key, each]))
     const time = clock.now()
     const rows = board.rows()
@@ -87,7 +90,7 @@ export class Usage {
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
   }
 
-  /** Counting files costs, so this is done rarely; an engine that cannot do it now keeps nothing else from being known. */
+  /** Counting files costs and may take long, so this is done rarely, and nothing waits for it. Never rejects. */
   async #look(): Promise<void> {
     const { clock, closed, engine, logger, settings } = this.#ctx
     if (clock.now() - this.#layersAt < settings.layersEvery) return

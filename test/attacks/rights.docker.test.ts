@@ -32,7 +32,12 @@ async function refused(...within: string[]): Promise<{ code: number | null; text
   const words = [...within, process.execPath, program, "serve"]
   const child = spawn(words[0] ?? "", words.slice(1), { env: { ...process.env, ...settings }, stdio: ["ignore", "pipe", "pipe"] })
   let text = ""
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk))
+  const hear = (chunk: unknown) => {
+    text += chunk
+    // It should not have come so far, and must not stay.
+    if (text.includes("Quayside is ready")) child.kill("SIGTERM")
+  }
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", hear)
   const [code] = (await once(child, "close")) as [number | null]
   return { code, text }
 }

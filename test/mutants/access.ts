@@ -11,4 +11,61 @@ export const access = [
       ["a token's scopes do not count", "const scoped = run !== undefined || actor.scopes.includes(right.scope)", "const scoped = true"],
     ],
   ),
+  ...faults(
+    "src/access/openid.ts",
+    ["src/access/openid.test.ts"],
+    [
+      ["an ID token's signature is not looked at", "return [library.enableNonRepudiationChecks, ", "return ["],
+      ["userinfo wins over what was signed", "...claims }", "}"],
+      ["a sign-in has no end", "if (!used.once(", "if (false && !used.once("],
+      [
+        "a fault of the provider is taken for a refusal",
+        "if (answered !== undefined) return answered >= 500",
+        "if (answered !== undefined) return false",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/access/openid.ts",
+    ["test/api/openid.test.ts"],
+    [
+      ["a sign-in ends wherever a link says", "url?.origin === new URL(baseUrl).origin && ", "url !== undefined && "],
+      [
+        "whatever state a callback brings is taken",
+        "if (!isSame(new URLSearchParams(query)",
+        "if (false && !isSame(new URLSearchParams(query)",
+      ],
+      ["a callback counts as often as it comes", "if (!used.once(", "if (false && !used.once("],
+    ],
+  ),
+  ...faults(
+    "src/access/openid-account.ts",
+    ["test/api/openid.test.ts"],
+    [
+      ["an account goes to whoever has its name", "if (isTaken || !isOpen) {", "if (isTaken) {"],
+      ["an account of one subject goes to another", "if (isTaken || !isOpen) {", "if (!isOpen) {"],
+      ["everybody gets an account", 'if (rules.unknown === "refuse") {', "if (false) {"],
+      ["groups are never left", "await tx.groups.removeMember(group.id, userId)", ""],
+      [
+        "the claim decides about every group",
+        "(name) => checkAccountName(name) === undefined && follows(patterns, name)",
+        "(name) => checkAccountName(name) === undefined",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/access/proofs.ts",
+    ["src/access/identity.test.ts"],
+    [["a password is hashed whenever its person is read again", "if (known) return known\n    const flightKey", "const flightKey"]],
+  ),
+  ...faults(
+    "src/runs/start.ts",
+    ["src/runs/races.test.ts"],
+    [["a run begins after its person was disabled", "await checkStarter(tx, request)", ""]],
+  ),
+  ...faults(
+    "src/api/handlers/while-allowed.ts",
+    ["test/api/accounts.test.ts"],
+    [["logs go on after the proof was revoked", 'if (!now || !about || (await decide(store, now, action, about)) !== "yes") break', ""]],
+  ),
 ]

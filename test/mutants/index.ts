@@ -1,5 +1,6 @@
 import { access } from "./access.ts"
 import { api } from "./api.ts"
+import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
@@ -8,6 +9,15 @@ import { runs } from "./runs.ts"
 import { store } from "./store.ts"
 
 /** `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside this one. */
-export const parts: Readonly<Record<string, readonly Mutant[]>> = { layout, contract: contracts, store, api, access, isolation, runs }
+export const parts: Readonly<Record<string, readonly Mutant[]>> = {
+  layout,
+  contract: contracts,
+  store,
+  api,
+  access,
+  isolation,
+  confinement,
+  runs,
+}
 
 export { type Mutant, needsDocker } from "./mutant.ts"

@@ -1,6 +1,6 @@
 import { faults } from "./mutant.ts"
 
-/** What keeps people apart on one machine: mounts, network, limits. */
+/** What keeps people apart on one machine: mounts, files, and what passes the gateway. */
 export const isolation = [
   ...faults(
     "src/kit/beneath.ts",
@@ -12,5 +12,74 @@ export const isolation = [
         "constants.O_RDONLY | constants.O_DIRECTORY",
       ],
     ],
+  ),
+  ...faults(
+    "src/engine/docker/mounting.ts",
+    ["src/engine/docker/pins.test.ts"],
+    [
+      ["a pin of what may only be read can be written", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
+      ["set-uid programs and devices work in a pin", "bind,nosuid,nodev,private", "bind,private"],
+      ["what is mounted below a source is pinned as well", "bind,nosuid,nodev,private", "rbind,nosuid,nodev,private"],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/pins.ts",
+    ["src/engine/docker/pins.test.ts"],
+    [
+      ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
+      ["what was pinned stays mounted", "await unmount(binds)", "await unmount([])"],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/sources.ts",
+    ["src/engine/docker/pins.test.ts"],
+    [["a mount point is made in what may only be read", "around.readOnly ? parent.descend(names) : parent", "parent"]],
+  ),
+  ...faults(
+    "src/engine/docker/addresses.ts",
+    ["src/engine/docker/addresses.test.ts"],
+    [
+      ["a run gets the address that was given back last", "this.#used.delete(host)\n    this.#used.add(host)", "this.#used.add(host)"],
+      ["two starts get the same address", "if (host !== undefined) this.#held.add(host)", ""],
+    ],
+  ),
+  ...faults(
+    "src/files/descriptor.ts",
+    ["src/files/swaps.test.ts"],
+    [
+      ["the file server follows a link to a directory", "constants.O_DIRECTORY | constants.O_NOFOLLOW", "constants.O_DIRECTORY"],
+      ["the file server follows a link to a file", "constants.O_NOFOLLOW | constants.O_NONBLOCK", "constants.O_NONBLOCK"],
+    ],
+  ),
+  ...faults(
+    "src/files/drop.ts",
+    ["src/files/worker.test.ts"],
+    [
+      [
+        "the file server keeps the groups of root, and does not notice",
+        "process.setgroups?.([])",
+        "if (owner === undefined) process.setgroups?.([])",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/worker-process.ts",
+    ["src/files/worker.test.ts"],
+    [["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"']],
+  ),
+  ...faults(
+    "src/files/copy.ts",
+    ["src/files/tree.test.ts"],
+    [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
+  ),
+  ...faults(
+    "src/gateway/request-headers.ts",
+    ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
+    [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
+  ),
+  ...faults(
+    "src/main/run-user.ts",
+    ["src/main/run-user.test.ts"],
+    [["an account without a shell of its own is taken for closed", "closed = /^(", "closed = /^(|"]],
   ),
 ]

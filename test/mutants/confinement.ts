@@ -1,0 +1,58 @@
+import { faults } from "./mutant.ts"
+
+const kinds = ["src/engine/docker/kinds.docker.test.ts"]
+const inside = ["src/engine/docker/inside.docker.test.ts"]
+const network = ["test/attacks/network.docker.test.ts"]
+const rights = ["test/attacks/rights.docker.test.ts"]
+const secrets = ["test/attacks/secrets.docker.test.ts"]
+
+/** What keeps a run from the host, from others and from the server's secrets: real rules, containers and processes. */
+export const confinement = [
+  ...faults("src/engine/docker/rules.ts", kinds, [
+    ["whoever begins is taken for one who answers", "--ctstate RELATED,ESTABLISHED", "--ctstate NEW,RELATED,ESTABLISHED"],
+    ["every user of the host reaches runs, but not Quayside's", "-m owner --uid-owner", "-m owner ! --uid-owner"],
+  ]),
+  ...faults("src/engine/docker/confinement.ts", kinds, [
+    ["a jump to the rules that is missing is not noticed", "return at >= 0 && ", "return at < 0 || "],
+    ["the rules are set again at each look", "if (this.#holds(lines, rules)) return false", ""],
+    ["the rules stay when nobody runs", "if (chains.length === 0) return", "return"],
+  ]),
+  ...faults("src/main/compose.ts", rights, [
+    ["a server that may not confine runs starts", "await engine.prepare().catch(", "await Promise.resolve().catch("],
+  ]),
+  ...faults("src/engine/docker/engine.ts", rights, [
+    [
+      "a server that may not mount starts",
+      "await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])",
+      "await this.#firewall?.prepare()",
+    ],
+  ]),
+  ...faults("src/engine/docker/gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
+  ...faults("src/main/secrets.ts", secrets, [
+    [
+      "others may read the keys",
+      'randomBytes(32).toString("base64"), { mode: 0o600 }',
+      'randomBytes(32).toString("base64"), { mode: 0o644 }',
+    ],
+    ["others may enter the data directory", "chmodSync(dataDir, 0o700)", "chmodSync(dataDir, 0o711)"],
+  ]),
+  ...faults("src/engine/docker/container.ts", inside, [
+    ["runs have capabilities", 'CapDrop: ["ALL"],', ""],
+    ["runs may gain privileges", 'SecurityOpt: ["no-new-privileges"],', ""],
+    ["the root of every run can be written", "ReadonlyRootfs: !spec.writableRoot,", ""],
+    ["runs have swap", "MemorySwap: memory,", ""],
+    ["what a run prints fills the disk", 'LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },', ""],
+  ]),
+  ...faults(
+    "src/engine/docker/container.ts",
+    ["test/attacks/limits.docker.test.ts"],
+    [["runs have as many processes as they like", "PidsLimit: pidsLimit,", ""]],
+  ),
+  ...faults("src/engine/docker/container.ts", network, [
+    ["the daemon gives a run the address of one that has just ended", "{ IPAMConfig: { IPv4Address: options.address } }", "{}"],
+  ]),
+  ...faults("src/engine/docker/rules.ts", network, [
+    ["a setting opens metadata services", "[linkLocal, pool, ...deny]", "[pool, ...deny]"],
+    ["a group's setting does not count", "const groups = reach.groups.map", "const groups = reach.groups.slice(0, 0).map"],
+  ]),
+]
