@@ -24,6 +24,8 @@ export interface Subject {
     missing: Program
     noCommand: Program
   }
+  /** An image that no registry handed out. */
+  built: string
   /** A directory that exists, as a mount source. */
   source: string
 }
@@ -42,6 +44,7 @@ export function conformance(name: string, make: () => Promise<Subject & AsyncDis
     const lent = () => subject
 
     startTests(lent)
+    imageTests(lent)
     failureTests(lent)
     stopTests(lent)
     observeTests(lent)
@@ -95,6 +98,38 @@ function startTests(lent: () => Subject): void {
     const spec = specOf(images.serves)
     await assert.rejects(engine.start(spec, ignore, AbortSignal.abort(new Error("too late"))), /too late/)
     assert.equal(await find(engine, spec.key), undefined)
+  })
+}
+
+function imageTests(lent: () => Subject): void {
+  const anyone = { prove: false, local: false }
+
+  test("tells what an image is that it has, without fetching one that it has not", async () => {
+    const { engine, images } = lent()
+    assert.equal(await engine.image(images.missing.image, anyone), undefined)
+    const spec = specOf(images.serves)
+    const started = await engine.start(spec, ignore, never)
+    const facts = await engine.image(images.serves.image, spec.imageTerms)
+    assert.equal(facts?.digest, started.imageDigest)
+    assert.ok(facts.size > 0)
+    await engine.stop(spec.key)
+  })
+
+  test("hands an image that was built on the machine to nobody without the right to it, and never replaces it", async () => {
+    const { engine, built } = lent()
+    const code = "image_unavailable"
+    assert.ok(await engine.image(built, { prove: false, local: true }))
+    await assert.rejects(engine.image(built, anyone), { code })
+    await assert.rejects(engine.start(specOf({ image: built, imageTerms: anyone }), ignore, never), { code })
+    for (const local of [true, false])
+      await assert.rejects(engine.pull(built, { terms: { prove: false, local }, report: ignore, signal: never }), { code })
+  })
+
+  test("fetches from no registry that it may not fetch from, and tells whose image is nowhere", async () => {
+    const { engine, images } = lent()
+    const pull = (image: string) => engine.pull(image, { terms: anyone, report: ignore, signal: never })
+    await assert.rejects(pull("169.254.169.254/x/y"), { code: "image_pull_denied" })
+    await assert.rejects(pull(images.missing.image), { code: "image_not_found" })
   })
 }
 

@@ -90,3 +90,18 @@ test("entries of the list are hosts, with a port or any, domains, and `public`",
   for (const entry of ["*", "", "https://ghcr.io", "ghcr.io/team", "a b", "*.*.com", "x:99999999", "-x"])
     assert.ok(!isRegistryEntry(entry), entry)
 })
+
+test("a name that nobody answers for is waited for only so long, and keeps others waiting no longer", async () => {
+  const held: (() => void)[] = []
+  const lookup = (name: string) =>
+    name === "fine.quayside.dev" ? Promise.resolve(["93.184.216.34"]) : new Promise<string[]>((resolve) => held.push(() => resolve([])))
+  const registries = new Registries({ lookup, patienceMs: 5 })
+  const alive = setInterval(() => {}, 1_000)
+  await assert.rejects(registries.check(hostOf("silent.quayside.dev/x")), { code: "image_pull_failed" })
+  await assert.rejects(registries.check(hostOf("silent2.quayside.dev/x")), { code: "image_pull_failed" })
+  await assert.rejects(registries.check(hostOf("fine.quayside.dev/x")), { code: "image_pull_failed" }, "two at a time, whoever asks")
+  assert.equal(held.length, 2)
+  for (const answer of held) answer()
+  await new Registries({ lookup }).check(hostOf("fine.quayside.dev/x"))
+  clearInterval(alive)
+})

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import { defaultRegistry, type OciReference, reasonSentences } from "#contract"
+import { deadline, Semaphore } from "#kit"
 import { EngineError } from "./engine.ts"
 
 /** Stands for every registry with a public name and public addresses. */
@@ -21,16 +22,23 @@ export interface RegistriesOptions {
   allowed?: readonly string[]
   /** Default: as the system resolves names. */
   lookup?: Lookup
+  /** How long a name's addresses are waited for, in milliseconds. Default 10,000. */
+  patienceMs?: number
 }
+
+/** The system looks names up in the threads that files and passwords need too: whoever names hosts that nobody answers for keeps no more than these. */
+const lookups = new Semaphore(2)
 
 /** Where images may come from. */
 export class Registries {
   readonly #allowed: readonly string[]
   readonly #lookup: Lookup
+  readonly #patienceMs: number
 
-  constructor({ allowed = [anyPublic], lookup: resolve = systemLookup }: RegistriesOptions = {}) {
+  constructor({ allowed = [anyPublic], lookup: resolve = systemLookup, patienceMs = 10_000 }: RegistriesOptions = {}) {
     this.#allowed = allowed
     this.#lookup = resolve
+    this.#patienceMs = patienceMs
   }
 
   /** Why images may not come from this registry, as far as its name tells; undefined: they may. */
@@ -50,13 +58,21 @@ export class Registries {
     if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
     // Who asks for images of the default registry chose neither its name nor its addresses.
     if (this.#isListed(host) || host === defaultRegistry) return
-    const addresses = await this.#lookup(nameOf(host)).catch((cause: unknown) => {
+    const addresses = await this.#addressesOf(nameOf(host)).catch((cause: unknown) => {
       throw new EngineError("image_pull_failed", `${reasonSentences.image_pull_failed}: its registry ${host} is not known by name`, {
         cause,
       })
     })
     if (addresses.some((address) => !isPublicAddress(address)))
       throw new EngineError("image_pull_denied", `Images may not come from ${host}: its name leads to an address that is not public`)
+  }
+
+  async #addressesOf(name: string): Promise<string[]> {
+    using late = deadline(this.#patienceMs, "looking the name up")
+    const found = lookups.run(() => this.#lookup(name))
+    const end = Promise.withResolvers<never>()
+    late.addEventListener("abort", () => end.reject(late.reason), { once: true })
+    return await Promise.race([found, end.promise])
   }
 
   #isListed(host: string): boolean {

@@ -6,6 +6,7 @@ import { after, test } from "node:test"
 import { basic } from "#client"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
+import { listen } from "./listening.ts"
 
 const folder = await mkdtemp(join(tmpdir(), "quayside-images-"))
 const file = join(folder, "credentials.json")
@@ -135,6 +136,22 @@ test("an image that was built on the machine starts only where an administrator 
   assert.equal((await tried(ann, own.ID)).status, 409)
   await call("PUT", "/image", { as: admin, body: { ID: theirs.ID, UserName: "bob" } })
   assert.equal((await tried(ann, theirs.ID)).status, 409)
+})
+
+test("whoever may write to an administrator's definition does not choose which image it names", async () => {
+  const { ID } = await register({ client: world.admin }, "fake/http")
+  assert.equal((await call("POST", "/grant", { as: admin, body: { ImageID: ID, UserName: "ann", Access: "write" } })).status, 200)
+  const refused = await call("PUT", "/image", { body: { ID, Image: "fake/built" } })
+  assert.deepEqual([refused.status, refused.body.field], [403, "Image"])
+  assert.equal((await call("PUT", "/image", { body: { ID, Image: "fake/http", Comment: "written" } })).body.Comment, "written")
+})
+
+test("how a pull goes is told to who sees the image", async () => {
+  const { ID } = await register(ann, "fake/http:told")
+  await using toBob = await listen(bob.client)
+  await call("POST", `/image/pull?ID=${ID}`)
+  const { data } = await toBob.until(`image.progress ${ID}`)
+  assert.ok(["pulling", "present"].includes(String((data as { State?: string }).State)))
 })
 
 test("credentials pull for whom they are, and what came by them starts for nobody else", async () => {

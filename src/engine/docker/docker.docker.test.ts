@@ -20,6 +20,7 @@ conformance("docker", async () => {
       missing: { image: `${registry.host}/none/none` },
       noCommand: { image, command: ["no-such-command"] },
     },
+    built: image,
     source: await rig.directory("data"),
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]()

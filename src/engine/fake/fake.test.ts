@@ -22,6 +22,7 @@ conformance("fake", async () => {
       missing: { image: "fake/missing" },
       noCommand: { image: "fake/no-command" },
     },
+    built: "fake/built",
     source: "/data",
     async [Symbol.asyncDispose]() {
       await world[Symbol.asyncDispose]()
