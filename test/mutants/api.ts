@@ -23,11 +23,6 @@ export const api = [
       'await demandOn(tx, context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })',
       'await demandOn(tx, context.caller, action(kind, "read"), { thing: stored && kind.thing(stored), what: kind.what })',
     ],
-    [
-      "anybody restores anything",
-      'if (stored.deletedAt !== null && (await decide(tx, context.caller, action(kind, "restore"), thing)) !== "yes") throw notFound(kind.what)\n',
-      "",
-    ],
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
   ]),
   ...faults("src/api/handlers/rules.ts", writing, [
@@ -55,7 +50,7 @@ export const api = [
   ]),
   ...faults("src/api/handlers/single.ts", reading, [
     ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
-    ["computed fields are not compared", "else computed.push([name, value])", ""],
+    ["computed fields are not compared", "else computed.push([name, toColumn(value), toColumn])", ""],
   ]),
   ...faults("src/api/handlers/data.ts", writing, [
     [
