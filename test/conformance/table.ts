@@ -395,7 +395,7 @@ const beyond: readonly Entry[] = [
     "Use, and being told to keep it, give a run its whole idle time again",
     "a repeat starts again what ran, whatever project and image say by now, and fails over what may no longer be used",
   ],
-  ["WebSocket `ControlURL`", later("the control channel")],
+  ["WebSocket `ControlURL`", "a start is answered when the run is ready, with the URL that answers"],
   [
     "GET `/capacity`",
     "capacity tells what nodes have and have free",
@@ -461,7 +461,7 @@ const beyond: readonly Entry[] = [
     settingNames,
     "an image whose registry is not allowed is refused when it is written, and when it is started",
     "with a range of ports a browser reaches each run at a port of its own",
-    later("kubernetes"),
+    wrongSetting,
   ],
   ["An unknown `QUAYSIDE_*`", wrongSetting, injected],
   ["`npx quayside serve`", "a server that is told to end finishes what is under way and exits with 0"],

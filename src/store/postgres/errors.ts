@@ -14,9 +14,15 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && code === "" && /connection|timeout|not queryable|client was closed/i.test(error.message)
 }
 
-/** What a caller is told of an error while the store is open. What is the program's own fault comes back as it is. */
+/** The service stops, and somebody who waited long for something else comes only now. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && error.message === "Cannot use a pool after calling end on the pool"
+}
+
+/** What a caller is told of an error. What is the program's own fault comes back as it is. */
 export function failureOf(error: unknown): unknown {
   const code = codeOf(error)
+  if (isClosed(error)) return new Failure("unavailable", "The database is closed", { cause: error })
   if (code === "53100") return new Failure("storage_full", "The disk of the database server is full", { cause: error })
   if (isConnectionLost(error)) return new Failure("unavailable", "The database server cannot be reached", { cause: error })
   if (/^(53|58|XX|F0)/.test(code)) return new Failure("unavailable", "The database server is in trouble", { cause: error })

@@ -16,8 +16,14 @@ export function isBusy(error: unknown): boolean {
   return code === codes.busy || code === codes.locked
 }
 
-/** What a caller is told of an error while the store is open. What is the program's own fault comes back as it is. */
+/** The service stops, and somebody who waited long for something else comes only now. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE"
+}
+
+/** What a caller is told of an error. What is the program's own fault comes back as it is. */
 export function failureOf(error: unknown): unknown {
+  if (isClosed(error)) return new Failure("unavailable", "The database is closed", { cause: error })
   switch (codeOf(error)) {
     case codes.full:
       return new Failure("storage_full", "The disk that holds the database is full", { cause: error })

@@ -320,12 +320,14 @@ export const changes: Record<string, Case> = {
     assert.equal((await store.images.list({}, everything, firstPage)).total, 700)
   },
 
-  "A store that was closed refuses changes, and those that waited are done": async ({ open }) => {
+  "A store that was closed refuses changes and reads, and those that waited are done": async ({ open }) => {
     const store = await open()
     const waiting = addUser(store, "ann")
     await store[Symbol.asyncDispose]()
     assert.equal((await waiting).userName, "ann")
     await assert.rejects(addUser(store, "bob"), (error) => error instanceof Failure && error.code === "unavailable")
+    // Those who come after a read of theirs waited for something else are told the same.
+    await assert.rejects(store.users.byName("ann"), (error) => error instanceof Failure && error.code === "unavailable")
     await using again = await open()
     assert.deepEqual(await names(again), ["ann"])
   },
