@@ -192,14 +192,18 @@ const schemas: Record<string, JsonSchema> = {
       id: { ...text, description: "Grows in the order of commits; `Last-Event-ID` takes it." },
       event: text,
       data: {
-        type: "object",
-        properties: {
-          ID: { type: "integer" },
-          ProjectID: { type: "integer", description: "Of a run." },
-          State: { ...text, description: "Of `run.state`." },
-          Reason: { type: ["object", "null"], description: "Of `run.state`: code and msg." },
-          Progress: { type: "object", description: "Of `run.progress`." },
-          Warning: { ...text, description: "Of `run.warning`." },
+        type: "string",
+        contentMediaType: "application/json",
+        contentSchema: {
+          type: "object",
+          properties: {
+            ID: { type: "integer" },
+            ProjectID: { type: "integer", description: "Of a run." },
+            State: { ...text, description: "Of `run.state`." },
+            Reason: { type: ["object", "null"], description: "Of `run.state`: code and msg." },
+            Progress: { type: "object", description: "Of `run.progress`." },
+            Warning: { ...text, description: "Of `run.warning`." },
+          },
         },
       },
     },

@@ -50,6 +50,8 @@ export function describe(value: unknown): string {
 
 /** What every text matches. */
 export const withoutNul = "^[^\\u0000]*$"
+/** What every text that is not only white space matches. */
+const filledWithoutNul = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
 
 export interface TextOptions extends Common<string> {
   /** Longest length in characters (code points). Default 1,024. */
@@ -85,7 +87,7 @@ export function text(options: TextOptions): Field<string> {
       description: doc,
       maxLength: max,
       ...(filled ? { minLength: 1 } : {}),
-      pattern: options.pattern ?? (filled ? "\\S" : withoutNul),
+      pattern: options.pattern ?? (filled ? filledWithoutNul : withoutNul),
     },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
