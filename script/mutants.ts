@@ -3,7 +3,7 @@
 // Without --part all parts of test/mutants/ are taken, with --fault only faults that these words describe. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out.
 // One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
 
-import { execFileSync, spawn } from "node:child_process"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
@@ -24,6 +24,8 @@ const { values, positionals } = parseArgs({
 const report = positionals[0]
 /** Copies at work at once: as many as there are processors here and on the machines that run the tests. */
 const workers = 2
+/** So long the tests of one fault may take before they count as hanging; of a fault that blocks a whole process no test's own bound tells. */
+const deadlineMs = 5 * 60_000
 
 interface Verdict {
   caught: boolean
@@ -54,7 +56,8 @@ function chosen(): readonly Mutant[] {
 /** A test that fails without any fault would catch them all. */
 async function expectSound(mutants: readonly Mutant[]): Promise<void> {
   using copy = copyOfTree()
-  const verdict = await runTests(copy.path, [...new Set(mutants.flatMap(({ tests }) => tests))])
+  const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
+  const verdict = await runTests(copy.path, files, files.length * deadlineMs)
   if (!verdict.caught) return
   process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
   process.exit(1)
@@ -95,21 +98,29 @@ async function examine(copy: string, { file, find, replace, tests }: Mutant): Pr
 
 /**
  * The first test that fails, in the order in which they end. Nothing else has to be known, so the others are stopped then, with what they
- * started; what they keep outside their process, containers for one, they remove themselves: where Docker is at work they go on to their end.
+ * started; what they keep outside their process, containers for one, they remove themselves: where Docker is at work they go on to their end, or to the deadline.
  */
-async function runTests(copy: string, tests: readonly string[]): Promise<Verdict> {
+async function runTests(copy: string, tests: readonly string[], ms = deadlineMs): Promise<Verdict> {
   const options = ["--test", "--test-timeout=60000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
   const env = { ...process.env, TMPDIR: join(copy, "tmp") }
   const child = spawn(process.execPath, [...options, ...tests], { cwd: copy, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
   const ended = new Promise<number | null>((done) => void child.on("exit", done))
   const patient = tests.some((file) => file.includes(".docker."))
   let failed: string | undefined
+  let isLate = false
+  const deadline = setTimeout(() => {
+    isLate = true
+    stopGroup(child.pid)
+    unmountBelow(copy)
+  }, ms)
   for await (const line of createInterface(child.stdout)) {
     failed ??= /^fail (.*)$/.exec(line)?.[1]
     if (failed !== undefined && !patient) break
   }
   if (failed !== undefined && !patient) stopGroup(child.pid)
   const code = await ended
+  clearTimeout(deadline)
+  if (isLate && failed === undefined) return { caught: true, by: `The tests did not end within ${ms / 60_000} minutes` }
   if (failed === undefined && code === 0) return { caught: false, by: `All of these passed: ${tests.join(", ")}` }
   return { caught: true, by: failed ?? `exit code ${code}` }
 }
@@ -120,6 +131,15 @@ function stopGroup(leader: number | undefined): void {
   } catch {
     // It has ended by itself.
   }
+}
+
+/** What tests that were stopped left mounted; without it their folder could not be removed, or what is mounted would be. */
+function unmountBelow(folder: string): void {
+  const places = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .filter((place) => place.startsWith(`${folder}/`))
+  for (const place of places.reverse()) spawnSync("umount", ["--lazy", place])
 }
 
 /** What git knows, and what is new and not ignored, with the packages of the original. Its `tmp` is the tests' place for temporary files. */

@@ -78,6 +78,19 @@ export const isolation = [
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
   ...faults(
+    "src/engine/terms.ts",
+    ["test/api/images.test.ts"],
+    [
+      ["anybody uses what was built on the machine", "if (!terms.local) throw builtHere(reference)\n    return", "return"],
+      ["what credentials fetched starts for everybody", "if (!terms.prove) return\n", "return\n"],
+    ],
+  ),
+  ...faults(
+    "src/gateway/cookie-jar.ts",
+    ["src/gateway/port-form.test.ts"],
+    [["a program gets cookies that another run's set", "signed[0] !== this.#owner || ", ""]],
+  ),
+  ...faults(
     "src/main/run-user.ts",
     ["src/main/run-user.test.ts"],
     [["an account without a shell of its own is taken for closed", "closed = /^(", "closed = /^(|"]],
