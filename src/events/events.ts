@@ -1,6 +1,7 @@
 import type { Progress, Reason } from "#contract"
 import { type Clock, type Logger, systemClock } from "#kit"
 import type { Change, GrantRow, ImageRow, JournalEntry, RunRow, Store } from "#store"
+import { AuditKeeper } from "./audit-keeper.ts"
 import { JournalKeeper } from "./keeper.ts"
 import { Refusals } from "./refusals.ts"
 
@@ -81,11 +82,14 @@ export interface EventsOptions {
   logger: Logger
   /** Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must not throw. */
   onChange?: (thing: Thing) => void
+  /** Rows of the audit are removed after so many days. Default 0: never. */
+  auditDays?: number
 }
 
-export function createEvents({ store, clock = systemClock, logger, onChange = () => {} }: EventsOptions): Events {
+export function createEvents({ store, clock = systemClock, logger, onChange = () => {}, auditDays = 0 }: EventsOptions): Events {
   const journal = new JournalKeeper(store, logger)
   const refusals = new Refusals({ store, clock, logger })
+  const auditKeeper = auditDays > 0 ? new AuditKeeper({ store, days: auditDays, clock, logger }) : undefined
   const telling = new Set<number>()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) =>
@@ -156,7 +160,10 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       refusals.count({ actor: actor.userName, action, address: actor.address, requestId: actor.requestId })
     },
     onJournal: (listener) => journal.onWritten(listener),
-    [Symbol.asyncDispose]: () => refusals[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await auditKeeper?.[Symbol.asyncDispose]()
+      await refusals[Symbol.asyncDispose]()
+    },
   }
   return events
 }

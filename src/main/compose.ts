@@ -95,7 +95,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     if (type === "grant")
       void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
   }
-  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged }))
+  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const ending = new AbortController()
   stack.defer(() => ending.abort())

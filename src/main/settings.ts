@@ -383,6 +383,13 @@ export const settingsTable = {
     read: claimValue,
     doc: "Who administers, as `claim=value`, like `groups=quayside-admins`: whose claim is or holds that value. Renewed at each sign-in.",
   }),
+  auditDays: setting({
+    env: "AUDIT_DAYS",
+    default: "400",
+    initial: 400,
+    read: whole(0, 36_500),
+    doc: "Rows of the audit are removed after so many days; 0 keeps them for ever.",
+  }),
   logLevel: setting({
     env: "LOG_LEVEL",
     default: "info",

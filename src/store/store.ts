@@ -67,8 +67,8 @@ export interface Change extends Reads {
   audit(entry: AuditEntry): Promise<void>
   /** Removes rows of the journal up to this ID, never the newest one; gives how many. */
   trimJournal(upTo: number): Promise<number>
-  /** Removes rows of the audit made at or before this time; gives how many. */
-  trimAudit(until: number): Promise<number>
+  /** Removes rows of the audit made at or before this time, the oldest first and so many at most; gives how many. */
+  trimAudit(until: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }

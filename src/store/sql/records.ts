@@ -89,7 +89,12 @@ export const records = {
   trimJournal: ({ db }: Build, args: { up_to: number }) =>
     db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
 
-  trimAudit: ({ db }: Build, args: { until: number }) => db.deleteFrom("audit").where("at", "<=", args.until),
+  trimAudit: ({ db }: Build, args: { until: number; limit: number }) =>
+    db
+      .deleteFrom("audit")
+      .where("id", "in", (eb) =>
+        eb.selectFrom("audit").select("id").where("at", "<=", args.until).orderBy("at").orderBy("id").limit(args.limit),
+      ),
 
   auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
     db

@@ -105,8 +105,8 @@ export class ChangeOver extends TablesOver implements Change {
     return this.events.trim(upTo)
   }
 
-  trimAudit(until: number): Promise<number> {
-    return this.audits.trim(until)
+  trimAudit(until: number, limit: number): Promise<number> {
+    return this.audits.trim(until, limit)
   }
 
   afterCommit(effect: () => void): void {

@@ -75,8 +75,8 @@ export class Audit implements AuditReads {
     })
   }
 
-  trim(until: number): Promise<number> {
-    return this.#context.session.run(q.trimAudit, { until })
+  trim(until: number, limit: number): Promise<number> {
+    return this.#context.session.run(q.trimAudit, { until, limit })
   }
 }
 

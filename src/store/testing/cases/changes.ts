@@ -306,7 +306,9 @@ export const changes: Record<string, Case> = {
       [newest?.thing, newest?.at, refused?.outcome, refused?.thing],
       [null, start + 3000, "refused", { type: "image", id: 1 }],
     )
-    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000)), 2)
+    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 1)), 1, "no more than asked for")
+    assert.deepEqual(await ids({}), ["r3 r2 r1", 3])
+    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 10)), 1)
     assert.deepEqual(await ids({}), ["r3 r2", 2])
   },
 
