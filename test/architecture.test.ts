@@ -142,6 +142,12 @@ test("what runs in a browser knows nothing of Node", () => {
   none(places(files, /\b(process\.|Buffer\b|setImmediate\b|__dirname\b|import\.meta\.dirname)/), "Node's globals")
 })
 
+test("Node's HTTP comes from kit: importing it loads what a start has no time for", () => {
+  const imports = /^import (?!type )[^"]*"node:https?"/m
+  const breaches = product.filter(({ text }) => imports.test(text)).map(({ path }) => path)
+  none(breaches, "`import { http } from \"#kit\"` is wanted in")
+})
+
 test("only store speaks SQL", () => {
   const files = product.filter(({ folder }) => folder !== "store")
   none(

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { Callers } from "#kit"
+import { Callers, http } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
@@ -12,7 +12,7 @@ const mostConnections = 10_000
 /** The HTTP server of the files address. A body may take as long as it needs while it makes progress. */
 export function createFileServer(settings: HandlerOptions): Server {
   const handle = createHandler(settings)
-  const server = createServer({
+  const server = http.createServer({
     requireHostHeader: false,
     requestTimeout: 0,
     headersTimeout: 20_000,

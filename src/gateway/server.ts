@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
+import { http } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -12,7 +13,7 @@ const earlyMost = 65_536
 
 /** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
 export function createHttpServer(take: (call: Call) => void): Server {
-  const server = createServer({
+  const server = http.createServer({
     maxHeaderSize: 32_768,
     headersTimeout: 20_000,
     requestTimeout: 0,
@@ -55,7 +56,7 @@ function linger({ request, response }: Call): void {
 
 /** A refusal needs a response, so there is one until the protocol changes. */
 function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
-  const response = new ServerResponse(request)
+  const response = new http.ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)
   response.on("finish", () => socket.end(() => socket.destroy()))
@@ -102,7 +103,7 @@ function refuse(error: Error & { code?: string }, socket: Duplex): void {
 function sendRaw(socket: Duplex, failure: Failure): void {
   const body = JSON.stringify(failure.toBody())
   const fields = [
-    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     ...Object.entries(ownHeaders).map(([name, value]) => `${name}: ${value}`),

@@ -1,4 +1,4 @@
-import { get } from "node:http"
+import { http } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { basePath, upstreamHeaders } from "./spec.ts"
@@ -36,7 +36,7 @@ interface Request {
 function fetchText({ host, port, path, headers }: Request): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs)
-    const request = get({ host, port, path, headers, agent: false, signal }, (response) => {
+    const request = http.get({ host, port, path, headers, agent: false, signal }, (response) => {
       let text = ""
       response.setEncoding("utf8").on("data", (chunk: string) => {
         text += chunk

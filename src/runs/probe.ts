@@ -1,5 +1,5 @@
-import { get } from "node:http"
 import type { Address } from "#engine"
+import { http } from "#kit"
 import type { Readiness } from "./types.ts"
 
 export interface ProbeTarget {
@@ -45,12 +45,15 @@ function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: A
   return new Promise((resolve) => {
     let connected = false
     const path = base + readiness.path
-    const request = get({ host: address.host, port: address.port, path, headers: { ...headers }, agent: false, signal }, (response) => {
-      const status = response.statusCode ?? 0
-      const accepted = readiness.kind === "http" && readiness.accepts === "200" ? status === 200 : status < 500
-      resolve(accepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`))
-      response.destroy()
-    })
+    const request = http.get(
+      { host: address.host, port: address.port, path, headers: { ...headers }, agent: false, signal },
+      (response) => {
+        const status = response.statusCode ?? 0
+        const accepted = readiness.kind === "http" && readiness.accepts === "200" ? status === 200 : status < 500
+        resolve(accepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`))
+        response.destroy()
+      },
+    )
     request.on("socket", (socket) => socket.once("connect", () => (connected = true)))
     request.on("error", () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen))
   })

@@ -1,6 +1,7 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
+import { http } from "#kit"
 import { newRequestId } from "./visit.ts"
 
 /** Where a connection keeps what it is busy with. */
@@ -35,7 +36,7 @@ function end(socket: Duplex, failure: Failure): void {
   const requestId = newRequestId()
   const body = JSON.stringify(failure.toBody(requestId))
   const head = [
-    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(body)}`,
     "cache-control: no-store",

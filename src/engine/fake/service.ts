@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { WebSocketServer } from "ws"
+import { http } from "#kit"
 import type { Behaviour } from "./behaviour.ts"
 import type { FakeSpec } from "./world.ts"
 
@@ -26,7 +27,7 @@ export interface ServiceOptions {
  * `…/websockify` greets as a VNC server does.
  */
 export async function serve(options: ServiceOptions): Promise<Service> {
-  const server = createServer((request, response) => answer(request, response, options))
+  const server = http.createServer((request, response) => answer(request, response, options))
   const sockets = new Set<Socket>()
   server.on("connection", (socket: Socket) => {
     sockets.add(socket)
