@@ -1,5 +1,6 @@
-import type { FastifyInstance } from "fastify"
+import type { FastifyInstance, FastifyRequest } from "fastify"
 import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
+import { alias, withoutAlias } from "./http/visit.ts"
 import type { Page } from "./page.ts"
 import { pages } from "./pages.ts"
 
@@ -12,14 +13,15 @@ declare module "fastify" {
   }
 }
 
-/** Every row of the contract's table at its path and below `/admin`, and the pages; HEAD goes with GET. */
+/** Every row of the contract's table, and the pages; HEAD goes with GET. Below the alias there are the endpoints, which are registered once. */
 export class Routes {
   readonly #allowed = new Map<string, string[]>()
 
   constructor(app: FastifyInstance) {
     for (const operation of operations) {
       const { method, path }: Endpoint = endpoints[operation]
-      for (const each of [path, `/admin${path}`]) this.#add(app, { method, path: each, target: { operation } })
+      this.#add(app, { method, path, target: { operation } })
+      this.#allowed.set(alias + path, this.#allowed.get(path) ?? [])
     }
     for (const [path, page] of Object.entries(pages)) this.#add(app, { method: "GET", path, target: { page, name: "page" } })
   }
@@ -28,6 +30,13 @@ export class Routes {
     const methods = route.method === "GET" ? ["GET", "HEAD"] : [route.method]
     this.#allowed.set(route.path, [...(this.#allowed.get(route.path) ?? []), ...methods])
     app.route({ method: methods, url: route.path, config: { target: route.target }, handler: notReached })
+  }
+
+  /** What the router found, where it is what was asked for: a path has one spelling, and pages have no alias. */
+  accept({ url, config }: FastifyRequest["routeOptions"], path: string): Target | undefined {
+    if (url === path) return config.target
+    const { target } = config
+    return target && "operation" in target && url === withoutAlias(path) ? target : undefined
   }
 
   /** Why nothing is found: an unknown path, or a method that the path does not take. */

@@ -60,10 +60,8 @@ export function createApi(services: Services): ApiServer {
   /** The router has found its target: from here on the request is ours. Its body is read by the operation, which knows by then who sends it. */
   function take(request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack()
-    const { url, config } = request.routeOptions
     const visit = new Visit(request.raw, reply.raw, callers)
-    // A path has one spelling: what only percent-decoding makes equal is another one.
-    void serve(visit, url === visit.path ? config.target : undefined)
+    void serve(visit, routes.accept(request.routeOptions, visit.path))
   }
   app.addHook("onRequest", (request, reply, _next) => take(request, reply))
 

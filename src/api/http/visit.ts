@@ -45,12 +45,20 @@ export function targetOf(request: IncomingMessage & { originalUrl?: string }): s
   return request.originalUrl ?? request.url ?? ""
 }
 
-/** The request target without scheme and authority, in which a router finds its paths. */
+/** Every endpoint answers below this, too. */
+export const alias = "/admin"
+
+/** The path without the alias that an endpoint has. */
+export function withoutAlias(path: string): string {
+  return path.startsWith(`${alias}/`) ? path.slice(alias.length) : path
+}
+
+/** The request target in which a router finds its paths: without scheme, authority and alias. */
 export function originForm(request: IncomingMessage): string {
   const url = request.url ?? ""
-  if (url.startsWith("/")) return url
+  if (url.startsWith("/")) return withoutAlias(url)
   const path = url.slice(authorityEnd(url))
-  return path.startsWith("/") ? path : `/${path}`
+  return withoutAlias(path.startsWith("/") ? path : `/${path}`)
 }
 
 /** Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a path. */
