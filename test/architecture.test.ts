@@ -145,7 +145,7 @@ test("what runs in a browser knows nothing of Node", () => {
 test("Node's HTTP comes from kit: importing it loads what a start has no time for", () => {
   const imports = /^import (?!type )[^"]*"node:https?"/m
   const breaches = product.filter(({ text }) => imports.test(text)).map(({ path }) => path)
-  none(breaches, "`import { http } from \"#kit\"` is wanted in")
+  none(breaches, '`import { http } from "#kit"` is wanted in')
 })
 
 test("only store speaks SQL", () => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
-import { alias, withoutAlias } from "./http/visit.ts"
+import { withoutAlias } from "./http/visit.ts"
 import type { Page } from "./page.ts"
 import { pages } from "./pages.ts"
 
@@ -13,7 +13,7 @@ declare module "fastify" {
   }
 }
 
-/** Every row of the contract's table, and the pages; HEAD goes with GET. Below the alias there are the endpoints, which are registered once. */
+/** Every row of the contract's table, and the pages, at their paths and below the alias, which the router never sees; HEAD goes with GET. */
 export class Routes {
   readonly #allowed = new Map<string, string[]>()
 
@@ -21,7 +21,6 @@ export class Routes {
     for (const operation of operations) {
       const { method, path }: Endpoint = endpoints[operation]
       this.#add(app, { method, path, target: { operation } })
-      this.#allowed.set(alias + path, this.#allowed.get(path) ?? [])
     }
     for (const [path, page] of Object.entries(pages)) this.#add(app, { method: "GET", path, target: { page, name: "page" } })
   }
@@ -32,16 +31,14 @@ export class Routes {
     app.route({ method: methods, url: route.path, config: { target: route.target }, handler: notReached })
   }
 
-  /** What the router found, where it is what was asked for: a path has one spelling, and pages have no alias. */
+  /** What the router found, where it is what was asked for: but for the alias a path has one spelling. */
   accept({ url, config }: FastifyRequest["routeOptions"], path: string): Target | undefined {
-    if (url === path) return config.target
-    const { target } = config
-    return target && "operation" in target && url === withoutAlias(path) ? target : undefined
+    return url === withoutAlias(path) ? config.target : undefined
   }
 
   /** Why nothing is found: an unknown path, or a method that the path does not take. */
   refusal(method: string, path: string): Failure {
-    const allow = this.#allowed.get(path)?.join(", ")
+    const allow = this.#allowed.get(withoutAlias(path))?.join(", ")
     if (allow !== undefined) return new Failure("method_not_allowed", `${path} takes ${allow}; got ${method}`, { headers: { allow } })
     return new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists what there is`)
   }

@@ -45,10 +45,10 @@ export function targetOf(request: IncomingMessage & { originalUrl?: string }): s
   return request.originalUrl ?? request.url ?? ""
 }
 
-/** Every endpoint answers below this, too. */
-export const alias = "/admin"
+/** Everything answers below this, too. */
+const alias = "/admin"
 
-/** The path without the alias that an endpoint has. */
+/** The path without the alias. */
 export function withoutAlias(path: string): string {
   return path.startsWith(`${alias}/`) ? path.slice(alias.length) : path
 }
