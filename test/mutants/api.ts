@@ -157,7 +157,7 @@ export const api = [
   ),
   ...faults("src/api/routes.ts", http, [
     ["a wrong method is answered without Allow", "{ headers: { allow } })", "{})"],
-    ["nothing is found below /admin", "&& url === withoutAlias(path) ?", "&& url === path ?"],
+    ["nothing is found below /admin", "url === withoutAlias(path)", "url === path"],
   ]),
   ...faults("src/api/http/listener.ts", stop, [
     ["a stop cuts off what is under way", "if (this.#underWay === 0) this.#idle.resolve()\n    await", "this.#idle.resolve()\n    await"],
