@@ -66,13 +66,16 @@ export const store = [
     ["a page past the end shows the last one", "return (page - 1) * pageSize >= total", "return page * pageSize > total + 1_000"],
     ["a page near the end comes in the wrong order", "return fromEnd ? values.reverse() : values", "return values"],
   ]),
-  ...faults("src/store/tables/pages.ts", suite, [
+  ...faults("src/store/tables/blocks.ts", suite, [
     ["a page far from both ends begins a row too early", "before: offset - skipped,", "before: Math.max(0, offset - skipped - 1),"],
     [
       "a page that spans blocks lacks its last rows",
       "while (last < counts.length - 1 && reached < offset + limit)",
       "while (last < counts.length - 1 && reached < offset)",
     ],
+    ["blocks of rows that lie unevenly are too few for the page", "if (sum(counts) < wanted)", "if (counts.length === 0)"],
+  ]),
+  ...faults("src/store/tables/pages.ts", suite, [
     ["ascending lists come descending", "return wanted.sort.descending ? rows : rows.reverse()", "return rows"],
     ["rows in several classes are counted in each", "return most - twice + granted.length", "return most + granted.length"],
   ]),

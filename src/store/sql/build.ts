@@ -25,6 +25,8 @@ export interface Build {
   among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
   /** The numbers of a list that is one argument, as rows of one column, `id`. */
   numbers(list: readonly number[]): RawBuilder<unknown>
+  /** What a subquery that selects `id` gives for each number of a list that is one argument. */
+  forEach(list: readonly number[], subquery: (number: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown>
   /** Whether each of the words, one argument, stands in the column. */
   holdsAll(column: Expression<string>, words: readonly string[]): Expression<SqlBool>
 }
@@ -59,6 +61,8 @@ export function builder(dialect: Dialect): Build {
       dialect,
       db,
       among: (column, list) => sql<SqlBool>`${column} = any(${list})`,
+      forEach: (list, subquery) =>
+        sql`select found.id from unnest(${list}::bigint[]) as each(number) cross join lateral (${subquery(sql`each.number`)}) as found`,
       numbers: (list) => sql`select unnest(${list}::bigint[]) as id`,
       holdsAll: (column, words) =>
         sql<SqlBool>`not exists (select 1 from unnest(${words}::text[]) as word where strpos(${column}, word) = 0)`,
@@ -68,6 +72,9 @@ export function builder(dialect: Dialect): Build {
     dialect,
     db,
     among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
+    // A lateral join in SQLite's words.
+    forEach: (list, subquery) =>
+      sql`select found.value as id from json_each(${list}) as each, json_each((select json_group_array(id) from (${subquery(sql`each.value`)}))) as found`,
     numbers: (list) => sql`select value as id from json_each(${list})`,
     holdsAll: (column, words) =>
       sql<SqlBool>`not exists (select 1 from json_each(${words}) as word where instr(${column}, word.value) = 0)`,

@@ -7,22 +7,29 @@ import { type Stream, streamConditions } from "./visibility.ts"
 export interface StreamsShape {
   table: ListedTable
   streams: readonly Stream[]
-  /** How many groups `group` stands for. */
-  groups?: number
   /** Rows with the IDs `granted`, which are in none of the streams, too. */
   granted?: true
 }
 export interface StreamsArgs {
   /** Of whom the streams are. */
   user?: number
+  /** Of which groups. */
+  groups?: readonly number[]
   granted?: readonly number[]
-  [group: `group${number}`]: number
 }
 
 export interface CountedArgs {
   key?: string
   other?: string
   keys?: readonly string[]
+}
+
+export interface BlocksArgs {
+  plus: readonly string[]
+  minus: readonly string[]
+  /** Blocks, 0 the first. */
+  low: number
+  high: number
 }
 
 export interface SeekArgs extends StreamsArgs {
@@ -51,14 +58,19 @@ export const streams = {
       .where(which[keys] as RawBuilder<boolean>)
   },
 
-  /** Block by block, highest first. */
-  blocks: ({ db, among }: Build, args: { plus: readonly string[]; minus: readonly string[] }) => {
+  /** The highest ID of a table, 0 of an empty one. */
+  newest: ({ db }: Build, _args: object, { table }: { table: ListedTable }) =>
+    db.selectFrom(table as "images").select(sql<number>`coalesce(max(id), 0)`.as("id")),
+
+  /** Block by block, highest first, from one block to another. */
+  blocks: ({ db, among }: Build, args: BlocksArgs) => {
     const counts = (keys: readonly string[], n: RawBuilder<number>) =>
       db
         .selectFrom("counters")
         .select(["block", n.as("n")])
         .where(among(sql.ref("key"), keys))
-        .where("block", ">=", sql.lit(0))
+        .where("block", ">=", args.low)
+        .where("block", "<=", args.high)
     return db
       .selectFrom(counts(args.plus, sql<number>`n`).unionAll(counts(args.minus, sql<number>`-n`)).as("counts"))
       .select(["block", sql<number>`cast(sum(n) as bigint)`.as("n")])
@@ -69,16 +81,20 @@ export const streams = {
   seek: (build: Build, args: SeekArgs, shape: SeekShape) => {
     const direction = shape.descending ? sql`desc` : sql`asc`
     const within = sql`id between ${args.low} and ${args.high}`
-    const conditions = conditionsOf(args, shape)
-    const [only, ...others] = conditions
-    if (only && others.length === 0 && !shape.granted) {
-      return pageOf(build, shape, { matches: sql`${only} and ${within}`, by: "id", limit: args.limit, offset: args.offset })
+    const [only, ...others] = shape.streams
+    if (only && only !== "group" && others.length === 0 && !shape.granted) {
+      const matches = sql`${conditionOf(only, args)} and ${within}`
+      return pageOf(build, shape, { matches, by: "id", limit: args.limit, offset: args.offset })
     }
-    const each = conditions.map(
-      (condition, i) =>
-        sql`select id from (select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}) as ${sql.ref(`s${i}`)}`,
+    const first = (condition: RawBuilder<unknown>) =>
+      sql`select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}`
+    const each = shape.streams.map((stream, i) =>
+      stream === "group"
+        ? build.forEach(args.groups ?? [], (group) => first(sql`${sql.raw(streamConditions.group)}${group}`))
+        : sql`select id from (${first(conditionOf(stream, args))}) as ${sql.ref(`s${i}`)}`,
     )
-    const ids = sql`select id from (${union(build, each, { args, shape })}) as seen order by id ${direction} limit ${args.limit} offset ${args.offset}`
+    const once = shape.streams.includes("group") ? sql`group by id` : sql``
+    const ids = sql`select id from (${union(build, each, { args, shape })}) as seen ${once} order by id ${direction} limit ${args.limit} offset ${args.offset}`
     return build.db
       .selectFrom(shape.table as "images")
       .select(rowColumns(shape.table))
@@ -88,7 +104,10 @@ export const streams = {
 
   /** For readers who see few rows: all of them, sorted. */
   gather: (build: Build, args: StreamsArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
-    const each = conditionsOf(args, shape).map((condition) => sql`select id from ${sql.table(shape.table)} where ${condition}`)
+    const ofGroups = sql`is_published = 0 and deleted_at is null and group_id <> 0 and ${build.among(sql.ref("group_id"), args.groups ?? [])}`
+    const each = shape.streams.map(
+      (stream) => sql`select id from ${sql.table(shape.table)} where ${stream === "group" ? ofGroups : conditionOf(stream, args)}`,
+    )
     const direction = shape.descending ? "desc" : "asc"
     return build.db
       .selectFrom(shape.table as "images")
@@ -101,20 +120,16 @@ export const streams = {
   },
 }
 
-/** Only rows of groups may stand in another stream, too. */
+/** A row of a group may be one's own as well: it stands there twice. */
 function union(
   build: Build,
   each: readonly RawBuilder<unknown>[],
   { args, shape }: { args: StreamsArgs; shape: StreamsShape },
 ): RawBuilder<unknown> {
-  const all = shape.granted ? [...each, build.numbers(args.granted ?? [])] : each
-  return sql.join(all, (shape.groups ?? 0) > 0 ? sql` union ` : sql` union all `)
+  return sql.join(shape.granted ? [...each, build.numbers(args.granted ?? [])] : each, sql` union all `)
 }
 
-function conditionsOf(args: StreamsArgs, { streams, groups = 0 }: StreamsShape): RawBuilder<unknown>[] {
-  return streams.flatMap((name) => {
-    const condition = sql.raw(streamConditions[name])
-    if (name === "group") return Array.from({ length: groups }, (_, i) => sql`${condition}${args[`group${i}`]}`)
-    return streamConditions[name].endsWith(" = ") ? [sql`${condition}${args.user}`] : [condition]
-  })
+function conditionOf(stream: Exclude<Stream, "group">, { user }: StreamsArgs): RawBuilder<unknown> {
+  const condition = streamConditions[stream]
+  return condition.endsWith(" = ") ? sql`${sql.raw(condition)}${user}` : sql.raw(condition)
 }

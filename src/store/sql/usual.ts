@@ -16,6 +16,7 @@ export function usualQueries(): Query[] {
     query("visibleBetween", "all"),
     query("visibleBetween", "some"),
     ...(["one", "two", "list"] as const).map((keys) => query("counted", keys)),
+    ...([...resourceTables, "runs"] as const).map((table) => query("newest", { table })),
     query("auditPage", {}),
     query("auditTotal", {}),
     ...scannedLists().flatMap(ofList),
@@ -62,9 +63,9 @@ function plannedLists(): StreamsShape[] {
   const runs: StreamsShape["streams"][] = [["ended"], ["endedOf"], ["endedOf", "endedOwned"]]
   return [
     ...resourceTables.flatMap((table) => resources.map((streams) => ({ table, streams }))),
-    ...[1, 2, 4].map((groups) => ({ table: "projects" as const, streams: ["public", "privateOf", "group"] as const, groups })),
+    { table: "projects", streams: ["public", "privateOf", "group"] },
     ...resourceTables.map((table) => ({ table, streams: ["public", "privateOf"] as const, granted: true as const })),
-    { table: "projects", streams: ["public", "privateOf", "group"], groups: 1, granted: true },
+    { table: "projects", streams: ["public", "privateOf", "group"], granted: true },
     ...runs.map((streams) => ({ table: "runs" as const, streams })),
   ]
 }

@@ -3,19 +3,15 @@ import type { PageRequest } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListedTable, ListShape } from "../sql/lists.ts"
 import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
+import { type Range, rangeOf } from "./blocks.ts"
 import type { Plan } from "./plan.ts"
 
-/** IDs to a block, as the counters are kept. */
-const block = 4096
 /** So far from either end a page is reached by skipping; beyond, the counters of blocks say where it is. */
 const near = 400
 /** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
 const few = 2_000
-/** Shapes are few: so many groups are asked for, those that are missing by an ID that no group has. */
-const groupCounts = [1, 2, 4, 8, 12, 16, 32, 64]
 
 const counted = { one: query("counted", "one"), two: query("counted", "two"), list: query("counted", "list") }
-const blocks = query("blocks")
 
 export interface PlannedPage {
   table: ListedTable
@@ -74,10 +70,8 @@ function streamsOf({ table, plan }: PlannedPage): { shape: StreamsShape; args: S
   const args: StreamsArgs = plan.user === undefined ? {} : { user: plan.user }
   if (plan.granted.length > 0) args.granted = plan.granted
   const granted = plan.granted.length > 0 ? { granted: true as const } : {}
-  if (plan.groups.length === 0) return { shape: { table, streams: plan.streams, ...granted }, args }
-  const groups = groupCounts.find((count) => count >= plan.groups.length) as number
-  for (let i = 0; i < groups; i += 1) args[`group${i}`] = plan.groups[i] ?? -1
-  return { shape: { table, streams: plan.streams, groups, ...granted }, args }
+  if (plan.groups.length > 0) args.groups = plan.groups
+  return { shape: { table, streams: plan.streams, ...granted }, args }
 }
 
 interface Seek extends PlannedPage {
@@ -89,7 +83,7 @@ interface Seek extends PlannedPage {
 }
 
 /** Rows by descending ID. */
-async function seek(session: Session, { plan, shape, args, window, total }: Seek): Promise<Value[][]> {
+async function seek(session: Session, { table, plan, shape, args, window, total }: Seek): Promise<Value[][]> {
   const { offset, limit } = window
   const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) => {
     const within = plan.granted.filter((id) => id >= low && id <= high)
@@ -98,45 +92,7 @@ async function seek(session: Session, { plan, shape, args, window, total }: Seek
     return session.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
   }
   const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
-  const range = Math.min(whole.before, whole.after) <= near ? whole : rangeOf(await countsOf(session, plan), window)
+  const range = Math.min(whole.before, whole.after) <= near ? whole : await rangeOf(session, { table, plan, window, total })
   if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
   return (await get({ descending: false }, { ...range, offset: range.after })).reverse()
-}
-
-/** IDs among which a page lies, and how many rows of the list stand there before and after it. */
-interface Range {
-  low: number
-  high: number
-  before: number
-  after: number
-}
-
-type Count = readonly [block: number, n: number]
-
-async function countsOf(session: Session, { plus, minus, granted }: Plan): Promise<Count[]> {
-  const counts = new Map((await session.all(blocks, { plus, minus })) as [number, number][])
-  for (const id of granted) {
-    const at = Math.floor(id / block)
-    counts.set(at, (counts.get(at) ?? 0) + 1)
-  }
-  return [...counts].filter(([, n]) => n > 0).sort(([a], [b]) => b - a)
-}
-
-function rangeOf(counts: readonly Count[], { offset, limit }: { offset: number; limit: number }): Range {
-  let skipped = 0
-  let first = 0
-  for (; first < counts.length - 1; first += 1) {
-    const n = counts[first]?.[1] ?? 0
-    if (skipped + n > offset) break
-    skipped += n
-  }
-  let reached = skipped
-  let last = first - 1
-  while (last < counts.length - 1 && reached < offset + limit) {
-    last += 1
-    reached += counts[last]?.[1] ?? 0
-  }
-  const [highest = 0] = counts[first] ?? []
-  const [lowest = 0] = counts[last] ?? []
-  return { low: lowest * block, high: (highest + 1) * block - 1, before: offset - skipped, after: reached - offset - limit }
 }

@@ -329,6 +329,8 @@ export const lists: Record<string, Case> = {
       { userId: 0, groupIds: [], everything: true },
       ...[0, 1, 2, 3].map((n) => ({ userId: userIds[n] ?? 0, groupIds: groupIds.slice(0, n), everything: false })),
       { userId: userIds[4] ?? 0, groupIds, everything: false },
+      // Nearly all that they have lies in the hole of the others.
+      { userId: userIds[4] ?? 0, groupIds: [], everything: false },
     ]
     for (const viewer of viewers) {
       for (const isPublic of [undefined, true, false]) {
