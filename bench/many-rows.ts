@@ -46,6 +46,7 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
       port: "",
       isPublished: true,
       isTrusted: false,
+      writtenBy: 1,
     }
     await tx.images.insert({ ...image, doc: "" })
     return made

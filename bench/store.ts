@@ -50,6 +50,7 @@ function image(i: number, userId: number, docLength: number) {
     port: "8888",
     isPublished: i % 2 === 0,
     isTrusted: false,
+    writtenBy: userId,
     doc: text(i * 3, docLength),
   }
 }
@@ -65,6 +66,7 @@ function project(i: number, userId: number, groupId: number) {
     doc: text(i, 60),
     isPublic: i % 2 === 0,
     isTrusted: false,
+    writtenBy: userId,
     userPath: "",
     codePath: "",
     modelPath: "",

@@ -4,7 +4,7 @@
 // One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
 
 import { execFileSync, spawn, spawnSync } from "node:child_process"
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { createInterface } from "node:readline"
@@ -40,7 +40,10 @@ const rounds = [
 ]
 for (const round of rounds) {
   if (round.mutants.length === 0) continue
-  await expectSound(round.mutants)
+  if (!(await isSound(round.mutants))) {
+    process.exitCode = 1
+    break
+  }
   const queue = [...round.mutants.entries()]
   const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work(queue, round.mutants.length)))
   if (!verdicts.flat().every((caught) => caught)) process.exitCode = 1
@@ -54,13 +57,12 @@ function chosen(): readonly Mutant[] {
 }
 
 /** A test that fails without any fault would catch them all. */
-async function expectSound(mutants: readonly Mutant[]): Promise<void> {
+async function isSound(mutants: readonly Mutant[]): Promise<boolean> {
   using copy = copyOfTree()
   const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
   const verdict = await runTests(copy.path, files, files.length * deadlineMs)
-  if (!verdict.caught) return
-  process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
-  process.exit(1)
+  if (verdict.caught) process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
+  return !verdict.caught
 }
 
 async function work(queue: [number, Mutant][], total: number): Promise<boolean[]> {
@@ -111,7 +113,6 @@ async function runTests(copy: string, tests: readonly string[], ms = deadlineMs)
   const deadline = setTimeout(() => {
     isLate = true
     stopGroup(child.pid)
-    unmountBelow(copy)
   }, ms)
   for await (const line of createInterface(child.stdout)) {
     failed ??= /^fail (.*)$/.exec(line)?.[1]
@@ -133,11 +134,11 @@ function stopGroup(leader: number | undefined): void {
   }
 }
 
-/** What tests that were stopped left mounted; without it their folder could not be removed, or what is mounted would be. */
+/** Tests that were stopped, or whose fault it is, leave things mounted: their folder could not be removed then. */
 function unmountBelow(folder: string): void {
   const places = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
+    .map((line) => (line.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))))
     .filter((place) => place.startsWith(`${folder}/`))
   for (const place of places.reverse()) spawnSync("umount", ["--lazy", place])
 }
@@ -145,6 +146,8 @@ function unmountBelow(folder: string): void {
 /** What git knows, and what is new and not ignored, with the packages of the original. Its `tmp` is the tests' place for temporary files. */
 function copyOfTree(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), "quayside-mutants-"))
+  // Some tests start the program as another user.
+  chmodSync(path, 0o755)
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8" }).split("\0")
   for (const file of files.filter((name) => name !== "" && !name.startsWith("images/"))) {
     mkdirSync(dirname(join(path, file)), { recursive: true })
@@ -155,5 +158,11 @@ function copyOfTree(): Disposable & { path: string } {
   // The test of the layout asks git for the files.
   execFileSync("git", ["init", "--quiet", path])
   writeFileSync(join(path, ".git/info/exclude"), "/node_modules\n/tmp\n")
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) }
+  return {
+    path,
+    [Symbol.dispose]() {
+      unmountBelow(path)
+      rmSync(path, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
 }

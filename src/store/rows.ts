@@ -81,6 +81,8 @@ export interface ImageRow extends Stamped {
   isPublished: boolean
   isTrusted: boolean
   doc: string
+  /** Who last changed what runs there. 0: not known. */
+  writtenBy: number
 }
 
 export interface DataRow extends Stamped {
@@ -110,6 +112,8 @@ export interface ProjectRow extends Stamped {
   userPath: string
   codePath: string
   modelPath: string
+  /** Who last changed what runs there. 0: not known. */
+  writtenBy: number
 }
 
 export type GrantedType = "image" | "data" | "project" | "run"

@@ -44,6 +44,7 @@ export interface ImagesTable extends Stamps, Named {
   env: string
   port: string
   doc: string
+  written_by: number
 }
 
 export interface DatasetsTable extends Stamps, Named {
@@ -73,6 +74,7 @@ export interface ProjectsTable extends Stamps, Named {
   user_path: string
   code_path: string
   model_path: string
+  written_by: number
   doc: string
 }
 

@@ -262,7 +262,12 @@ const readme: readonly Entry[] = [
   ["`Host` must be", "Host must be a configured name or a loopback one"],
   ["Every person has a home", "a person has a home from the moment they exist, and files-token opens the files address only"],
   ["Anyone who may see a project", "a second start is 409 already_running with the run's ID, State and URL"],
-  ["The run belongs to the person", "the code of others begins as what the owner released: at publication, and again by release"],
+  [
+    "The run belongs to the person",
+    "the code of others begins as what the owner released: at publication, and again by release",
+    "one's own project with one's own image holds one's home, and nobody else's",
+    "what an administrator trusts holds everybody's home, until somebody else changes what runs, mounts included",
+  ],
   ["The code directory begins", "the code of others begins as what the owner released: at publication, and again by release"],
   ["One live run per person", "a second start is 409 already_running with the run's ID, State and URL"],
   ["A project's `Running`", ready],

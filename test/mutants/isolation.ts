@@ -1,5 +1,7 @@
 import { faults } from "./mutant.ts"
 
+const home = ["test/api/home.test.ts"]
+
 /** What keeps people apart on one machine: mounts, files, and what passes the gateway. */
 export const isolation = [
   ...faults(
@@ -77,6 +79,18 @@ export const isolation = [
     ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
+  ...faults("src/api/handlers/plan.ts", home, [
+    [
+      "what anybody wrote runs in the owner's home",
+      "for (const id of others) if ((await reads.users.get(id))?.isAdmin !== true) return false\n",
+      "",
+    ],
+    ["a stranger's image holds somebody's home", " || image.userId !== starter.userId", ""],
+  ]),
+  ...faults("src/api/handlers/rules.ts", home, [
+    ["what was trusted stays so, whoever changes it", "...(caller.isAdmin ? {} : { isTrusted: false })", ""],
+  ]),
+  ...faults("src/api/handlers/projects.ts", home, [["whoever adds a mount is not noted", "moved ||", ""]]),
   ...faults(
     "src/engine/terms.ts",
     ["test/api/images.test.ts"],

@@ -7,7 +7,7 @@ import { withoutUndefined } from "../given.ts"
 import { imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { checkTrusted, demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
+import { checkTrusted, demand, demandOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
 export const images: Kind<ImageRow, Image> = {
@@ -49,7 +49,7 @@ export const images: Kind<ImageRow, Image> = {
     const runsOtherwise = (["image", "command", "env", "port"] as const).some(
       (name) => fields[name] !== undefined && fields[name] !== row[name],
     )
-    return { ...fields, ...(owner ? { userId: owner.id } : {}), ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
+    return { ...fields, ...(owner ? { userId: owner.id } : {}), ...(runsOtherwise ? writtenBy(caller) : {}) }
   },
 }
 
@@ -89,7 +89,11 @@ async function create(services: Services, context: Context): Promise<Image> {
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, context.caller, values.UserName)
     demand(context.caller, "image:create", { thing: newThing("image", owner.id), what: "image" })
-    const made = await tx.images.insert({ ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>), userId: owner.id })
+    const made = await tx.images.insert({
+      ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
+      userId: owner.id,
+      writtenBy: context.caller.userId,
+    })
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "image", id: made.id } })
     return made
   })

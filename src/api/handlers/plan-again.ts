@@ -58,7 +58,8 @@ async function mountAgain(
   const { mount, image } = had
   const { source } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return mount
-  if (source === homeOf(starter.userName)) return holdsHome({ starter, project, image }) ? mount : lost("the home directory", starter)
+  if (source === homeOf(starter.userName))
+    return (await holdsHome(reads, { starter, project, image })) ? mount : lost("the home directory", starter)
   const datasets = (await reads.data.overlapping(source)).filter((row) => normalPath(row.accessInfo) === source)
   const rights = [...(await mountsOf(reads, starter, datasets)).values()]
   if (rights.includes("rw")) return mount

@@ -17,6 +17,7 @@ interface Parts {
   /** Undefined where it is not there. */
   image: Part<ImageRow> | undefined
   byAdmin: boolean
+  atHome: boolean
   data: { part: Part<DataRow> | undefined; id: number; mountPath: string }[]
 }
 
@@ -39,7 +40,8 @@ export async function planRun(
   const data = links.map(({ dataId, mountPath }) => ({ part: found.get(dataId), id: dataId, mountPath }))
   const image = await imageOf(reads, starter, project.imageId)
   const byAdmin = image !== undefined && (await isByAdmin(reads, image.row))
-  const parts = { starter, project, image, byAdmin, data }
+  const atHome = await holdsHome(reads, { starter, project, image: image?.row })
+  const parts = { starter, project, image, byAdmin, atHome, data }
   return { plan: planOf(parts), refusal: refusalOf(parts) }
 }
 
@@ -66,7 +68,7 @@ function refusalOf({ starter, project, image, data }: Parts): Reason | undefined
   return undefined
 }
 
-function planOf({ starter, project, image: used, byAdmin, data }: Parts): RunPlan {
+function planOf({ starter, project, image: used, byAdmin, atHome, data }: Parts): RunPlan {
   const image = used?.row
   const places = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
@@ -78,7 +80,7 @@ function planOf({ starter, project, image: used, byAdmin, data }: Parts): RunPla
   const mounts = [
     { source: own.code, target: at.CodePath, readOnly: false },
     { source: own.model, target: at.ModelPath, readOnly: false },
-    { source: holdsHome({ starter, project, image }) ? homeOf(starter.userName) : own.user, target: at.UserPath, readOnly: false },
+    { source: atHome ? homeOf(starter.userName) : own.user, target: at.UserPath, readOnly: false },
     ...data.flatMap(({ part }, i) =>
       part
         ? [
@@ -107,8 +109,18 @@ function planOf({ starter, project, image: used, byAdmin, data }: Parts): RunPla
   }
 }
 
-/** A stranger's image never holds somebody's home: only one's own project with one's own image, or what an administrator trusts. */
-export function holdsHome({ starter, project, image }: Pick<Parts, "starter" | "project"> & { image: ImageRow | undefined }): boolean {
-  const own = project.userId === starter.userId && image?.userId === starter.userId
-  return own || (project.isTrusted && image?.isTrusted === true)
+/**
+ * A stranger's image never holds somebody's home: only one's own project with one's own image, each as oneself or an administrator last wrote it, or what an administrator trusts.
+ * Whoever may write to a thing by a grant changes what runs there, but not what runs in its owner's home.
+ */
+export async function holdsHome(
+  reads: Pick<Reads, "users">,
+  { starter, project, image }: { starter: Caller; project: ProjectRow; image: ImageRow | undefined },
+): Promise<boolean> {
+  if (!image) return false
+  if (project.isTrusted && image.isTrusted) return true
+  if (project.userId !== starter.userId || image.userId !== starter.userId) return false
+  const others = new Set([project.writtenBy, image.writtenBy].filter((id) => id !== starter.userId))
+  for (const id of others) if ((await reads.users.get(id))?.isAdmin !== true) return false
+  return true
 }

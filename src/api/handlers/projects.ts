@@ -17,7 +17,7 @@ import { withoutUndefined } from "../given.ts"
 import { projectAnswers } from "./answers.ts"
 import { copyCode, release } from "./code.ts"
 import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { badReference, checkTrusted, demand, demandOn, groupOf, newOwnerOf, ownerOf } from "./rules.ts"
+import { badReference, checkTrusted, demand, demandOn, groupOf, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
@@ -65,9 +65,11 @@ export const projects: Kind<ProjectRow, Project> = {
       imageId,
     }
     if (owner) await tellOfRuns(events, tx, { projectId: row.id, people: [row.userId, owner.id] })
-    await placeData(tx, caller, { row: { ...row, ...fields }, train: given.TrainData as ProjectDataInput[] | undefined })
-    const runsOtherwise = imageId !== row.imageId || (given.Type !== undefined && given.Type !== row.type)
-    return { ...fields, ...(runsOtherwise && !caller.isAdmin ? { isTrusted: false } : {}) }
+    const now = { ...row, ...fields }
+    const moved = await placeData(tx, caller, { row: now, train: given.TrainData as ProjectDataInput[] | undefined })
+    const runsOtherwise =
+      moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
+    return { ...fields, ...(runsOtherwise ? writtenBy(caller) : {}) }
   },
 }
 
@@ -122,16 +124,19 @@ async function imageOf(
   return wanted
 }
 
-/** Checks the places of all mounts and, where the body names datasets, stores these. */
+/** Checks the places of all mounts and, where the body names datasets, stores these. Answers whether others than before are mounted, or elsewhere. */
 async function placeData(
   tx: Pick<Change, "data" | "projects" | "grants">,
   caller: Caller,
   asked: { row: ProjectRow; train: ProjectDataInput[] | undefined },
-): Promise<void> {
+): Promise<boolean> {
   const { row, train } = asked
   const stored = await tx.projects.links([row.id])
   const links = await planLinks(tx, caller, { row, stored, train })
-  if (train) await tx.projects.setLinks(row.id, links)
+  if (!train) return false
+  await tx.projects.setLinks(row.id, links)
+  const before = new Map(stored.map((link) => [link.dataId, link.mountPath]))
+  return links.length !== stored.length || links.some(({ dataId, mountPath }) => before.get(dataId) !== mountPath)
 }
 
 async function planLinks(
@@ -173,7 +178,9 @@ async function create(services: Services, context: Context): Promise<Project> {
     demand(caller, "project:create", { thing: newThing("project", owner.id), what: "project" })
     const group = await groupOf(tx, caller, values.GroupName)
     const imageId = await imageOf(tx, caller, { given, stored: undefined })
-    const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId } as Parameters<typeof tx.projects.insert>[0]
+    const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
+      typeof tx.projects.insert
+    >[0]
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)
@@ -215,9 +222,9 @@ async function copy(services: Services, context: Context): Promise<Project> {
     const stored = await tx.projects.get(id)
     await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
     const from = stored as ProjectRow
-    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
+    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy } = from
     const to = await tx.projects.insert({
-      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath },
+      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy },
       ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
     })
     await tx.projects.setLinks(to.id, await tx.projects.links([id]))

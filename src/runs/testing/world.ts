@@ -67,7 +67,7 @@ export class TestWorld implements AsyncDisposable {
         const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
         this.users.push((await tx.users.insert({ ...person, userName: `person${n}` })).id)
       }
-      const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false }
+      const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
       const image = await tx.images.insert({ ...common, name: "i", image: "fake/http", command: "", env: "", port: "", isPublished: true })
       const paths = { userPath: "", codePath: "", modelPath: "" }
       const project = { ...common, ...paths, projectName: "p", type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }

@@ -86,6 +86,7 @@ export const images: Kind<ImageRow> = {
     isPublished: "is_published",
     isTrusted: "is_trusted",
     doc: "doc",
+    writtenBy: "written_by",
   },
   toRow: (v: Values) => ({
     id: n(v[0]),
@@ -104,6 +105,7 @@ export const images: Kind<ImageRow> = {
     isPublished: v[13] === 1,
     isTrusted: v[14] === 1,
     doc: s(v[15]),
+    writtenBy: n(v[16]),
   }),
   toColumns: (row) => ({
     name: row.name,
@@ -116,6 +118,7 @@ export const images: Kind<ImageRow> = {
     is_published: row.isPublished,
     is_trusted: row.isTrusted,
     doc: row.doc,
+    written_by: row.writtenBy,
     ...named(row.name, row.comment),
   }),
 }
@@ -179,6 +182,7 @@ export const projects: Kind<ProjectRow> = {
     userPath: "user_path",
     codePath: "code_path",
     modelPath: "model_path",
+    writtenBy: "written_by",
   },
   toRow: (v: Values) => ({
     id: n(v[0]),
@@ -200,6 +204,7 @@ export const projects: Kind<ProjectRow> = {
     userPath: s(v[16]),
     codePath: s(v[17]),
     modelPath: s(v[18]),
+    writtenBy: n(v[19]),
   }),
   toColumns: (row) => ({
     project_name: row.projectName,
@@ -214,6 +219,7 @@ export const projects: Kind<ProjectRow> = {
     user_path: row.userPath,
     code_path: row.codePath,
     model_path: row.modelPath,
+    written_by: row.writtenBy,
     ...named(row.projectName, row.comment),
   }),
 }

@@ -32,6 +32,7 @@ export function imageRow(userId: number, fields: Partial<NewRow<ImageRow>> = {})
     isPublished: false,
     isTrusted: false,
     doc: "",
+    writtenBy: userId,
     ...fields,
   }
 }
@@ -54,6 +55,7 @@ export function projectRow(userId: number, imageId: number, fields: Partial<NewR
     userPath: "",
     codePath: "",
     modelPath: "",
+    writtenBy: userId,
     ...fields,
   }
 }

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, test } from "node:test"
+import pg from "pg"
+import { basic } from "#client"
+import { adminPassword, openWorld, type Person } from "../world.ts"
+import { type Asked, ask } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
+  ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+
+interface Pair {
+  image: number
+  project: number
+}
+
+/** What somebody made: a project with an image of its own. */
+async function pair(who: Person = ann): Promise<Pair> {
+  const image = await who.client.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const project = await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  return { image: image.ID, project: project.ID }
+}
+
+async function share(who: Person, { image, project }: Pair, UserName: string): Promise<void> {
+  for (const thing of [{ ImageID: image }, { ProjectID: project }]) {
+    assert.equal((await call(who, "POST", "/grant", { body: { ...thing, UserName, Access: "write" } })).status, 200)
+  }
+}
+
+async function change(who: Person | string, kind: "image" | "project", body: object): Promise<void> {
+  const { status, text } = await call(who, "PUT", `/${kind}`, { body })
+  assert.equal(status, 200, text)
+}
+
+/** As it stands in the database: the sources of mounts are told to nobody. */
+async function specOf(run: number): Promise<string> {
+  const query = `select spec from runs where id = ${run}`
+  if (world.databaseUrl === undefined) {
+    using database = new DatabaseSync(join(world.dataDir, "quayside.db"), { readOnly: true })
+    return String(database.prepare(query).get()?.spec)
+  }
+  const client = new pg.Client(world.databaseUrl)
+  await client.connect()
+  try {
+    return String((await client.query(query)).rows[0]?.spec)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Where a run's `UserPath` leads. */
+async function homeIn(who: Person, project: number): Promise<"home" | "own directory"> {
+  const { status, body, text } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
+  assert.equal(status, 200, text)
+  await call(who, "DELETE", `/running_project?ProjectID=${project}`)
+  const { mounts } = JSON.parse(await specOf(Number(body.ID))) as { mounts: { source: string; target: string }[] }
+  const source = mounts.find(({ target }) => target === "/work/home")?.source
+  const name = who === ann ? "ann" : "bob"
+  if (source === `/users/${name}`) return "home"
+  assert.equal(source, `/users/${name}/projects/${project}/user`)
+  return "own directory"
+}
+
+test("one's own project with one's own image holds one's home, and nobody else's", async () => {
+  const { image, project } = await pair()
+  assert.equal(await homeIn(ann, project), "home")
+  await share(ann, { image, project }, "bob")
+  assert.equal(await homeIn(bob, project), "own directory")
+  const theirs = await pair(bob)
+  await share(bob, theirs, "ann")
+  const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
+  assert.equal(await homeIn(ann, mixed.ID), "own directory")
+})
+
+test("what somebody else changed in what runs does not run in the owner's home, until the owner or an administrator changes it", async () => {
+  const data = await bob.client.createData({ body: { Name: "tools" } })
+  const { ID: other } = await bob.client.createImage({ body: { Name: "other", Image: "fake/http" } })
+  await call(bob, "POST", "/grant", { body: { ImageID: other, UserName: "ann", Access: "use" } })
+  await call(bob, "POST", "/grant", { body: { DataID: data.ID, UserName: "ann", Access: "read" } })
+  for (const [kind, theirs, own] of [
+    ["image", { Command: "evil" }, { Command: "good" }],
+    ["image", { Env: "PATH=/evil" }, { Env: "" }],
+    ["image", { Port: "8081" }, { Port: "" }],
+    ["image", { Image: "fake/http:evil" }, { Image: "fake/http" }],
+    ["project", { CodePath: "/opt/tool" }, { CodePath: "" }],
+    ["project", { TrainData: [{ ID: data.ID, MountPath: "/opt/tool" }] }, { TrainData: [] }],
+    ["project", { Type: "vscode" }, { Type: "http" }],
+  ] as const) {
+    const made = await pair()
+    await change(ann, kind, { ID: made[kind], ...own })
+    await share(ann, made, "bob")
+    const told = JSON.stringify(theirs)
+    await change(bob, kind, { ID: made[kind], Comment: "read it", ...own })
+    assert.equal(await homeIn(ann, made.project), "home", `a comment, and what stands there already: ${told}`)
+    await change(bob, kind, { ID: made[kind], ...theirs })
+    await change(ann, kind, { ID: made[kind], Comment: "not read" })
+    assert.equal(await homeIn(ann, made.project), "own directory", told)
+    await change(ann, kind, { ID: made[kind], ...own })
+    assert.equal(await homeIn(ann, made.project), "home", told)
+    await change(admin, kind, { ID: made[kind], ...theirs })
+    assert.equal(await homeIn(ann, made.project), "home", told)
+  }
+  const made = await pair()
+  await share(ann, made, "bob")
+  await change(bob, "project", { ID: made.project, ImageID: other })
+  await change(bob, "project", { ID: made.project, ImageID: made.image })
+  assert.equal(await homeIn(ann, made.project), "own directory", "who set it back may have changed more")
+})
+
+test("a repetition gets the home no more once somebody else changed what runs", async () => {
+  const made = await pair()
+  await share(ann, made, "bob")
+  const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: made.project } })
+  await call(ann, "DELETE", `/running_project?ID=${run.ID}`)
+  const repeated = await call(ann, "POST", `/running_project/repeat?ID=${run.ID}`)
+  assert.equal(repeated.status, 200, repeated.text)
+  await call(ann, "DELETE", `/running_project?ID=${repeated.body.ID}`)
+  await change(bob, "image", { ID: made.image, Command: "evil" })
+  assert.equal((await call(ann, "POST", `/running_project/repeat?ID=${run.ID}`)).body.code, "data_unavailable")
+})
+
+test("what an administrator makes for somebody holds their home; what was another's does not, after it was handed over or copied", async () => {
+  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http", UserName: "ann" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, UserName: "ann" } })
+  assert.equal(await homeIn(ann, project.ID), "home")
+  const theirs = await pair(bob)
+  await change(admin, "image", { ID: theirs.image, UserName: "ann" })
+  await change(admin, "project", { ID: theirs.project, UserName: "ann" })
+  assert.equal(await homeIn(ann, theirs.project), "own directory")
+  const [one, two] = [await pair(ann), await pair(bob)]
+  await share(ann, one, "bob")
+  await share(bob, two, "ann")
+  await change(bob, "project", { ID: two.project, ImageID: one.image })
+  const copy = await ann.client.copyProject({ query: { ID: two.project } })
+  assert.equal(await homeIn(ann, copy.ID), "own directory")
+})
+
+test("what an administrator trusts holds everybody's home, until somebody else changes what runs, mounts included", async () => {
+  const made = await pair()
+  const data = await ann.client.createData({ body: { Name: "tools", IsPublished: true } })
+  await share(ann, made, "bob")
+  const trust = async () => {
+    await change(admin, "image", { ID: made.image, IsTrusted: true })
+    await change(admin, "project", { ID: made.project, IsTrusted: true })
+    assert.equal(await homeIn(bob, made.project), "home")
+  }
+  await trust()
+  await change(ann, "project", { ID: made.project, TrainData: [{ ID: data.ID, MountPath: "/opt/tool" }] })
+  assert.equal(await homeIn(bob, made.project), "own directory")
+  await trust()
+  await change(ann, "image", { ID: made.image, Env: "A=1" })
+  assert.equal(await homeIn(bob, made.project), "own directory")
+})
