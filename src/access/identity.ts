@@ -56,6 +56,8 @@ export interface Identity extends AsyncDisposable {
   forget(...userIds: number[]): void
   /** After changes of groups, which concern many. */
   forgetAll(): void
+  /** From now on nobody's password is checked or made any more, and whoever waits for that is refused (503). Proofs that need no hash go on. */
+  closePasswords(): void
   /** Calls back at every `forget` (the IDs) and `forgetAll` (undefined), so that others drop what they remember. */
   onForget(listener: (userIds: readonly number[] | undefined) => void): Disposable
 }
@@ -100,6 +102,10 @@ export function createIdentity(options: IdentityOptions): Identity {
       listeners.add(listener)
       return { [Symbol.dispose]: () => void listeners.delete(listener) }
     },
-    [Symbol.asyncDispose]: () => lastUsed[Symbol.asyncDispose](),
+    closePasswords: () => hasher.close(),
+    async [Symbol.asyncDispose]() {
+      hasher.close()
+      await lastUsed[Symbol.asyncDispose]()
+    },
   }
 }

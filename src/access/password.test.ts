@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { Failure } from "#contract"
-import { Overloaded } from "#kit"
+import { Refusal } from "./caller.ts"
 import { checkNewPassword, dummyHash, Hasher } from "./password.ts"
 
 const options = { suspect: false, begin: () => {} }
@@ -35,8 +35,20 @@ describe("a password's hash", () => {
     const hasher = new Hasher({ width: 1, queue: 2 })
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
     assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
-    for (const answer of answers) if (answer.status === "rejected") assert.ok(answer.reason instanceof Overloaded)
+    for (const answer of answers) if (answer.status === "rejected") assert.ok(answer.reason instanceof Refusal && answer.reason.code === "unavailable")
     assert.ok(await hasher.hash("x"))
+  })
+
+  it("is refused to all who wait, and to who comes later, once the service stops", async () => {
+    const hasher = new Hasher({ width: 1 })
+    const known = await hasher.hash("x")
+    const under = hasher.verify(known, "x", options)
+    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, suspect: true })]
+    const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service stops" })))
+    hasher.close()
+    await told
+    await assert.rejects(hasher.hash("x"), { code: "unavailable" })
+    assert.equal(await under, true)
   })
 
   it("lets somebody who has not failed pass a crowd that has", async () => {

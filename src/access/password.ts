@@ -2,7 +2,8 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from "nod
 import { availableParallelism } from "node:os"
 import { promisify } from "node:util"
 import { Failure } from "#contract"
-import { Semaphore } from "#kit"
+import { Overloaded, Semaphore } from "#kit"
+import { Refusal } from "./caller.ts"
 import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
 
 const derive = promisify(argon2) as (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<Buffer>
@@ -79,7 +80,7 @@ export interface VerifyOptions {
   end?: (right: boolean) => void
 }
 
-/** Hashes passwords in the thread pool, few at a time. Rejects with `Overloaded` when too many wait. */
+/** Hashes passwords in the thread pool, few at a time. Rejects with a `Refusal` (503) when too many wait, and when it was closed. */
 export class Hasher {
   readonly #all: Semaphore
   readonly #suspects: Semaphore
@@ -93,19 +94,35 @@ export class Hasher {
   /** A PHC string with a salt of its own. */
   hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return this.#all.run(async () => toPhc({ ...cost, nonce, tag: await tagOf(password, { ...cost, nonce }, tagLength) }))
+    return inTurn(this.#all, async () => toPhc({ ...cost, nonce, tag: await tagOf(password, { ...cost, nonce }, tagLength) }))
   }
 
   /** Whether the password is the one. */
   verify(phc: string, password: string, options: VerifyOptions): Promise<boolean> {
     const check = () =>
-      this.#all.run(async () => {
+      inTurn(this.#all, async () => {
         options.begin()
         const known = fromPhc(phc)
         const right = timingSafeEqual(await tagOf(password, known, known.tag.length), known.tag)
         options.end?.(right)
         return right
       })
-    return options.suspect ? this.#suspects.run(check) : check()
+    return options.suspect ? inTurn(this.#suspects, check) : check()
+  }
+
+  /** For the end of the service: a queue takes up to half a minute, and who waits is better told at once. */
+  close(): void {
+    const reason = new Refusal("unavailable", "The service stops", 5)
+    this.#suspects.close(reason)
+    this.#all.close(reason)
+  }
+}
+
+async function inTurn<T>(turns: Semaphore, work: () => Promise<T>): Promise<T> {
+  try {
+    return await turns.run(work)
+  } catch (error) {
+    if (!(error instanceof Overloaded)) throw error
+    throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", 1)
   }
 }

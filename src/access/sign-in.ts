@@ -1,5 +1,5 @@
 import { checkAccountName } from "#contract"
-import { type Clock, Overloaded } from "#kit"
+import type { Clock } from "#kit"
 import type { Store, UserRow } from "#store"
 import { Refusal, wrongProof } from "./caller.ts"
 import { maxPasswordBytes } from "./credentials.ts"
@@ -37,8 +37,6 @@ export class PasswordCheck {
       return await this.#checked({ userName, password }, attempt)
     } catch (error) {
       if (error instanceof Refusal) return error
-      if (error instanceof Overloaded)
-        return new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", 1)
       throw error
     }
   }

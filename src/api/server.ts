@@ -47,6 +47,7 @@ export function createApi(services: Services): ApiServer {
   const callers = new Callers(services.settings.trustedProxies)
   const listener: Listener = new Listener((request, response) => app.routing(request, response))
   const { store, identity, events, clock, logger } = services
+  listener.ending.addEventListener("abort", () => identity.closePasswords(), { once: true })
   const feed = new Feed({
     ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
     onJournal: (each) => events.onJournal(each),

@@ -47,24 +47,34 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
 export class Semaphore {
   readonly #width: number
   readonly #queue: number
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: PromiseWithResolvers<void>[] = []
   #running = 0
+  #closed: Error | undefined
 
   constructor(width: number, queue = Number.POSITIVE_INFINITY) {
     this.#width = width
     this.#queue = queue
   }
 
+  /** Refuses whoever waits, and from now on everybody, with this error. What runs goes on. */
+  close(reason: Error): void {
+    this.#closed ??= reason
+    for (const each of this.#waiting.splice(0)) each.reject(this.#closed)
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw this.#closed
     if (this.#running >= this.#width) {
       if (this.#waiting.length >= this.#queue) throw new Overloaded(`${this.#queue} are waiting already`)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      const turn = Promise.withResolvers<void>()
+      this.#waiting.push(turn)
+      await turn.promise
     } else this.#running += 1
     try {
       return await work()
     } finally {
       const next = this.#waiting.shift()
-      if (next) next()
+      if (next) next.resolve()
       else this.#running -= 1
     }
   }
