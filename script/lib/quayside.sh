@@ -22,7 +22,7 @@ need_password() {
 need_quayside() {
   mkdir -p -m 700 "$data"
   need_password
-  quayside_runs && wait_for 20 ready_line && return 0
+  quayside_runs && wait_for 20 ready_line && { say "Quayside runs already (log: ${quayside_log#"$root/"})"; return 0; }
   say "Starting Quayside (log: ${quayside_log#"$root/"})"
   launch_quayside
   wait_for 20 quayside_settled || true

@@ -35,7 +35,8 @@ describe("a password's hash", () => {
     const hasher = new Hasher({ width: 1, queue: 2 })
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
     assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
-    for (const answer of answers) if (answer.status === "rejected") assert.ok(answer.reason instanceof Refusal && answer.reason.code === "unavailable")
+    for (const answer of answers)
+      if (answer.status === "rejected") assert.ok(answer.reason instanceof Refusal && answer.reason.code === "unavailable")
     assert.ok(await hasher.hash("x"))
   })
 

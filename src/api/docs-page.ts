@@ -29,7 +29,7 @@ ${sections.join("\n")}
 }
 
 function operationHtml({ method, path, summary, query, body, answer, proof, operation }: OperationEntry): string {
-  return `<article id="${h(operation)}"><h3><code>${h(method)} ${h(path)}</code></h3><p>${h(summary)}.</p>
+  return `<article id="${h(operation)}"><h3><code>${h(method)} ${h(path)}</code></h3><p>${prose(summary)}.</p>
 ${table("Query", query)}${table("Body", body)}<p>Answers ${h(answer)}. Right: ${h(proof)}.</p></article>`
 }
 
@@ -48,7 +48,12 @@ function table(title: string, rows: readonly Entry[]): string {
   if (rows.length === 0) return ""
   const lines = rows.map(
     ({ name, type, need, doc }) =>
-      `<tr><td><code>${h(name)}</code>${need === "required" ? " (required)" : ""}</td><td>${h(type)}</td><td>${h(doc)}</td></tr>`,
+      `<tr><td><code>${h(name)}</code>${need === "required" ? " (required)" : ""}</td><td>${h(type)}</td><td>${prose(doc)}</td></tr>`,
   )
   return `<table><caption>${h(title)}</caption>${lines.join("")}</table>\n`
+}
+
+/** A text whose names stand between backticks. */
+function prose(text: string): string {
+  return h(text).replace(/`([^`]*)`/g, "<code>$1</code>")
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { type Caller, Refusal } from "#access"
+import type { Failure } from "#contract"
 import type { Actor } from "#events"
 import type { Services } from "./context.ts"
 import { escapeHtml } from "./html.ts"
@@ -76,8 +77,16 @@ export function message(status: number, told: { title: string; text: string; lin
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${title} · Quayside</title>
+<link rel="icon" href="/ui/icon.svg">
 <link rel="stylesheet" href="/ui/style.css">
 <main class="card"><h1>${title}</h1><p>${escapeHtml(told.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
 </html>`
   return { status, headers: { "content-type": kinds.html as string, ...security }, body }
+}
+
+/** A failure as a person in front of a browser reads it. */
+export function failurePage({ status, message: said, headers }: Failure): PageAnswer {
+  const title = status === 404 ? "There is nothing here" : "This does not work"
+  const page = message(status, { title, text: `${said}.` })
+  return { ...page, headers: { ...page.headers, ...headers } }
 }

@@ -2,9 +2,15 @@ import { type Caller, decide, runThing } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
 import { openIdPages, signIn } from "./openid-pages.ts"
-import { file, message, type Page, redirect, sessionCaller } from "./page.ts"
+import { file, message, type Page, type PageAnswer, redirect, sessionCaller } from "./page.ts"
 
-const noSuchRun = message(404, { title: "No such run", text: "There is no such run, it is over, or you may not open it." })
+const noSuchRun = message(404, { title: "No such run", text: "There is no such run, or you may not open it." })
+
+/** Told only to those who may open it: others learn nothing of runs. */
+function over({ state, reason }: RunRow): PageAnswer {
+  const text = reason ? `${reason.msg}.` : "It does not run any more."
+  return message(404, { title: state === "failed" ? "This run failed" : "This run is over", text })
+}
 
 const noPort = message(503, {
   title: "No address for browsers is free",
@@ -17,9 +23,10 @@ const open: Page = async (services, request) => {
   const caller = await sessionCaller(services, request)
   if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
   const id = Number(request.query.get("ID") ?? Number.NaN)
-  const target = Number.isSafeInteger(id) ? runs.target(id) : undefined
-  const run = target && (await services.store.runs.get(id))
-  if (!target || !run || !(await mayOpen(services, caller, run))) return noSuchRun
+  const run = Number.isSafeInteger(id) ? await services.store.runs.get(id) : undefined
+  if (!run || !(await mayOpen(services, caller, run))) return noSuchRun
+  const target = runs.target(id)
+  if (!target) return over(run)
   await gateway.reach(target)
   if (!gateway.hasOrigin(target)) return noPort
   const nonce = request.query.get("nonce")

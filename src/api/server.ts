@@ -1,6 +1,7 @@
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
 import { Feed } from "#events"
+import { wantsPage } from "#gateway"
 import { Callers } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
@@ -14,7 +15,7 @@ import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
-import type { Page } from "./page.ts"
+import { failurePage, type Page, type PageAnswer } from "./page.ts"
 import { Routes, type Target } from "./routes.ts"
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
@@ -122,7 +123,9 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
     events.refused({ userName: visit.userName, address, requestId }, nameOf(target), failure.code)
   try {
     if (!request.complete && !(await drain(request)) && !response.headersSent) response.setHeader("connection", "close")
-    sendFailure(response, failure, requestId)
+    const isOperation = target !== undefined && "operation" in target
+    if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
+    else sendPage(visit, failurePage(failure))
   } catch (err) {
     logger.error({ err, requestId, path }, "a refusal could not be sent")
     response.destroy()
@@ -130,7 +133,7 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
 }
 
 async function runPage(services: Services, page: Page, visit: Visit): Promise<void> {
-  const { request, response, requestId, address, queryText, userName } = visit
+  const { request, requestId, address, queryText, userName } = visit
   const secure = services.settings.secureCookies
   const answer = await page(services, {
     session: sessionOf(request, secure),
@@ -139,6 +142,10 @@ async function runPage(services: Services, page: Page, visit: Visit): Promise<vo
     query: new URLSearchParams(queryText),
     queryText,
   })
+  sendPage(visit, answer)
+}
+
+function sendPage({ response, requestId }: Visit, answer: PageAnswer): void {
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
   const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
   send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })

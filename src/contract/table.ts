@@ -71,13 +71,15 @@ function resource<const Q extends Params, const S extends string>(options: {
   maxBody?: number
 }) {
   const { tag, path, schema, thing, fields, maxBody } = options
+  const noun = thing === "data" ? "dataset" : thing
+  const one = `${noun === "image" ? "an" : "a"} ${noun}`
   const size = maxBody === undefined ? {} : { maxBody }
   return {
     create: {
       method: "POST",
       path,
       tag,
-      summary: `Create a ${thing}`,
+      summary: `Create ${one}`,
       query: none,
       body: { name: schema, fields, mode: "create" },
       answer: { one: schema },
@@ -88,7 +90,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       method: "PUT",
       path,
       tag,
-      summary: `Change a ${thing}; absent fields keep their value`,
+      summary: `Change ${one}; absent fields keep their value`,
       query: none,
       body: { name: schema, fields, mode: "update" },
       answer: { one: schema },
@@ -99,7 +101,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       method: "DELETE",
       path,
       tag,
-      summary: `Delete a ${thing}; it can be restored`,
+      summary: `Delete ${one}; it can be restored`,
       query: oneId,
       answer: { done: true },
       permission: `${thing}:delete`,
@@ -108,7 +110,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       method: "POST",
       path: `${path}/restore`,
       tag,
-      summary: `Undo the deletion of a ${thing}`,
+      summary: `Undo the deletion of ${one}`,
       query: oneId,
       answer: { one: schema },
       permission: `${thing}:restore`,
@@ -117,7 +119,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       method: "GET",
       path: options.plural,
       tag,
-      summary: `List ${thing === "data" ? "datasets" : `${thing}s`} that the caller may see, newest first`,
+      summary: `List ${noun}s that the caller may see, newest first`,
       query: { ...options.filters, ...paging },
       answer: { list: schema },
       permission: `${thing}:list`,
@@ -126,7 +128,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       method: "GET",
       path,
       tag,
-      summary: `Read one ${thing} by ID, or by other fields when they pick exactly one`,
+      summary: `Read one ${noun} by ID, or by other fields when they pick exactly one`,
       query: scalarParams(fields),
       answer: { one: schema },
       permission: `${thing}:read`,

@@ -80,6 +80,7 @@ function projectRow(project) {
 }
 
 let asked
+let isAway = false
 async function show() {
   clearTimeout(asked)
   const who = await ask("GET", "/whoami")
@@ -104,9 +105,12 @@ async function show() {
 async function refresh() {
   try {
     await show()
+    // What an action was refused with stays to be read.
+    if (isAway) error.textContent = ""
+    isAway = false
   } catch (failure) {
-    error.textContent = failure.message
-    fill("#over", over.data.map(overRow), "Nothing yet.")
+    error.textContent = failure instanceof TypeError ? "The server cannot be reached; this page goes on by itself." : failure.message
+    isAway = true
     asked = setTimeout(refresh, 5_000)
   }
 }

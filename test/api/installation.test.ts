@@ -92,15 +92,42 @@ test("a browser at / comes to the web UI, and without a session to the sign-in p
   assert.deepEqual([open.status, open.headers.location], [302, `/ui/sign-in?next=${encodeURIComponent("/open?ID=5")}`])
 })
 
+async function cookieOf(UserName: string, Password: string): Promise<string> {
+  const { headers } = await ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
+  return String(String(headers["set-cookie"]).split(";")[0])
+}
+
 test("open gives the same answer for any ID that the caller may not open", async () => {
-  const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
-  const headers = { cookie: String(String(signIn.headers["set-cookie"]).split(";")[0]) }
+  const headers = { cookie: await cookieOf("ann", ann.password) }
   const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
   const pages = await Promise.all([String(run.ID), "99999", "x", ""].map((id) => ask(baseUrl, "GET", `/open?ID=${id}`, { headers })))
   for (const page of pages) assert.deepEqual([page.status, page.text], [404, pages[0]?.text])
   await world.admin.stopRun({ query: { ID: run.ID } })
+})
+
+test("open tells those who may open a run why it is over", async () => {
+  const headers = { cookie: await cookieOf("admin", adminPassword) }
+  const image = await world.admin.createImage({ body: { Name: "gone", Image: "fake/missing" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "gone", Type: "http", ImageID: image.ID } })
+  const failed = await ask(baseUrl, "POST", "/running_project", { as: basic("admin", adminPassword), body: { ProjectID: project.ID } })
+  const { ID, Reason } = failed.body as unknown as { ID: number; Reason: { msg: string } }
+  const page = await ask(baseUrl, "GET", `/open?ID=${ID}`, { headers })
+  assert.equal(page.status, 404)
+  assert.match(page.text, /This run failed/)
+  assert.ok(page.text.includes(Reason.msg), page.text)
+})
+
+test("a browser is told in a page what programs are told as JSON, but for operations", async () => {
+  const html = { accept: "text/html,application/xhtml+xml" }
+  const nothing = await ask(baseUrl, "GET", "/nothing<script>", { headers: html })
+  assert.deepEqual([nothing.status, nothing.headers["content-type"]], [404, "text/html; charset=utf-8"])
+  assert.match(nothing.text, /There is nothing here/)
+  assert.ok(!nothing.text.includes("<script>") && nothing.headers["content-security-policy"])
+  assert.equal((await ask(baseUrl, "GET", "/oidc/login", { headers: html })).headers["content-type"], "text/html; charset=utf-8")
+  for (const path of ["/nothing", "/oidc/login"]) assert.equal((await call("GET", path)).body.code, "not_found")
+  assert.equal((await ask(baseUrl, "GET", "/image?ID=99999", { headers: html })).body.code, "unauthorized")
 })
 
 test("no secret is written where it can be read by others", {

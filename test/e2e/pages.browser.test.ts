@@ -1,0 +1,52 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Page } from "playwright-core"
+import { basic, createClient } from "#client"
+import { type ServerProcess, startServer } from "../server.ts"
+import { freshContext, openBrowser } from "./browser.ts"
+
+async function signIn(page: Page, server: ServerProcess): Promise<void> {
+  await page.goto(server.baseUrl)
+  await page.fill("[name=UserName]", "admin")
+  await page.fill("[name=Password]", server.password)
+  await page.click("form button")
+  await page.waitForSelector("#projects table")
+}
+
+async function projectIn(server: ServerProcess, ProjectName: string): Promise<void> {
+  const admin = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const image = await admin.createImage({ body: { Name: ProjectName, Image: "fake/http" } })
+  await admin.createProject({ body: { ProjectName, Type: "jupyternotebook", ImageID: image.ID } })
+}
+
+test("every page fits into a narrow window, whatever names people give", { timeout: 120_000 }, async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  await projectIn(server, "a_name_without_a_space_".repeat(8))
+  await using browser = await openBrowser()
+  const page = await (await browser.newContext({ viewport: { width: 360, height: 700 } })).newPage()
+  await signIn(page, server)
+  for (const path of ["/ui/", "/docs", "/ui/sign-in", "/open?ID=999", "/no-such-page", "/oidc/login"]) {
+    await page.goto(`${server.baseUrl}${path}`)
+    if (path === "/ui/") await page.waitForSelector("#projects table")
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, path)
+    const cut = await page.$$eval("td", (cells) =>
+      cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+    )
+    assert.deepEqual(cut, [], path)
+    assert.ok((await page.$$("h1")).length === 1, `${path} is a page`)
+  }
+})
+
+test("the home page goes on by itself after the server was away", { timeout: 120_000 }, async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  await projectIn(server, "before")
+  await using browser = await openBrowser()
+  const page = await (await freshContext(browser)).newPage()
+  await signIn(page, server)
+  await server.kill("SIGKILL")
+  await page.getByText("The server cannot be reached").waitFor()
+  await server.start()
+  await projectIn(server, "after")
+  await page.getByText("after", { exact: true }).waitFor()
+  assert.equal(await page.textContent(".error"), "")
+})
