@@ -104,6 +104,19 @@ describe("Limits on Docker", () => {
     assert.equal(await over(it.world, run), "disk_full")
   })
 
+  test("a run that goes on filling its own file system is ended as full, and others' runs go on", async () => {
+    await using it = await open({ MaxDisk: 64 })
+    const filling = "i=0; while :; do i=$((i + 1)); head -c 8000000 /dev/zero > /var/tmp/fill-$i; sleep 0.2; done"
+    const neighbour = await ready(it.runs, it.world.request("quayside/http-sample", { person: 1, memoryMiB: 256, plan: docker.plan({}) }))
+    const run = await ready(it.runs, it.shell(`(${filling}) & exec python3 -m http.server 8000`))
+    assert.equal(await over(it.world, run), "disk_full")
+    assert.match((await it.world.row(run.id)).reason?.msg ?? "", /of 64 MiB that are allowed; this run wrote most$/)
+    assert.equal((await it.world.row(neighbour.id)).state, "ready")
+    const address = it.runs.target(neighbour.id)?.address
+    assert.equal((await fetch(`http://${address?.host}:${address?.port}/`)).status, 200)
+    await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
+  })
+
   test("a Jupyter whose kernel is busy with waiting is kept; when it is done, the run is warned and ended as idle", async () => {
     const clock = new SteppedClock()
     await using it = await open({ IdleMinutes: 10 }, clock)

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { basic, createClient } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
+import { startServer } from "../server.ts"
+
+/** What is mounted below a directory. */
+function mountedBelow(directory: string): string[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .filter((line) => line.split(" ")[4]?.startsWith(`${directory}/`))
+}
+
+test("a server that is killed between the pinning and the start of a container leaves nothing mounted or staged once it is there again", async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "docker" })
+  const staging = join(server.directory, "data/mounts")
+  const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
+  const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const starting = admin()
+    .startRun({ body: { ProjectID: project.ID } })
+    .catch(() => undefined)
+  // No pause: what is waited for lasts as long as the daemon needs to make the container.
+  while (mountedBelow(staging).length < 3) await new Promise((resolve) => setImmediate(resolve))
+  await server.kill("SIGKILL")
+  await starting
+  assert.ok(mountedBelow(staging).length > 0, "it was killed while the pins were there")
+  await server.start()
+  const isOver = async () => {
+    const { data } = await admin().listRuns({ query: { ProjectID: project.ID } })
+    return data.every(({ State }) => State === "ready") && (await readdir(staging)).length === 0
+  }
+  await eventually("the run is taken up or ended, and nothing is staged", isOver, 60_000)
+  assert.deepEqual(mountedBelow(staging), [])
+})
