@@ -39,15 +39,19 @@ export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Gran
   return mountOf(caller, dataThing(dataset, grants))
 }
 
-/** How each of these datasets may be mounted into the caller's run, grants included. One query, or none. */
+/** How each of these datasets may be mounted into the caller's run, grants included. One query, or none; `undefined` stands for one that is not there, and costs what a hidden one does. */
 export async function mountsOf(
   reads: Pick<Reads, "grants">,
   caller: Caller,
-  datasets: readonly DataRow[],
+  datasets: readonly (DataRow | undefined)[],
 ): Promise<Map<number, "rw" | "ro" | "no">> {
-  const things = await withGrants(reads, caller, { actions: ["data:writeFiles"], things: datasets.map((dataset) => dataThing(dataset)) })
+  const asked = datasets.map((dataset): Thing => (dataset ? dataThing(dataset) : nothing))
+  const things = await withGrants(reads, caller, { actions: ["data:writeFiles"], things: asked })
   return new Map(things.map((thing) => [thing.id as number, mountOf(caller, thing)]))
 }
+
+/** Nobody's, and nobody was given it. */
+const nothing: Thing = { type: "data", id: 0, ownerId: 0 }
 
 function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
   if (can(caller, "data:writeFiles", thing) === "yes") return "rw"

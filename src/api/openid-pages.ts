@@ -87,7 +87,7 @@ async function toldWhenRefused(services: Services, request: PageRequest, work: (
       services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
     }
     const page = message(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
-    return { ...page, headers: { ...page.headers, ...error.headers } }
+    return { ...page, headers: { ...page.headers, ...error.headers }, failure: error }
   }
 }
 

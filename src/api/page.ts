@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { type Caller, Refusal } from "#access"
-import type { Failure } from "#contract"
+import { Failure, type FailureCode, failureStatus } from "#contract"
 import type { Actor } from "#events"
 import type { Services } from "./context.ts"
 import { escapeHtml } from "./html.ts"
@@ -22,6 +22,8 @@ export interface PageAnswer {
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
   body: string | Buffer
+  /** What it says, for who would not read a page. */
+  failure?: Failure
 }
 
 export type Page = (services: Services, request: PageRequest) => Promise<PageAnswer>
@@ -81,7 +83,13 @@ export function message(status: number, told: { title: string; text: string; lin
 <link rel="stylesheet" href="/ui/style.css">
 <main class="card"><h1>${title}</h1><p>${escapeHtml(told.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
 </html>`
-  return { status, headers: { "content-type": kinds.html as string, ...security }, body }
+  const failure = status < 400 ? {} : { failure: new Failure(codeOf(status), told.text.replace(/\.$/, ""), { status }) }
+  return { status, headers: { "content-type": kinds.html as string, ...security }, body, ...failure }
+}
+
+function codeOf(status: number): FailureCode {
+  const [code = "invalid"] = Object.entries(failureStatus).find(([, each]) => each === status) ?? []
+  return code as FailureCode
 }
 
 /** A failure as a person in front of a browser reads it. */

@@ -9,7 +9,7 @@ import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
 import { cookieOf } from "./http/cookies.ts"
-import { HostCheck } from "./http/guards.ts"
+import { checkOneHost, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
@@ -72,6 +72,7 @@ export function createApi(services: Services): ApiServer {
     const { request, response } = visit
     try {
       checkTarget(targetOf(request))
+      checkOneHost(request)
       hosts.check(visit.host)
       if (!target) throw routes.refusal(request.method ?? "", visit.path)
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
@@ -133,7 +134,7 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
 }
 
 async function runPage(services: Services, page: Page, visit: Visit): Promise<void> {
-  const { request, requestId, address, queryText, userName } = visit
+  const { request, response, requestId, address, queryText, userName } = visit
   const secure = services.settings.secureCookies
   const answer = await page(services, {
     session: sessionOf(request, secure),
@@ -142,7 +143,8 @@ async function runPage(services: Services, page: Page, visit: Visit): Promise<vo
     query: new URLSearchParams(queryText),
     queryText,
   })
-  sendPage(visit, answer)
+  if (answer.failure && !wantsPage(request)) sendFailure(response, answer.failure, requestId)
+  else sendPage(visit, answer)
 }
 
 function sendPage({ response, requestId }: Visit, answer: PageAnswer): void {

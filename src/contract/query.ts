@@ -177,10 +177,16 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: string | undefined
   let least = Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of known) {
-    const steps = candidate.toLowerCase() === word.toLowerCase() ? 0 : editDistance(word.slice(0, 60), candidate)
+    const steps = holds(candidate, word) ? Math.abs(candidate.length - word.length) / 100 : editDistance(word.slice(0, 60), candidate)
     if (steps < least) [best, least] = [candidate, steps]
   }
   return best
+}
+
+/** Whether two words are the same but for their case, or one, of three characters at least, is a part of the other. */
+function holds(one: string, other: string): boolean {
+  const [short, long] = [one.toLowerCase(), other.toLowerCase()].sort((a, b) => a.length - b.length) as [string, string]
+  return short === long || (short.length > 2 && long.includes(short))
 }
 
 /** How many single-character edits lie between two words (Levenshtein). */

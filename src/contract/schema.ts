@@ -104,7 +104,8 @@ export function text(options: TextOptions): Field<string> {
 
 /** Characters beyond the first plane are two units long and one character. */
 function checkLength(value: string, field: string, max: number): void {
-  const { length } = value.length > 2 * max ? value : [...value]
+  let length = 0
+  for (const _ of value) length += 1
   if (length > max) throw invalid(field, `at most ${max.toLocaleString("en")} characters; got ${length.toLocaleString("en")}`)
 }
 

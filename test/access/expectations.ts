@@ -163,6 +163,6 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   readyz: open(),
   openapi: open(),
   docs: open(),
-  // From this machine without proof too: a test of its own.
+  // Asked from elsewhere here; from this machine it is everybody's, a test of its own.
   metrics: administrators(),
 }

@@ -78,7 +78,7 @@ test("a hidden thing and none cost the same queries at every operation, so that 
   assert.deepEqual(wrong, [])
 })
 
-test("a body that names what is hidden, missing or deleted is refused in the same words", async () => {
+test("a body that names what is hidden, missing or deleted is refused in the same words and at the same cost", async () => {
   const { ann } = stage.people
   const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
   const data = await ann.client.createData({ body: { Name: "x" } })
@@ -106,8 +106,28 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
     }
     const never = await asking(nobodys.id)
     assert.equal(never.status, 400, `${what}: ${never.text}`)
+    const cost = await queriesOf(() => asking(nobodys.id))
     for (const id of ids) {
       assert.equal(told(await asking(id), { id }), told(never, nobodys), what)
+      assert.deepEqual(await queriesOf(() => asking(id)), cost, what)
     }
   }
+})
+
+test("publishing a project that is hidden costs what publishing none does", async () => {
+  const { id } = hidden.get("project") as Named
+  for (const more of [{ IsPublic: true }, { GroupName: "nobodys" }]) {
+    const asking = (ID: number) => () => ask(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...more } })
+    assert.deepEqual(await queriesOf(asking(id)), await queriesOf(asking(nobodys.id)))
+  }
+})
+
+test("opening a run that is hidden costs what opening none does, and is answered alike", async () => {
+  const { id } = hidden.get("run") as Named
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })
+  const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
+  const opening = (ID: number) => ask(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie, accept: "text/html" } })
+  const [there, never] = [await opening(id), await opening(nobodys.id)]
+  assert.deepEqual([there.status, there.text], [404, never.text])
+  assert.deepEqual(await queriesOf(() => opening(id)), await queriesOf(() => opening(nobodys.id)))
 })

@@ -169,6 +169,25 @@ test("Host must be a configured name or a loopback one", async () => {
   }
 })
 
+test("Host stands once", async () => {
+  const answer = await raw(baseUrl, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n")
+  assert.match(answer, /^HTTP\/1\.1 400 /)
+  assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).field, "Host")
+})
+
+test("pages answer below /admin too, and tell programs of a failure with the failure object", async () => {
+  for (const path of ["/", "/ui/", "/ui/sign-in", "/open?ID=1", "/oidc/login"]) {
+    const [plain, prefixed] = await Promise.all([call("GET", path), call("GET", `/admin${path}`)])
+    assert.deepEqual([path, prefixed.status, prefixed.headers.location], [path, plain.status, plain.headers.location])
+  }
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: adminPassword } })
+  const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
+  const open = (accept: string) => ask(baseUrl, "GET", "/open?ID=99999", { headers: { cookie, accept } })
+  const [toPrograms, toPeople] = [await open("*/*"), await open("text/html,*/*;q=0.8")]
+  assert.deepEqual([toPrograms.status, toPrograms.body.ok, toPrograms.body.code], [404, false, "not_found"])
+  assert.deepEqual([toPeople.status, toPeople.headers["content-type"]], [404, "text/html; charset=utf-8"])
+})
+
 test("a write is refused when a browser says that it comes from elsewhere", async () => {
   const post = (headers: Record<string, string>, method = "POST") =>
     call(method, method === "POST" ? "/image" : "/image?ID=999", {

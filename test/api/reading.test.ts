@@ -149,6 +149,8 @@ test("an unknown parameter is refused with the nearest known name", async () => 
   const answer = await get("/images?Username=ann")
   assert.deepEqual([answer.status, answer.body.code, answer.body.field], [400, "invalid", "Username"])
   assert.match(String(answer.body.msg), /did you mean UserName\?/)
+
+  assert.match(String((await get("/images?user=x")).body.msg), /did you mean UserName\?/)
   assert.match(String((await get("/images?zzzzzzzzzz=1")).body.msg), /known: ID, UserName/)
   assert.equal((await get("/whoami?x=1")).status, 400)
   assert.equal((await ask(baseUrl, "POST", "/image?x=1", { as: ann.authorization, body: {} })).status, 400)

@@ -195,6 +195,8 @@ test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
     assert.deepEqual([answer.status, answer.body.field], [400, name])
   }
   assert.equal((await image({ Name: "\u{1F600}".repeat(200) })).Name.length, 400, "characters are counted, not halves of them")
+  const longer = await call("POST", "/image", { body: { Name: "\u{1F600}".repeat(201), Image: "b" } })
+  assert.match(String(longer.body.msg), /got 201$/)
 })
 
 test("texts hold no NUL and no lone surrogate", async () => {
@@ -236,7 +238,11 @@ test("single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE i
     const weak = await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": `W/${changed.headers.etag}` } })
     assert.equal(weak.status, 412, "a weak tag never matches")
   }
-  assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x", ${changed.headers.etag}` } })).status, 200)
+  const put = async (ifMatch: string) =>
+    (await call("PUT", "/image", { body: { ID: made.body.ID }, headers: { "if-match": ifMatch } })).status
+  assert.deepEqual([await put('"a,b"'), await put('"x",, "y",'), await put('"x" "y"'), await put(",")], [412, 412, 400, 400])
+  const { etag: last } = (await call("GET", `/image?ID=${made.body.ID}`)).headers
+  assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x",, "a,b", ${last}` } })).status, 200)
 })
 
 test("every answer is no-store, and If-None-Match is passed over", async () => {

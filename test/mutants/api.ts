@@ -75,7 +75,7 @@ export const api = [
     ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
     [
       "a project may use an image that its owner cannot see",
-      'if (!row || (await decide(tx, caller, "image:use", imageThing(row))) !== "yes")',
+      'if (!(await mayOn(tx, caller, "image:use", row && imageThing(row))))',
       "if (!row)",
     ],
     ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],

@@ -1,4 +1,4 @@
-import { type Caller, decide, imageThing, mountsOf, newThing, projectThing } from "#access"
+import { type Caller, imageThing, mountsOf, newThing, projectThing } from "#access"
 import {
   bodyId,
   complete,
@@ -11,13 +11,13 @@ import {
   runStateNames,
 } from "#contract"
 import type { Events } from "#events"
-import type { Change, LinkRow, ProjectRow } from "#store"
+import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { projectAnswers } from "./answers.ts"
 import { copyCode, release } from "./code.ts"
 import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { badReference, checkTrusted, demand, demandOn, groupOf, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
+import { badReference, checkTrusted, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
@@ -119,7 +119,7 @@ async function imageOf(
   if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
   if (wanted === stored) return wanted
   const row = await tx.images.get(wanted)
-  if (!row || (await decide(tx, caller, "image:use", imageThing(row))) !== "yes")
+  if (!(await mayOn(tx, caller, "image:use", row && imageThing(row))))
     throw badReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
   return wanted
 }
@@ -152,7 +152,8 @@ async function planLinks(
   const before = new Map(stored.map((link) => [link.dataId, link.mountPath]))
   const wanted = train ?? stored.map((link) => ({ ID: link.dataId, MountPath: link.mountPath }))
   const rows = new Map((await tx.data.getMany(wanted.map(({ ID }) => ID))).map((each) => [each.id, each]))
-  const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : (rows.get(ID) ?? [])))
+  const live = (row: DataRow | undefined) => (row?.deletedAt === null ? row : undefined)
+  const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : [live(rows.get(ID))]))
   const mounts = await mountsOf(tx, caller, news)
   const seen = new Set<number>()
   for (const { ID } of wanted) {
@@ -196,8 +197,8 @@ async function change(services: Services, context: Context): Promise<Project> {
   if (IsPublic || GroupName) {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
-    const may = stored && (await decide(services.store, context.caller, "project:release", projectThing(stored))) === "yes"
-    if (isNews && may) await release(services.tree, stored, context.signal)
+    const may = await mayOn(services.store, context.caller, "project:release", stored && projectThing(stored))
+    if (stored && isNews && may) await release(services.tree, stored, context.signal)
   }
   return update(projects, services, context)
 }

@@ -11,21 +11,34 @@ export function demand(caller: Caller, action: Action, asked: { thing: Thing | u
   if (verdict === "forbidden") throw new Failure("forbidden", `${caller.userName} may not do this with this ${what} (${action})`)
 }
 
+/** Stands for what is not there where grants are asked for: nobody's, and nobody was given it. */
+const nothing = { id: 0, ownerId: 0 } as const
+
 /**
- * `demand` for things that may be granted: grants are read where the answer depends on them, and as if it did where there is nothing, or something deleted: what is hidden costs no other
+ * The thing with its grants: they are read where the answer depends on them, and as if it did where there is nothing, or something deleted: what is hidden costs no other
  * queries than what never was, so that the time of a refusal tells no more than its words.
  */
+async function wholeOf(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<Thing | undefined> {
+  const isThere = thing !== undefined && !thing.deleted
+  const type = action.slice(0, action.indexOf(":")) as Thing["type"]
+  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : { type, ...nothing }] })
+  return isThere ? whole : thing
+}
+
+/** `demand` for things that may be granted, at the same cost whether there is such a thing or not. */
 export async function demandOn(
   reads: Pick<Reads, "grants">,
   caller: Caller,
   action: Action,
   asked: { thing: Thing | undefined; what: string },
 ): Promise<void> {
-  const { thing, what } = asked
-  const isThere = thing !== undefined && !thing.deleted
-  const nothing = { type: action.slice(0, action.indexOf(":")) as Thing["type"], id: 0, ownerId: 0 }
-  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : nothing] })
-  demand(caller, action, { thing: isThere ? whole : thing, what })
+  demand(caller, action, { thing: await wholeOf(reads, caller, action, asked.thing), what: asked.what })
+}
+
+/** Whether the caller may do this, at the same cost whether there is such a thing or not. */
+export async function mayOn(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<boolean> {
+  const whole = await wholeOf(reads, caller, action, thing)
+  return whole !== undefined && can(caller, action, whole) === "yes"
 }
 
 /** A reference in a body to something that the caller cannot see or may not use: the same words for hidden and missing. */

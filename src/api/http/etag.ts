@@ -15,8 +15,9 @@ export function etagOf({ id, version, updatedAt }: Tagged): string {
 /** Refuses (412) a change that was meant for another version. Without `If-Match` every version is meant. */
 export function checkMatch(ifMatch: string | undefined, row: Tagged): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return
-  const tags = ifMatch.split(",").map((tag) => tag.trim())
-  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+  // A tag may hold commas, and members of a list may be empty (RFC 9110, 5.6.1 and 8.8.3).
+  const tags: string[] = ifMatch.match(/(?:W\/)?"[^"]*"/g) ?? []
+  if (!/^[\s,]*(?:W\/)?"[^"]*"(?:\s*,(?:\s*(?:W\/)?"[^"]*")?)*\s*$/.test(ifMatch)) {
     throw new Failure("invalid", `If-Match must be * or a list of tags in quotes; got ${JSON.stringify(ifMatch.slice(0, 60))}`, {
       field: "If-Match",
     })

@@ -38,6 +38,16 @@ export class HostCheck {
   }
 }
 
+/** Refuses a request with two `Host` headers: what stands in front may have gone by the other one (RFC 9112, 3.2). */
+export function checkOneHost({ rawHeaders }: IncomingMessage): void {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1
+  }
+  if (count > 1) throw new Failure("invalid", `Host stands ${count} times; once is meant`, { field: "Host" })
+}
+
 const reads = new Set(["GET", "HEAD", "OPTIONS"])
 
 /**

@@ -6,6 +6,7 @@ import { type Project, reference, referenceSchema } from "./project.ts"
 
 const computed = "never" as const
 const amount = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.`, max: 2 ** 31 - 1 })
+const position = integer({ doc: "", min: 1 })
 const names = (doc: string) => shaped<string[]>({ doc, schema: { type: "array", items: { type: "string" } } })
 
 /** RunningProject: a started instance of a project. */
@@ -37,7 +38,10 @@ export const runningProjectFields = {
       required: ["code", "msg"],
     },
   }),
-  QueuePosition: shaped<number | null>({ doc: "From 1 while it is queued, else null.", schema: { type: ["integer", "null"] } }),
+  QueuePosition: {
+    ...shaped<number | null>({ doc: "From 1 while it is queued, else null.", schema: { type: ["integer", "null"], minimum: 1 } }),
+    fromQuery: position.fromQuery,
+  },
   Progress: shaped<Progress | null>({
     doc: "What the start is doing.",
     schema: {
