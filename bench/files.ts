@@ -5,7 +5,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { chmodSync, createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
-import { createServer } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -54,7 +54,8 @@ async function serve({ port, root }: { port: number; root: string }): Promise<vo
 /** What a few lines do that keep the same promise: by path, in one process, with no rights, no locks, no hidden place. What was written is flushed. */
 function servePrototype({ port, root }: { port: number; root: string }): void {
   let count = 0
-  const server = createServer({ requestTimeout: 0 }, async (request, response) => {
+  const server = createServer({ requestTimeout: 0 }, (request, response) => void answer(request, response).catch(() => response.destroy()))
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = join(root, decodeURIComponent(request.url ?? "/"))
     if (request.method === "PUT") {
       count += 1
@@ -74,7 +75,7 @@ function servePrototype({ port, root }: { port: number; root: string }): void {
       if (size < 65_536) response.end(await readFile(path))
       else await pipeline(createReadStream(path, { highWaterMark: 2 ** 20 }), response)
     }
-  })
+  }
   server.listen(port, "127.0.0.1", () => process.stdout.write("listening\n"))
 }
 
