@@ -39,6 +39,7 @@ interface Contender {
 
 /** Everybody is ann and may write below her home. */
 const authority: Authority = {
+  refused: () => {},
   identify: async (given) =>
     given === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>

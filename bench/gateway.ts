@@ -55,6 +55,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
       identify: async () => visitor,
       mayOpen: async () => true,
       active: () => {},
+      refused: () => {},
     },
     baseUrl: "http://localhost:8080",
     appsUrl: `http://localhost:${port}`,

@@ -82,7 +82,7 @@ async function toldWhenRefused(services: Services, request: PageRequest, work: (
     return await work()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    services.events.refused(request.actor, "oidc", error.code)
+    services.events.refused(request.actor, "oidc", { code: error.code })
     if (error.cause !== undefined) {
       services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
     }

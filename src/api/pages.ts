@@ -25,7 +25,9 @@ const open: Page = async (services, request) => {
   if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
   const id = Number(request.query.get("ID") ?? Number.NaN)
   const run = await services.store.runs.get(Number.isSafeInteger(id) ? id : 0)
-  if (!(await mayOpen(services, caller, run)) || !run) return noSuchRun
+  const may = await mayOpen(services, caller, run)
+  if (run && !may) services.events.refused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
+  if (!run || !may) return noSuchRun
   const target = runs.target(id)
   if (!target) return over(run)
   await gateway.reach(target)

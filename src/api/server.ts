@@ -121,7 +121,7 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
   const failure = asFailure(error)
   if (failure.code === "internal") logger.error({ err: error, requestId, path }, "a request failed")
   else if ([401, 403, 429].includes(failure.status))
-    events.refused({ userName: visit.userName, address, requestId }, nameOf(target), failure.code)
+    events.refused({ userName: visit.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
     if (!request.complete && !(await drain(request)) && !response.headersSent) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target

@@ -69,8 +69,8 @@ export interface Events extends AsyncDisposable {
     image: ImageRow,
     what: { State: "pulling" | "present" | "failed"; Progress: Progress | null; Reason: Reason | null },
   ): Promise<void>
-  /** A request was refused: logged at once, and counted for the audit. The actor is somebody who exists, or the same for all who proved nothing. */
-  refused(actor: Actor, action: string, code: string): void
+  /** Requests were refused (one, unless `count` says more): logged at once, and counted for the audit. The actor is somebody who exists, or the same for all who proved nothing. */
+  refused(actor: Actor, action: string, why: { code: string; count?: number }): void
   /** Calls back after every COMMIT that wrote to the journal. */
   onJournal(listener: () => void): Disposable
 }
@@ -155,9 +155,9 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
     },
     imageProgress: (tx, { id }, what) =>
       journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, thing: { type: "image", id } }),
-    refused(actor, action, code) {
-      logger.info({ event: "refused", action, code, actor: actor.userName, address: actor.address, requestId: actor.requestId }, "refused")
-      refusals.count({ actor: actor.userName, action, address: actor.address, requestId: actor.requestId })
+    refused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
+      logger.info({ event: "refused", action, code, actor, address, requestId, ...(count === 1 ? {} : { count }) }, "refused")
+      refusals.count({ actor, action, address, requestId }, count)
     },
     onJournal: (listener) => journal.onWritten(listener),
     async [Symbol.asyncDispose]() {

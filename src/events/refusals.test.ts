@@ -14,7 +14,7 @@ async function openScene() {
   const events = createEvents({ store, clock, logger: silentLogger })
   const rows = async () => (await store.audits.list({}, { page: 1, pageSize: 200 })).rows
   const refuse = (userName: string, action: string, requestId = "r") =>
-    events.refused({ userName, address: "::1", requestId }, action, "forbidden")
+    events.refused({ userName, address: "::1", requestId }, action, { code: "forbidden" })
   return {
     ...{ clock, store, events, rows, refuse },
     /** Resolves with the rows when there are so many. */

@@ -28,11 +28,11 @@ export class Refusals implements AsyncDisposable {
     this.#logger = logger
   }
 
-  count(refusal: Pick<AuditEntry, "actor" | "action" | "address" | "requestId">): void {
+  count(refusal: Pick<AuditEntry, "actor" | "action" | "address" | "requestId">, count: number): void {
     const key = `${refusal.actor} ${refusal.action}`
     const known = this.#counts.get(key)
-    if (known) known.count += 1
-    else this.#counts.set(key, { ...refusal, thing: null, outcome: "refused", at: this.#clock.now(), count: 1 })
+    if (known) known.count += count
+    else this.#counts.set(key, { ...refusal, thing: null, outcome: "refused", at: this.#clock.now(), count })
     if (this.#counts.size > countedMax) this.#write()
     this.#minute ??= this.#untilOver()
   }

@@ -1,9 +1,13 @@
-import type { Access, Authority, Identified } from "./authority.ts"
+import type { Access, Authority, Identified, Refused } from "./authority.ts"
 import type { ToMain, ToWorker } from "./messages.ts"
 import { Refusal } from "./refusal.ts"
 
 /** A main process that takes longer is as good as none. */
 const patienceMs = 15_000
+
+/** Refusals are gathered for so long, and so many kinds of them at most. */
+const gatherMs = 1_000
+const kindsMax = 500
 
 type Answer = Extract<ToWorker, { type: "identified" | "accesses" }>
 
@@ -11,6 +15,8 @@ type Answer = Extract<ToWorker, { type: "identified" | "accesses" }>
 export class AuthorityProxy implements Authority {
   readonly #tell: (message: ToMain) => void
   readonly #waiting = new Map<number, (answer: Answer["answer"]) => void>()
+  #refused = new Map<string, Refused>()
+  #gathering: NodeJS.Timeout | undefined
   #id = 0
 
   constructor(tell: (message: ToMain) => void) {
@@ -23,6 +29,25 @@ export class AuthorityProxy implements Authority {
 
   access(userId: number, paths: readonly string[]): Promise<Access[]> {
     return this.#ask((id) => ({ type: "access", id, userId, paths }))
+  }
+
+  /** A flood of refusals is a message a second. */
+  refused(refusal: Refused): void {
+    const key = JSON.stringify([refusal.userName, refusal.isWrite, refusal.code])
+    const known = this.#refused.get(key)
+    if (known) known.count += refusal.count
+    else this.#refused.set(key, { ...refusal })
+    this.#gathering ??= setTimeout(() => this.handOver(), gatherMs)
+    if (this.#refused.size >= kindsMax) this.handOver()
+  }
+
+  /** Tells the main process what was gathered. */
+  handOver(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    const refusals = [...this.#refused.values()]
+    this.#refused = new Map()
+    if (refusals.length > 0) this.#tell({ type: "refused", refusals })
   }
 
   answer(message: Answer): void {

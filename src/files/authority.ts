@@ -4,6 +4,19 @@ export interface Authority {
   identify(authorization: string | undefined, address: string): Promise<Identified>
   /** For each path (absolute below the files root, normalized, no trailing slash except the root itself), in the same order. */
   access(userId: number, paths: readonly string[]): Promise<Access[]>
+  /** Requests were refused, for the audit. Must not throw. */
+  refused(refusals: Refused): void
+}
+
+/** Refusals that are alike; the address is the first one's. */
+export interface Refused {
+  /** Undefined where nobody was proved. */
+  userName: string | undefined
+  address: string
+  isWrite: boolean
+  /** The failure's, or `hidden`: for this person the path does not exist. */
+  code: string
+  count: number
 }
 
 export type Identified =

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Address, pathText } from "./address.ts"
-import type { Access } from "./authority.ts"
+import type { Access, Authority } from "./authority.ts"
 import type { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
 import type { Locks } from "./locks.ts"
 import type { LiveProperties } from "./properties.ts"
-import { forbidden, notFound } from "./refusal.ts"
+import { forbidden, hidden } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
 import type { Turns } from "./turns.ts"
 import type { Workplace } from "./workplace.ts"
@@ -22,6 +22,7 @@ export interface Scene {
   /** Host names that are ours beside the loopback ones. */
   hosts: ReadonlySet<string>
   report(error: unknown): void
+  refused: Authority["refused"]
   limits: Limits
 }
 
@@ -109,7 +110,7 @@ export class Call {
 type Level = Access["level"]
 
 function visible(level: Level): Level {
-  if (level === "none") throw notFound()
+  if (level === "none") throw hidden()
   return level
 }
 

@@ -47,6 +47,7 @@ export function createHandler(settings: HandlerOptions): Handle {
   const { scene } = settings
   const callers = new Callers(settings.trustedProxies)
   return async (request, response, proceed) => {
+    const asker: Asker = { address: callers.addressOf(request), userName: undefined }
     try {
       checkHost(request, scene.hosts)
       checkSingle(request)
@@ -54,15 +55,29 @@ export function createHandler(settings: HandlerOptions): Handle {
       const method = methodOf(request)
       checkOrigin(request, settings.allowedOrigin)
       const address = parseTarget(request.url ?? "")
-      const from = callers.addressOf(request)
-      const person = await proven(scene, request, from)
+      const person = await proven(scene, request, asker)
       using _turn = scene.turns.take(person.userId)
-      const renew = async () => void (await proven(scene, request, from))
+      const renew = async () => void (await proven(scene, request, asker))
       await method(new Call({ scene, request, response, address, person, renew, proceed }))
     } catch (error) {
+      noteRefusal(scene, request, { asker, error })
       answerFailure(response, error, scene.report)
     }
   }
+}
+
+/** Who asks, as far as it is known by now. */
+interface Asker {
+  address: string
+  userName: string | undefined
+}
+
+/** What is about rights is told to the audit. */
+function noteRefusal({ refused }: Scene, { method }: IncomingMessage, { asker, error }: { asker: Asker; error: unknown }): void {
+  if (!(error instanceof Refusal)) return
+  const { status, isHidden, code } = error
+  if (isHidden || status === 401 || status === 403 || status === 429)
+    refused({ ...asker, isWrite: !isReading(method), code: isHidden ? "hidden" : code, count: 1 })
 }
 
 function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
@@ -73,9 +88,10 @@ function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
   })
 }
 
-async function proven(scene: Scene, request: IncomingMessage, from: string): Promise<Person> {
-  const found = await scene.rights.identify(request.headers.authorization, from)
+async function proven(scene: Scene, request: IncomingMessage, asker: Asker): Promise<Person> {
+  const found = await scene.rights.identify(request.headers.authorization, asker.address)
   if (found.ok) {
+    asker.userName = found.userName
     if (found.readOnly && !isReading(request.method)) throw forbidden("This token may only read")
     return { userId: found.userId, readOnly: found.readOnly ?? false }
   }

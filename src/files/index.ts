@@ -1,4 +1,4 @@
-export type { Access, Authority, Identified } from "./authority.ts"
+export type { Access, Authority, Identified, Refused } from "./authority.ts"
 export type { Copied, CopyOptions } from "./copy.ts"
 export type { ListenAddress } from "./sockets.ts"
 export { type Files, type FilesOptions, startFiles } from "./start.ts"

@@ -1,4 +1,4 @@
-import type { Access, Identified } from "./authority.ts"
+import type { Access, Identified, Refused } from "./authority.ts"
 import type { Settings } from "./settings.ts"
 
 /** Descriptors that the worker is born with; standard input, output, error and the channel come before. */
@@ -26,6 +26,7 @@ export type ToMain =
   | { type: "failure"; error: PlainError }
   | { type: "pong"; id: number }
   | { type: "identify"; id: number; authorization: string | undefined; address: string }
+  | { type: "refused"; refusals: readonly Refused[] }
   | { type: "access"; id: number; userId: number; paths: readonly string[] }
 
 /** An error that crosses the border between processes. */

@@ -11,6 +11,8 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** The content of a `DAV:error` element, where RFC 4918 wants one instead of the failure object. */
   readonly condition: string | undefined
+  /** There may be something that the caller may not know of; they are not told. */
+  readonly isHidden: boolean
 
   constructor(status: number, code: FailureCode, msg: string, options: RefusalOptions = {}) {
     super(msg)
@@ -18,6 +20,7 @@ export class Refusal extends Error {
     this.code = code
     this.headers = options.headers ?? {}
     this.condition = options.condition
+    this.isHidden = options.isHidden ?? false
   }
 
   toBody(): FailureBody {
@@ -28,6 +31,7 @@ export class Refusal extends Error {
 export interface RefusalOptions {
   headers?: Readonly<Record<string, string>>
   condition?: string
+  isHidden?: boolean
 }
 
 /** The other side closed the connection: there is nobody to answer. */
@@ -35,7 +39,9 @@ export class ClientGone extends Error {
   override readonly name = "ClientGone"
 }
 
-export const notFound = (): Refusal => new Refusal(404, "not_found", "There is no such file or directory")
+export const notFound = (options: RefusalOptions = {}): Refusal =>
+  new Refusal(404, "not_found", "There is no such file or directory", options)
+export const hidden = (): Refusal => notFound({ isHidden: true })
 export const forbidden = (msg: string): Refusal => new Refusal(403, "forbidden", msg)
 export const invalid = (msg: string): Refusal => new Refusal(400, "invalid", msg)
 

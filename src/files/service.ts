@@ -36,6 +36,7 @@ export class Service implements AsyncDisposable {
       turns: new Turns(),
       hosts: new Set(settings.allowedHosts),
       report,
+      refused: (refusals) => authority.refused(refusals),
       limits: settings.limits,
     }
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs)

@@ -93,6 +93,7 @@ export class WorkerProcess {
     else if (message.type === "dying") this.#lastWords = errorFrom(message.error)
     else if (message.type === "failure") this.#options.onFailure(errorFrom(message.error))
     else if (message.type === "pong") this.#pongs.get(message.id)?.()
+    else if (message.type === "refused") for (const each of message.refusals) authority.refused(each)
     else if (message.type === "identify") {
       this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))
     } else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))

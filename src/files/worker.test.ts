@@ -182,3 +182,30 @@ test("requests under way end before the server does", async () => {
   assert.deepEqual(readdirSync(join(stopped.root, ".quayside/work")), [])
   rmSync(stopped.folder, { recursive: true })
 })
+
+test("refusals are handed over gathered, and those of the last moment when the worker stops", async () => {
+  const other = await FilesWorld.start({ process: "worker" })
+  const { told } = other.authority
+  try {
+    for (let i = 0; i < 40; i += 1) {
+      assert.equal((await other.ask("GET", "/users/ann/x", { user: "ann:wrong" })).status, 401)
+      assert.equal((await other.ask("GET", "/users/bob/x")).status, 404)
+      assert.equal((await other.ask("DELETE", "/users/ann/")).status, 403)
+    }
+    assert.equal((await other.ask("GET", "/users/ann/none")).status, 404)
+  } finally {
+    await other[Symbol.asyncDispose]()
+  }
+  const counts = new Map<string, number>()
+  for (const { userName, isWrite, code, count } of told) {
+    const kind = `${userName} ${isWrite ? "writes" : "reads"} ${code}`
+    counts.set(kind, (counts.get(kind) ?? 0) + count)
+  }
+  assert.deepEqual(Object.fromEntries(counts), {
+    "undefined reads unauthorized": 40,
+    "ann reads hidden": 40,
+    "ann writes forbidden": 40,
+  })
+  assert.ok(told.length < 60, "not a message for each")
+  assert.ok(told.every(({ address }) => address === "127.0.0.1"))
+})

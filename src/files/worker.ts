@@ -38,6 +38,7 @@ async function start({ owner, settings, sockets }: Start): Promise<void> {
 
 async function stop(): Promise<void> {
   await service?.[Symbol.asyncDispose]()
+  authority.handOver()
   process.disconnect?.()
 }
 

@@ -16,6 +16,9 @@ export interface GatewayHost {
   /** Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s for each open connection's pair. */
   mayOpen(visitor: Visitor, runId: number): Promise<boolean>
 
+  /** A request was refused, for the audit; `code` is the failure's, or `hidden` where there is a run that this visitor may not open. Must not throw. */
+  refused(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
+
   /** Bytes or a request passed; called at most once a second for each run. */
   active(runId: number): void
 }

@@ -5,7 +5,7 @@ import type { Core } from "./core.ts"
 import { exchange } from "./exchange.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, splitRunPath } from "./paths.ts"
-import { checkAddress, forbidden, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
+import { checkAddress, forbidden, noteRefusal, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
 
 /** Answers a request at the apps URL itself, where an `Authorization` header is the only proof and browsers load nothing. */
 export async function answerAtPath(core: Core, call: Call): Promise<void> {
@@ -21,7 +21,7 @@ export async function answerAtPath(core: Core, call: Call): Promise<void> {
   checkPlace(core, call)
   const visitor = await identify(core, call)
   checkAddress(url)
-  const target = await admitted(core, visitor, id)
+  const target = await admitted(core, call, { visitor, id })
   if (call.response.destroyed) return
   if (rest[0] !== "/" && !call.upgrade) return addSlash(call, { id, rest })
   if (target.address === undefined) throw notReady(target)
@@ -56,10 +56,12 @@ async function identify(core: Core, { request }: Call): Promise<Visitor> {
 const refusedProof = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
 
 /** The run, when it is live and this visitor may open it: hidden and missing look the same. */
-async function admitted({ host, openings }: Core, visitor: Visitor, id: number): Promise<Target> {
-  const target = host.byId(id)
-  if (target === undefined || !(await openings.mayOpen(visitor, target))) throw notFound()
-  return target
+async function admitted(core: Core, call: Call, { visitor, id }: { visitor: Visitor; id: number }): Promise<Target> {
+  const target = core.host.byId(id)
+  if (target === undefined) throw notFound()
+  if (await core.openings.mayOpen(visitor, target)) return target
+  noteRefusal(core, call, { visitor, code: "hidden" })
+  throw notFound()
 }
 
 /** Relative links in the program's pages need the slash. */

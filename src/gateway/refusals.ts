@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import { wantsPage } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
-import type { Target } from "./host.ts"
+import type { Target, Visitor } from "./host.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
 
 /** A failure, and the page that says it to a person. */
@@ -55,9 +55,15 @@ export function unauthorized(msg: string, page?: Page): Failure {
   return page ? new Refusal(failure, page) : failure
 }
 
+/** Tells the host of a refusal. */
+export function noteRefusal({ host, callers }: Core, call: Call, { visitor, code }: { visitor?: Visitor; code: string }): void {
+  host.refused({ visitor, address: callers.addressOf(call.request), code })
+}
+
 /** Answers with a failure: JSON for programs, a page for people. What has begun to be answered is cut. */
 export function sendFailure(core: Core, call: Call, error: unknown): void {
   const { response, request } = call
+  if (error instanceof Failure && isAboutRights(error)) noteRefusal(core, call, { code: error.code })
   if (response.headersSent || response.destroyed) return void response.destroy()
   const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; its log tells more")
   if (failure !== error) core.logger.error({ err: error }, "a request failed in the gateway")
@@ -66,6 +72,10 @@ export function sendFailure(core: Core, call: Call, error: unknown): void {
   const link = { href: core.addresses.baseUrl.href, text: "Your runs" }
   const page = failure instanceof Refusal ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
   send(call, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
+}
+
+function isAboutRights({ status }: Failure): boolean {
+  return status === 401 || status === 403 || status === 429
 }
 
 /** Sends a browser elsewhere, with cookies of ours. */

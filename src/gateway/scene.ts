@@ -52,6 +52,9 @@ export class TestHost implements GatewayHost {
     return this.mayOpenAnswer?.(visitor, runId) ?? this.rights.has(`${visitor.userId} ${runId}`)
   }
 
+  readonly refused: GatewayHost["refused"] = (refusal) => this.told.push(refusal)
+  readonly told: Parameters<GatewayHost["refused"]>[0][] = []
+
   active(runId: number): void {
     this.activity.push(runId)
   }

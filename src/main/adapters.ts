@@ -1,15 +1,23 @@
 import { type Caller, decide, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn } from "#access"
 import type { Engine, ImageTerms } from "#engine"
+import type { Events } from "#events"
 import type { Authority, Files } from "#files"
 import type { GatewayHost, Visitor } from "#gateway"
 import type { Images } from "#images"
-import type { Clock } from "#kit"
+import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { RunRow, Store } from "#store"
 
+/** The actor that stands for all who proved nothing. */
+const nobody = "-"
+
 /** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
-export function authorityOf({ store, identity, clock }: { store: Store; identity: Identity; clock: Clock }): Authority {
+export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock }): Authority {
+  const { store, identity, events, clock } = made
   return {
+    refused({ userName = nobody, address, isWrite, code, count }) {
+      events.refused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
+    },
     async identify(authorization, address) {
       const caller = await identity.identifyForFiles(authorization, address)
       if (caller instanceof Refusal) return refusalOf(caller)
@@ -44,7 +52,8 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
 }
 
 /** What the gateway asks: runs from memory, people from their proofs, grants where the run is somebody else's. */
-export function gatewayHost({ store, identity, runs }: { store: Store; identity: Identity; runs: Runs }): GatewayHost {
+export function gatewayHost(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): GatewayHost {
+  const { store, identity, events, runs, logger } = made
   const visitorOf = (caller: Caller): Visitor => {
     const only = onlyRun(caller)
     return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
@@ -61,6 +70,12 @@ export function gatewayHost({ store, identity, runs }: { store: Store; identity:
       const caller = await identity.recall(visitor.userId, visitor.proofId)
       const run = runs.row(runId)
       return caller !== undefined && run !== undefined && (await decide(store, caller, "run:open", runThing(run))) === "yes"
+    },
+    refused({ visitor, address, code }) {
+      const name = async () => (visitor && (await identity.recall(visitor.userId, visitor.proofId))?.userName) ?? nobody
+      name()
+        .then((userName) => events.refused({ userName, address, requestId: "" }, "openRun", { code }))
+        .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
     active: (id) => runs.active(id),
   }

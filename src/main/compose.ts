@@ -76,9 +76,16 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const filesRoot = join(dataDir, "files")
   const urls = addressesOf(settings)
   const runPorts = runPortsOf(settings)
+  // Whose dataset is withdrawn loses it at once, not when the file server asks again.
+  const rightsChanged = ({ type }: { type: string }) => {
+    if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
+    if (type === "grant")
+      void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
+  }
+  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
   // The worker needs a while to load: nothing else waits for it until the end.
   const starting = startFiles(
-    filesOptions({ settings, filesRoot, store, identity, logger, hostNames: urls.hostNames, baseOrigin: urls.origin }),
+    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin }),
   )
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
@@ -89,13 +96,6 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const confineAtLast = await confineInTime({ store, engine, clock, logger })
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   await tree.ensureDirectory("/users/admin")
-  // Whose dataset is withdrawn loses it at once, not when the file server asks again.
-  const rightsChanged = ({ type }: { type: string }) => {
-    if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
-    if (type === "grant")
-      void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
-  }
-  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const ending = new AbortController()
   stack.defer(() => ending.abort())
@@ -114,7 +114,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     }),
   )
   const gateway = createGateway({
-    host: gatewayHost({ store, identity, runs }),
+    host: gatewayHost({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
     ...(runPorts ? { ports: runPorts } : {}),
@@ -280,15 +280,16 @@ function filesOptions(made: {
   filesRoot: string
   store: Store
   identity: Identity
+  events: Events
   logger: Logger
   hostNames: ReadonlySet<string>
   baseOrigin: string
 }) {
-  const { settings, filesRoot, store, identity, logger, hostNames, baseOrigin } = made
+  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin } = made
   return {
     root: filesRoot,
     listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, clock: systemClock }),
+    authority: authorityOf({ store, identity, events, clock: systemClock }),
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,

@@ -429,6 +429,7 @@ const beyond: readonly Entry[] = [
     "GET `/audit`",
     "the audit lists changes with actor, thing, address and request, filtered, for administrators",
     "refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors",
+    "refusals at every address are in the audit, and neither a secret nor a name that nobody has is",
     "A flood of refusals is one row for each actor, action and minute, written once the minute is over",
   ],
   ["POST `/image/restore", soft, softToo],

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { basic, bearer } from "#client"
+import { openWorld } from "../world.ts"
+import { ask } from "./asking.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = world.quayside
+const ann = await world.person("ann")
+const bob = await world.person("bob")
+
+/** The refusals that are written once the service has stopped, as `actor action count`. */
+async function written(): Promise<{ rows: string[]; text: string }> {
+  await world.restart()
+  const { data } = await world.admin.listAudit({ query: { pageSize: 200 } })
+  const counts = new Map<string, number>()
+  for (const { Actor, Action, Outcome, Count, Address } of data ?? []) {
+    if (Outcome !== "refused") continue
+    assert.match(Address, /^(::1|127\.0\.0\.1)$/)
+    counts.set(`${Actor} ${Action}`, (counts.get(`${Actor} ${Action}`) ?? 0) + Count)
+  }
+  return { rows: [...counts].map(([name, count]) => `${name} ${count}`).sort(), text: JSON.stringify(data) }
+}
+
+test("refusals at every address are in the audit, and neither a secret nor a name that nobody has is", async () => {
+  const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "sample" } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
+  const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
+  const secret = ann.authorization.slice("Bearer ".length)
+  const status = async (url: string, path: string, as?: string, method = "GET") => (await ask(url, method, path, as ? { as } : {})).status
+  const wrong = [basic("ann", "a wrong password"), basic(`${secret}x`, ""), basic(`${secret}x`, "a"), bearer(`${secret}x`)]
+  for (const as of wrong) {
+    assert.equal(await status(appsUrl, `/run/${run.ID}/`, as), 401)
+    assert.equal(await status(filesUrl, "/users/ann/", as), 401)
+    assert.equal(await status(baseUrl, "/whoami", as), 401)
+  }
+  const read = await bob.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
+  assert.equal(await status(appsUrl, `/run/${run.ID}/`, bob.authorization), 404)
+  assert.equal(await status(filesUrl, "/users/ann/", bob.authorization), 404)
+  assert.equal(await status(filesUrl, "/users/bob/x", bearer(read.Token), "MKCOL"), 403)
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: bob.password } })
+  const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
+  assert.equal((await ask(baseUrl, "GET", `/open?ID=${run.ID}`, { headers: { cookie } })).status, 404)
+  const { rows, text } = await written()
+  assert.deepEqual(rows, ["- openRun 4", "- readFiles 4", "- whoami 4", "bob openRun 2", "bob readFiles 1", "bob writeFiles 1"])
+  for (const hidden of [secret, "a wrong password", read.Token]) assert.ok(!text.includes(hidden), hidden)
+})
