@@ -171,7 +171,8 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
   await using one = await withToken(revoked.Token)
   await dora.client.deleteToken({ query: { ID: revoked.ID } })
   await one.ended
-  const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt: new Date(Date.now() + 1_000).toISOString() } })
+  // Long enough for a slow machine to open the stream before it ends.
+  const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt: new Date(Date.now() + 3_000).toISOString() } })
   await using two = await withToken(short.Token)
   await two.ended
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
