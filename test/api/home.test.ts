@@ -76,6 +76,10 @@ test("one's own project with one's own image holds one's home, and nobody else's
   await share(bob, theirs, "ann")
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
   assert.equal(await homeIn(ann, mixed.ID), "own directory")
+  // An administrator's image is not one's own, unless it is trusted.
+  const house = await world.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
+  const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID } })
+  assert.equal(await homeIn(ann, onIt.ID), "own directory")
 })
 
 test("what somebody else changed in what runs does not run in the owner's home, until the owner or an administrator changes it", async () => {
