@@ -1,21 +1,23 @@
 import { join, resolve } from "node:path"
-import { createIdentity, type Identity } from "#access"
+import { createIdentity } from "#access"
 import { type ApiServer, createApi, expireGrants, undoMoves } from "#api"
-import { createEngine, type Engine, EngineError, openFakeWorld, Registries } from "#engine"
-import { createEvents, type Events } from "#events"
+import { Registries } from "#engine"
+import { createEvents } from "#events"
 import { startFiles, Tree } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
-import { type Clock, type Logger, systemClock } from "#kit"
-import { createRuns, type RunEvents } from "#runs"
-import { openStore, type Store } from "#store"
-import { authorityOf, gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
+import { type Logger, systemClock } from "#kit"
+import { createRuns } from "#runs"
+import { openStore } from "#store"
+import { gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
+import { checkRights, confineInTime, engineOf } from "./engine.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
+import { apiSettings, filesOptions, ownerOf, runEvents, runSettings } from "./parts.ts"
 import { credentialsFrom } from "./registry-credentials.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
-import { SettingError, type Settings } from "./settings.ts"
+import type { Settings } from "./settings.ts"
 
 /** A running installation. Disposing of it stops everything but the runs. */
 export interface Quayside extends AsyncDisposable {
@@ -45,9 +47,6 @@ export class StartStopped extends Error {
 
 /** How long requests through the gateway may take to finish when the service stops. */
 const closeMs = 8_000
-/** How long the first requests are answered before anything else is done. */
-const firstAnswersMs = 25
-
 /** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger, signal } = options
@@ -156,145 +155,6 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     filesUrl: urls.filesUrl,
     generatedPassword,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
-  }
-}
-
-/** Isolation pins mounts and gives files to the uid of the runs: both need root. */
-function checkRights({ isolation, engine }: Settings): void {
-  if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
-    throw new SettingError(
-      "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off where one trusted person uses this machine",
-    )
-  }
-}
-
-function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
-  return { uid: runUid, gid: runUid }
-}
-
-async function engineOf(made: {
-  settings: Settings
-  dataDir: string
-  filesRoot: string
-  instance: string
-  registries: Registries
-  clock: Clock
-  logger: Logger
-  stack: AsyncDisposableStack
-}): Promise<Engine> {
-  const { settings, dataDir, filesRoot, instance, registries, clock, logger, stack } = made
-  if (settings.engine === "fake") {
-    const world = stack.use(await openFakeWorld({ stateDir: join(dataDir, "fake-engine"), clock }))
-    return createEngine({
-      kind: "fake",
-      world,
-      instance,
-      filesRoot,
-      mockGpus: settings.mockGpus,
-      registries,
-      maxImageBytes: settings.maxImageSize,
-    })
-  }
-  return createEngine({
-    kind: "docker",
-    ...(settings.dockerSocket === "" ? {} : { socketPath: settings.dockerSocket }),
-    instance,
-    filesRoot,
-    stagingDir: join(dataDir, "mounts"),
-    isolation: settings.isolation,
-    networkPool: settings.networkPool,
-    internet: settings.internet === "on",
-    groupInternet: settings.groupInternet,
-    allow: settings.networkAllow,
-    deny: settings.networkDeny,
-    uid: settings.runUid,
-    mockGpus: settings.mockGpus,
-    registries,
-    maxImageBytes: settings.maxImageSize,
-    clock,
-    logger,
-  }).catch((error: unknown) => refuse(error, logger))
-}
-
-/**
- * The very first start confines runs at once, since one that cannot must show no password. Later ones do it when they answer already, and resolve with how: spawning the firewall's tools
- * holds this thread for a while, and who waits for the first answer comes before.
- */
-async function confineInTime({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
-  const isFirst = (await store.users.count()) === 0
-  if (isFirst) await confine(engine, logger)
-  return async () => {
-    if (isFirst) return
-    await clock.sleep(firstAnswersMs)
-    await confine(engine, logger)
-  }
-}
-
-/** What the engine lacks from the beginning is the administrator's to see to, and no fault of the program. */
-async function confine(engine: Engine, logger: Logger): Promise<void> {
-  await engine.prepare().catch((error: unknown) => refuse(error, logger))
-}
-
-function refuse(error: unknown, logger: Logger): never {
-  if (!(error instanceof EngineError)) throw error
-  if (error.detail !== undefined) logger.warn({ detail: error.detail }, "the engine refused")
-  const isRight = error.message.startsWith("Isolation needs ")
-  const way = isRight ? ": see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine" : ""
-  throw new SettingError(`${error.message}${way}`)
-}
-
-function runEvents(events: Events): RunEvents {
-  return {
-    stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
-    asked: (tx, asked) => events.runAsked(tx, asked),
-    progress: (run, progress) => events.runProgress(run, progress),
-    warning: (run, text) => events.runWarning(run, text),
-  }
-}
-
-function apiSettings(settings: Settings, { baseUrl, hostNames }: ReturnType<typeof addressesOf>, version: string) {
-  return {
-    version,
-    baseUrl,
-    origin: settings.baseUrl || undefined,
-    hostNames,
-    trustedProxies: settings.trustedProxies,
-    memoryUnit: settings.memoryUnit,
-    internetGroups: settings.groupInternet.map(({ group }) => group),
-    secureCookies: baseUrl.startsWith("https:"),
-  }
-}
-
-function runSettings(settings: Settings, dataDir: string) {
-  return {
-    logsDir: join(dataDir, "logs"),
-    defaultCpus: settings.defaultCpus,
-    defaultMemoryMiB: settings.defaultMemory,
-    cpuOvercommit: settings.cpuOvercommit,
-    memoryOvercommit: settings.memoryOvercommit,
-  }
-}
-
-function filesOptions(made: {
-  settings: Settings
-  filesRoot: string
-  store: Store
-  identity: Identity
-  events: Events
-  logger: Logger
-  hostNames: ReadonlySet<string>
-  baseOrigin: string
-}) {
-  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin } = made
-  return {
-    root: filesRoot,
-    listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, events, clock: systemClock }),
-    allowedHosts: [...hostNames],
-    allowedOrigin: baseOrigin,
-    trustedProxies: settings.trustedProxies,
-    owner: ownerOf(settings),
-    logger,
   }
 }
 

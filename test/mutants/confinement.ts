@@ -17,7 +17,7 @@ export const confinement = [
     ["the rules are set again at each look", "if (this.#holds(lines, rules)) return false", ""],
     ["the rules stay when nobody runs", "if (chains.length === 0) return", "return"],
   ]),
-  ...faults("src/main/compose.ts", rights, [
+  ...faults("src/main/engine.ts", rights, [
     ["a server that may not confine runs starts", "await engine.prepare().catch(", "await Promise.resolve().catch("],
   ]),
   ...faults("src/engine/docker/engine.ts", rights, [

@@ -1,0 +1,89 @@
+import { join } from "node:path"
+import { createEngine, type Engine, EngineError, openFakeWorld, type Registries } from "#engine"
+import type { Clock, Logger } from "#kit"
+import type { Store } from "#store"
+import { SettingError, type Settings } from "./settings.ts"
+
+/** How long the first requests are answered before anything else is done. */
+const firstAnswersMs = 25
+
+/** Isolation pins mounts and gives files to the uid of the runs: both need root. */
+export function checkRights({ isolation, engine }: Settings): void {
+  if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
+    throw new SettingError(
+      "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off where one trusted person uses this machine",
+    )
+  }
+}
+
+/** The engine that the settings name; what it needs beside itself is disposed of with `stack`. */
+export async function engineOf(made: {
+  settings: Settings
+  dataDir: string
+  filesRoot: string
+  instance: string
+  registries: Registries
+  clock: Clock
+  logger: Logger
+  stack: AsyncDisposableStack
+}): Promise<Engine> {
+  const { settings, dataDir, filesRoot, instance, registries, clock, logger, stack } = made
+  if (settings.engine === "fake") {
+    const world = stack.use(await openFakeWorld({ stateDir: join(dataDir, "fake-engine"), clock }))
+    return createEngine({
+      kind: "fake",
+      world,
+      instance,
+      filesRoot,
+      mockGpus: settings.mockGpus,
+      registries,
+      maxImageBytes: settings.maxImageSize,
+    })
+  }
+  return createEngine({
+    kind: "docker",
+    ...(settings.dockerSocket === "" ? {} : { socketPath: settings.dockerSocket }),
+    instance,
+    filesRoot,
+    stagingDir: join(dataDir, "mounts"),
+    isolation: settings.isolation,
+    networkPool: settings.networkPool,
+    internet: settings.internet === "on",
+    groupInternet: settings.groupInternet,
+    allow: settings.networkAllow,
+    deny: settings.networkDeny,
+    uid: settings.runUid,
+    mockGpus: settings.mockGpus,
+    registries,
+    maxImageBytes: settings.maxImageSize,
+    clock,
+    logger,
+  }).catch((error: unknown) => refuse(error, logger))
+}
+
+/**
+ * The very first start confines runs at once, since one that cannot must show no password. Later ones do it when they answer already, and resolve with how: spawning the firewall's tools
+ * holds this thread for a while, and who waits for the first answer comes before.
+ */
+export async function confineInTime({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
+  const isFirst = (await store.users.count()) === 0
+  if (isFirst) await confine(engine, logger)
+  return async () => {
+    if (isFirst) return
+    await clock.sleep(firstAnswersMs)
+    await confine(engine, logger)
+  }
+}
+
+/** What the engine lacks from the beginning is the administrator's to see to, and no fault of the program. */
+async function confine(engine: Engine, logger: Logger): Promise<void> {
+  await engine.prepare().catch((error: unknown) => refuse(error, logger))
+}
+
+function refuse(error: unknown, logger: Logger): never {
+  if (!(error instanceof EngineError)) throw error
+  if (error.detail !== undefined) logger.warn({ detail: error.detail }, "the engine refused")
+  const isRight = error.message.startsWith("Isolation needs ")
+  const way = isRight ? ": see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine" : ""
+  throw new SettingError(`${error.message}${way}`)
+}

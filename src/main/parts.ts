@@ -1,0 +1,73 @@
+import { join } from "node:path"
+import type { Identity } from "#access"
+import type { Events } from "#events"
+import { type Logger, systemClock } from "#kit"
+import type { RunEvents } from "#runs"
+import type { Store } from "#store"
+import { authorityOf } from "./adapters.ts"
+import type { Addresses } from "./addresses.ts"
+import type { Settings } from "./settings.ts"
+
+/** Whose the files of people are. */
+export function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
+  return { uid: runUid, gid: runUid }
+}
+
+/** What runs tell, as the events that are kept and sent. */
+export function runEvents(events: Events): RunEvents {
+  return {
+    stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
+    asked: (tx, asked) => events.runAsked(tx, asked),
+    progress: (run, progress) => events.runProgress(run, progress),
+    warning: (run, text) => events.runWarning(run, text),
+  }
+}
+
+/** What the API is told of the settings. */
+export function apiSettings(settings: Settings, { baseUrl, hostNames }: Addresses, version: string) {
+  return {
+    version,
+    baseUrl,
+    origin: settings.baseUrl || undefined,
+    hostNames,
+    trustedProxies: settings.trustedProxies,
+    memoryUnit: settings.memoryUnit,
+    internetGroups: settings.groupInternet.map(({ group }) => group),
+    secureCookies: baseUrl.startsWith("https:"),
+  }
+}
+
+/** What runs are told of the settings. */
+export function runSettings(settings: Settings, dataDir: string) {
+  return {
+    logsDir: join(dataDir, "logs"),
+    defaultCpus: settings.defaultCpus,
+    defaultMemoryMiB: settings.defaultMemory,
+    cpuOvercommit: settings.cpuOvercommit,
+    memoryOvercommit: settings.memoryOvercommit,
+  }
+}
+
+/** What the file server is told, and whom it asks. */
+export function filesOptions(made: {
+  settings: Settings
+  filesRoot: string
+  store: Store
+  identity: Identity
+  events: Events
+  logger: Logger
+  hostNames: ReadonlySet<string>
+  baseOrigin: string
+}) {
+  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin } = made
+  return {
+    root: filesRoot,
+    listen: { host: settings.host, port: settings.filesPort },
+    authority: authorityOf({ store, identity, events, clock: systemClock }),
+    allowedHosts: [...hostNames],
+    allowedOrigin: baseOrigin,
+    trustedProxies: settings.trustedProxies,
+    owner: ownerOf(settings),
+    logger,
+  }
+}
