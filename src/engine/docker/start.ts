@@ -107,9 +107,10 @@ export class Starter {
     const container = await this.#create({ spec, imageId, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish(() => container.start(), signal)
-    await this.#beginning.check(container.id, mounts)
+    // The container has mounts of its own by now, and what they must be was noted when they were pinned.
+    const [checked] = await Promise.allSettled([this.#beginning.check(container.id, mounts), this.#unpin(spec.key)])
+    if (checked.status === "rejected") throw checked.reason
     signal.throwIfAborted()
-    await this.#unpin(spec.key)
     return imageId
   }
 
