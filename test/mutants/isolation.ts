@@ -29,7 +29,7 @@ export const isolation = [
     ["src/engine/docker/pins.test.ts"],
     [
       ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
-      ["what was pinned stays mounted", "await unmount(binds)", "await unmount([])"],
+      ["what was pinned stays mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(

@@ -1,9 +1,11 @@
 import { EngineError } from "../engine.ts"
 import { type Family, kinds, refusal, Table, ToolError } from "./iptables.ts"
 import { chainPrefix, type KernelNames } from "./names.ts"
+import type { Shell } from "./shell.ts"
 
 /** The chains of one family, and the jumps to them. */
 export class Confinement {
+  readonly #shell: Shell
   readonly #family: Family
   readonly #jumps: readonly (readonly [hook: string, chain: string])[]
   /** Of the first kind that could set the rules. */
@@ -11,7 +13,8 @@ export class Confinement {
   /** What was asked for last, and how the tool prints it, should it print it differently. */
   #known: { wanted: string; printed: string } | undefined
 
-  constructor(family: Family, { chains }: KernelNames) {
+  constructor(shell: Shell, family: Family, { chains }: KernelNames) {
+    this.#shell = shell
     this.#family = family
     this.#jumps = [
       ["INPUT", chains.input],
@@ -31,7 +34,7 @@ export class Confinement {
   /** Answers whether anything had to be set. The first time it tries one kind of tool after the other. */
   async ensure(rules: readonly string[]): Promise<boolean> {
     const failures: ToolError[] = []
-    for (const table of this.#table ? [this.#table] : kinds.map((kind) => new Table(this.#family, kind))) {
+    for (const table of this.#table ? [this.#table] : kinds.map((kind) => new Table(this.#shell, this.#family, kind))) {
       try {
         const changed = await this.#ensure(table, rules)
         this.#table = table

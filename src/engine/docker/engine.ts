@@ -36,6 +36,7 @@ import type { DockerOptions } from "./options.ts"
 import { Pins } from "./pins.ts"
 import { specOfContainer } from "./recall.ts"
 import { removeContainer } from "./remove.ts"
+import { Shell } from "./shell.ts"
 import { Starter } from "./start.ts"
 import { containerStats } from "./stats.ts"
 import { watchEvents } from "./watch.ts"
@@ -46,18 +47,19 @@ const defaultKeepMs = 300_000
 /** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
-  const pins = new Pins(options)
+  const shell = new Shell()
+  const pins = new Pins(options, shell)
   await pins.prepare()
-  return new DockerEngine(options, pins, firewallOf(options))
+  return new DockerEngine(options, pins, firewallOf(options, shell))
 }
 
-function firewallOf(options: DockerOptions): Firewall | undefined {
+function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
   const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
   const wanted = options.firewall ?? options.isolation ?? "on"
   const alike = indistinct(groups.map(({ group }) => group))
   if (alike)
     throw new TypeError(`The groups ${alike.join(" and ")} cannot both have an internet setting: their networks could not be told apart`)
-  return wanted === "off" ? undefined : new Firewall({ instance, pool, internet, groups, allow, deny, logger })
+  return wanted === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
 }
 
 class DockerEngine implements Engine {

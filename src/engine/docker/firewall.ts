@@ -5,9 +5,11 @@ import { Confinement } from "./confinement.ts"
 import { type KernelNames, kernelNames } from "./names.ts"
 import { nameServers } from "./resolvers.ts"
 import { type Reach, rulesFor, rulesForIpv6 } from "./rules.ts"
+import type { Shell } from "./shell.ts"
 import { parseSubnet, subnetText } from "./subnets.ts"
 
 export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "groups" | "allow" | "deny"> {
+  shell: Shell
   instance: string
   logger?: Logger | undefined
 }
@@ -30,7 +32,7 @@ export class Firewall {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#names = kernelNames(options.instance)
-    this.#tables = (["iptables", "ip6tables"] as const).map((family) => new Confinement(family, this.#names))
+    this.#tables = (["iptables", "ip6tables"] as const).map((family) => new Confinement(options.shell, family, this.#names))
   }
 
   /** Sets the rules. Rejects with one sentence where the tools or the right are missing. */

@@ -1,12 +1,14 @@
-import { spawn } from "node:child_process"
 import { EngineError } from "../engine.ts"
-import { childEnvironment } from "./child.ts"
+import type { Shell } from "./shell.ts"
 
 export type Family = "iptables" | "ip6tables"
 
 /** Both kinds keep rules of their own, all of which count: whichever works will do. The first is what the host itself prefers. */
 export const kinds = ["", "-nft", "-legacy"] as const
 export type Kind = (typeof kinds)[number]
+
+/** What a shell answers for a program that there is not. */
+const notFound = 127
 
 /** A tool that refused. */
 export class ToolError extends Error {
@@ -23,19 +25,28 @@ export class ToolError extends Error {
 export class Table {
   /** Such as `iptables-nft`. */
   readonly tool: string
+  readonly #shell: Shell
 
-  constructor(family: Family, kind: Kind) {
+  constructor(shell: Shell, family: Family, kind: Kind) {
+    this.#shell = shell
     this.tool = `${family}${kind}`
   }
 
   /** Its rules, as lines that begin with `-A`, and its chains, as lines that begin with a colon. */
   async lines(): Promise<string[]> {
-    return (await output([`${this.tool}-save`, "-t", "mangle"])).split("\n")
+    return (await this.#output([`${this.tool}-save`, "-t", "mangle"])).split("\n")
   }
 
   /** Changes all of it or nothing. */
   async change(lines: readonly string[]): Promise<void> {
-    await output([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
+    await this.#output([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
+  }
+
+  /** What a program prints. Rejects with a `ToolError`. */
+  async #output(words: readonly string[], input?: string): Promise<string> {
+    const { code, said } = await this.#shell.run(words, input)
+    if (code === 0) return said
+    throw new ToolError(`${words[0]}: ${said.trim() || `ended with ${code}`}`, code === notFound)
   }
 }
 
@@ -50,25 +61,4 @@ export function refusal(family: Family, failures: readonly ToolError[]): EngineE
     ? "Isolation needs the right to set firewall rules (CAP_NET_ADMIN)"
     : `Isolation needs firewall rules, which ${family} cannot set on this machine`
   return new EngineError("engine_error", sentence, { detail })
-}
-
-/** What a program prints. Rejects with a `ToolError`. */
-function output([file = "", ...words]: string[], input = ""): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, words, { stdio: "pipe", env: childEnvironment })
-    const said = { stdout: "", stderr: "" }
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (text: string) => {
-        said[name] += text
-      })
-    }
-    child.on("error", (error: NodeJS.ErrnoException) => reject(new ToolError(`${file}: ${error.message}`, error.code === "ENOENT")))
-    child.on("close", (code) => {
-      if (code === 0) resolve(said.stdout)
-      else reject(new ToolError(`${file}: ${said.stderr.trim() || `ended with ${code}`}`, false))
-    })
-    // A program that ended early tells why by its code.
-    child.stdin.on("error", () => {})
-    child.stdin.end(input)
-  })
 }

@@ -7,6 +7,7 @@ import { test } from "node:test"
 import { Worker } from "node:worker_threads"
 import { EngineError, type Mount } from "../engine.ts"
 import { type PinOptions, Pins } from "./pins.ts"
+import { Shell } from "./shell.ts"
 
 const key = "0123456789abcdef0123456789abcdef"
 const never = new AbortController().signal
@@ -168,7 +169,7 @@ async function makeRig(): Promise<Rig> {
   const filesRoot = join(folder, "files")
   const staging = join(folder, "staging")
   await mkdir(filesRoot)
-  const pins = new Pins({ filesRoot, stagingDir: staging })
+  const pins = new Pins({ filesRoot, stagingDir: staging }, new Shell())
   await pins.prepare()
   const at = (path: string) => join(filesRoot, path)
   const options = (mounts: Mount[], of = key): PinOptions => ({ key: of, mounts, files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 })

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path"
 import { Directory, namesOf } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 import { bind, unmount } from "./mounting.ts"
+import type { Shell } from "./shell.ts"
 import { openSources } from "./sources.ts"
 
 /** What the daemon is told to bind. */
@@ -44,8 +45,10 @@ export class Pins {
   readonly #filesRoot: string
   readonly #stagingDir: string
   readonly #isolation: "on" | "off"
+  readonly #shell: Shell
 
-  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off" }) {
+  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off" }, shell: Shell) {
+    this.#shell = shell
     this.#filesRoot = options.filesRoot
     this.#isolation = options.isolation ?? "on"
     this.#stagingDir = options.stagingDir
@@ -72,7 +75,7 @@ export class Pins {
     await mkdir(path, { recursive: true, mode: 0o700 })
     try {
       await using directory = await Directory.open(folder)
-      await bind([{ directory, path, readOnly: true }], join(folder, "mounts"))
+      await bind(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
     } catch (cause) {
       const detail = cause instanceof EngineError ? cause.detail : undefined
       throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
@@ -108,7 +111,7 @@ export class Pins {
     )
     signal.throwIfAborted()
     const binds = pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly }))
-    await bind(binds, join(folder, "mounts"))
+    await bind(this.#shell, binds, join(folder, "mounts"))
     await Promise.all(pinned.map(compare))
     return pinned
   }
@@ -123,7 +126,7 @@ export class Pins {
     const names = await readdir(folder).catch(ifMissing)
     if (names === undefined) return
     const binds = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
-    await unmount(binds)
+    await unmount(this.#shell, binds)
     for (const path of binds) await rmdir(path)
     for (const name of names) if (!/^\d+$/.test(name)) await unlink(join(folder, name))
     await rmdir(folder)

@@ -8,6 +8,7 @@ import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
 import { containerName, labelsOf } from "./labels.ts"
 import { Pins } from "./pins.ts"
+import { Shell } from "./shell.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}
@@ -23,7 +24,7 @@ describe("the Docker engine after something went wrong", () => {
 
   const sleeper = () => specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
   const pinsOf = (key: string) =>
-    new Pins(rig).pin({ key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 }, never)
+    new Pins(rig, new Shell()).pin({ key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 }, never)
   const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
     const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
     return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")

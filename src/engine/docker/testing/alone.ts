@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Firewall } from "../firewall.ts"
 import { bridgeName, kernelNames } from "../names.ts"
+import { Shell } from "../shell.ts"
 
 const kind = process.argv[2] ?? ""
 const instance = "alone"
@@ -49,7 +50,7 @@ async function examine() {
     stdio: "ignore",
   })
   while (!(await reaches(0))) await new Promise((resolve) => setTimeout(resolve, 20))
-  const firewall = new Firewall({ instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
+  const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
   const reached = async () => ({ host: await reachesHost(port), byRoot: await reaches(0), byOthers: await reaches(65_534) })
   const told: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
   told.set = await firewall.ensure()
