@@ -75,6 +75,11 @@ export interface Engine extends AsyncDisposable {
 export interface Address {
   host: string
   port: number
+  /**
+   * Whether the run that it was answered for has it still: another one may have got it by now, of which `observe` tells later. Asked when a connection has been made, before anything is sent.
+   * Absent where nobody can tell.
+   */
+  isHeld?: () => boolean
 }
 
 /** What is to run. Values are final. */

@@ -23,6 +23,13 @@ export interface GatewayHost {
   active(runId: number): void
 }
 
+export interface Address {
+  host: string
+  port: number
+  /** Whether the run has it still, where one can tell: asked for each new connection, before anything is sent. */
+  isHeld?: (() => boolean) | undefined
+}
+
 /** A live run as the gateway sees it. */
 export interface Target {
   id: number
@@ -32,7 +39,7 @@ export interface Target {
   /** 32 hexadecimal digits; the first label of the run's own origin. */
   key: string
   /** Undefined until the run is `ready`, and again while it stops. */
-  address: { host: string; port: number } | undefined
+  address: Address | undefined
   /** `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives at `/`. */
   prefix: "keep" | "strip"
   /** Sent to the program with every request, such as the run's own token; replaces what the visitor sent under that name. */

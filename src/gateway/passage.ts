@@ -1,5 +1,5 @@
 import type { CookieJar } from "./cookie-jar.ts"
-import type { Target, Visitor } from "./host.ts"
+import type { Address, Target, Visitor } from "./host.ts"
 import type { Session } from "./sessions.ts"
 
 /** A request that may pass: who asks, for what, and how it crosses. */
@@ -8,7 +8,7 @@ export interface Passage {
   visitor: Visitor
   target: Target
   /** The target's, at the moment of admission. */
-  address: { host: string; port: number }
+  address: Address
   /** The request target that the program sees. */
   path: string
   /** Where the client sees the program's `/`, when that is elsewhere. */

@@ -53,6 +53,8 @@ export class Life {
     if (seen?.state === "running") this.#isUp(seen)
     else {
       this.#gone ??= { seen }
+      // Before it is written that the run is over, which may take long: its address can be another one's soon.
+      this.#ctx.board.setAddress(this.id, undefined)
       this.#launch?.abort(new Gone())
       this.#bell.ring()
     }

@@ -20,6 +20,28 @@ function unreliable(store: Store): Store {
   })
 }
 
+test("A run that is gone has no address any more, although the database refuses to note its end", async () => {
+  await using world = await TestWorld.open()
+  let refuses = false
+  const store = new Proxy(world.store, {
+    get(target, name) {
+      if (name === "change" && refuses) return () => Promise.reject(new Error("the disk is full"))
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === "function" ? member.bind(target) : member
+    },
+  })
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  assert.equal((await runs.settled(id)).state, "ready")
+  assert.ok(runs.target(id)?.address)
+  refuses = true
+  await world.fake.exit(key, 1)
+  await eventually("nobody is led there", () => runs.target(id)?.address === undefined)
+  assert.equal(runs.target(id)?.state, "ready")
+  refuses = false
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+})
+
 test("A database that refuses changes now and then delays a run and loses nothing", async () => {
   await using world = await TestWorld.open()
   await using runs = await world.runs({ store: unreliable(world.store) })

@@ -1,89 +1,183 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { test } from "node:test"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { Agent, request } from "node:http"
+import { connect, type Socket } from "node:net"
+import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { basic, createClient } from "#client"
+import { basic, type Client, createClient } from "#client"
+import { type DockerSocket, openDockerSocket } from "../fixtures/docker-socket.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { startServer } from "../server.ts"
+import { type ServerProcess, startServer } from "../server.ts"
+
+/*
+ * A run's container goes behind the server's back, and another one has its address before the server can learn of it: the daemon is held back, as one is that has much to do. Whoever may open the run
+ * asks for it meanwhile in every way that there is.
+ */
 
 const exec = promisify(execFile)
 const docker = async (...words: string[]) => (await exec("docker", words)).stdout.trim()
+const canary = "what-bob-says"
 
-/** A server that says a name to whoever reaches it. */
-const saying = (name: string) => {
-  const lines = [
-    "import http.server as h",
-    "class S(h.BaseHTTPRequestHandler):",
-    "  def do_GET(s):",
-    `    s.send_response(200); s.end_headers(); s.wfile.write(b"program ${name}")`,
-    "h.ThreadingHTTPServer(('', 8000), S).serve_forever()",
-  ]
-  return JSON.stringify(["python3", "-c", lines.join("\n")])
-}
+/** A server that prints what it is told and says its name, over HTTP and, after an upgrade, as bytes. */
+const saying = (name: string) => [
+  "python3",
+  "-c",
+  `
+import socket, threading
+def serve(c):
+  f = c.makefile('rb')
+  while True:
+    heard = f.readline()
+    if not heard: return
+    length, upgraded = 0, False
+    while True:
+      line = f.readline()
+      heard += line
+      if line in (b'\\r\\n', b''): break
+      field, _, value = line.partition(b':')
+      if field.lower() == b'upgrade': upgraded = True
+      if field.lower() == b'content-length': length = int(value)
+    heard += f.read(length)
+    print('heard', heard, flush=True)
+    if upgraded:
+      c.sendall(b'HTTP/1.1 101 x\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\nprogram ${name}')
+      while True:
+        heard = f.read1()
+        if not heard: return
+        print('heard', heard, flush=True)
+        c.sendall(b'program ${name}')
+    c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\nprogram ${name}' % len(b'program ${name}'))
+s = socket.create_server(('', 8000))
+while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+`,
+]
 
-test("whoever may open a run reaches no other one by its URL once it is gone, even where the next one could have its address", async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_NETWORK_POOL: "10.214.9.0/24", QUAYSIDE_LOG_LEVEL: "error" })
+let socket: DockerSocket
+let server: ServerProcess
+let ann: Client
+// Docker is asked by name, and others may be at work on it.
+const names = { ann: `ann-${process.pid}`, bob: `bob-${process.pid}` }
+const password = "choose a better one"
+let project = 0
+
+before(async () => {
+  socket = await openDockerSocket()
+  server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_DOCKER_SOCKET: socket.path, QUAYSIDE_LOG_LEVEL: "error" })
   const { baseUrl } = server
   const admin = createClient({ baseUrl, authorization: basic("admin", server.password) })
-  const person = async (UserName: string) => {
-    await admin.createUser({ body: { UserName, Password: "choose a better one" } })
-    const authorization = basic(UserName, "choose a better one")
-    return { authorization, client: createClient({ baseUrl, authorization }) }
-  }
-  // Docker is asked by name, and others may be at work on it.
-  const names = [`ann-${process.pid}`, `bob-${process.pid}`] as const
-  const [ann, bob] = [await person(names[0]), await person(names[1])]
-  const make = async (who: typeof ann, name: string) => {
-    const image = await admin.createImage({
-      body: { Name: name, Image: "quayside/http-sample", Command: saying(name), Port: "8000", IsPublished: true },
-    })
-    return who.client.createProject({ body: { ProjectName: name, Type: "http", ImageID: image.ID } })
-  }
-  const first = await make(ann, "shared")
-  const others = [await make(ann, "private"), await make(bob, "foreign")]
-  const run = await ann.client.startRun({ body: { ProjectID: first.ID } })
-  await ann.client.createGrant({ body: { RunID: run.ID, UserName: names[1], Access: "use" } })
-  const url = String(run.URL)
-  const said = async () => {
-    const response = await fetch(url, {
-      headers: { authorization: bob.authorization },
-      redirect: "manual",
-      signal: AbortSignal.timeout(10_000),
-    }).catch(() => undefined)
-    return response?.text().catch(() => "") ?? ""
-  }
-  assert.equal(await said(), "program shared")
-  const heard = new Set<string>()
-  let isOver = false
-  const asking = (async () => {
-    while (!isOver) heard.add(await said())
-  })()
-  await using _ = {
-    async [Symbol.asyncDispose]() {
-      isOver = true
-      await asking
-    },
-  }
-  // Behind the server's back, so that it believes for a moment that the run is there.
-  await docker("kill", await docker("ps", "--quiet", "--filter", `label=quayside.user=${names[0]}`))
-  const started = await Promise.all([
-    ann.client.startRun({ body: { ProjectID: others[0]?.ID ?? 0 } }),
-    bob.client.startRun({ body: { ProjectID: others[1]?.ID ?? 0 } }),
-  ])
-  await eventually("the first run is over", async () => (await ann.client.readRun({ query: { ID: run.ID } })).State !== "ready", 60_000)
-  for (let n = 0; n < 20; n += 1) heard.add(await said())
-  isOver = true
-  await asking
-  assert.deepEqual(
-    started.map(({ State }) => State),
-    ["ready", "ready"],
-  )
-  assert.deepEqual(
-    [...heard].filter((text) => /program (?:private|foreign)/.test(text)),
-    [],
-  )
-  assert.ok(
-    [...heard].some((text) => !text.startsWith("program")),
-    "it was refused in the end",
-  )
+  for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })
+  ann = createClient({ baseUrl, authorization: basic(names.ann, password) })
+  const image = await admin.createImage({
+    body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(saying("shared")), Port: "8000", IsPublished: true },
+  })
+  project = (await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })).ID
 })
+after(async () => {
+  socket?.release()
+  await server?.[Symbol.asyncDispose]()
+  await socket?.[Symbol.asyncDispose]()
+})
+
+/** Bob's side: one connection that is kept open for one request after the other, and one that is not. */
+class Visits implements Disposable {
+  readonly #url: URL
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #tunnels: Socket[] = []
+  /** All that came to Bob. */
+  heard = ""
+
+  constructor(url: string) {
+    this.#url = new URL(url)
+  }
+
+  ask(method: string, kept: boolean): Promise<string> {
+    return new Promise((resolve) => {
+      const end = (text: string) => {
+        this.heard += text
+        resolve(text)
+      }
+      const options = { method, headers: { authorization: basic(names.bob, password) }, agent: kept ? this.#agent : (false as const) }
+      const asked = request(this.#url, options, async (answer) => {
+        const parts = await Array.fromAsync(answer as AsyncIterable<Buffer>).catch(() => [])
+        end(`${answer.statusCode} ${Buffer.concat(parts)}`)
+      })
+      asked.on("error", (error) => end(String(error)))
+      asked.end(method === "POST" ? canary : undefined)
+    })
+  }
+
+  /** Asks for another protocol; resolves when something came. */
+  async upgrade(): Promise<Socket> {
+    const tunnel = connect(Number(this.#url.port), this.#url.hostname)
+    this.#tunnels.push(tunnel)
+    tunnel.on("data", (chunk) => (this.heard += chunk)).on("error", () => {})
+    const authorization = `Authorization: ${basic(names.bob, password)}\r\n`
+    const handshake = `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`
+    const head = `GET ${this.#url.pathname}?${canary} HTTP/1.1\r\nHost: ${this.#url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
+    tunnel.write(`${head}${handshake}${authorization}\r\n`)
+    await Promise.race([once(tunnel, "data"), once(tunnel, "close")])
+    return tunnel
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+    for (const tunnel of this.#tunnels) tunnel.destroy()
+  }
+}
+
+const labelsOfARun = () => [
+  ...["key", "run=999", "project=999"].map((word) => `quayside.${word === "key" ? `key=${randomBytes(16).toString("hex")}` : word}`),
+  `quayside.user=${names.bob}`,
+]
+const intruders: [what: string, labels: () => string[]][] = [
+  ["a container of nobody's", () => []],
+  ["what looks like another run", labelsOfARun],
+]
+for (const [what, labels] of intruders) {
+  test(`whoever may open a run neither hears nor is heard by ${what} that has its address before the server learns that it is gone`, async () => {
+    const run = await ann.startRun({ body: { ProjectID: project } })
+    await ann.createGrant({ body: { RunID: run.ID, UserName: names.bob, Access: "use" } })
+    using visits = new Visits(String(run.URL))
+    for (const kept of [true, false]) assert.equal(await visits.ask("GET", kept), "200 program shared")
+    const tunnel = await visits.upgrade()
+    await eventually("the tunnel is open", () => visits.heard.endsWith("\r\n\r\nprogram shared"))
+
+    const container = await docker("ps", "--quiet", "--filter", `label=quayside.user=${names.ann}`)
+    const [{ Config, NetworkSettings }] = JSON.parse(await docker("inspect", container))
+    const [[network, { IPAddress }]] = Object.entries(NetworkSettings.Networks) as [[string, { IPAddress: string }]]
+    socket.hold()
+    await docker("rm", "--force", container)
+    const all = labels().length === 0 ? [] : [...labels(), `quayside.instance=${Config.Labels["quayside.instance"]}`]
+    const place = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
+    const intruder = await docker("run", "--detach", "--user", "1000", ...place, "quayside/http-sample", ...saying("intruder"))
+    try {
+      const direct = `http://${IPAddress}:8000/direct`
+      await eventually("the intruder answers there", async () => (await textAt(direct)) === "program intruder")
+      tunnel.write(canary)
+      const answers: string[] = []
+      for (const method of ["GET", "POST"]) for (const kept of [true, false]) answers.push(await visits.ask(method, kept))
+      await visits.upgrade()
+      assert.deepEqual(
+        answers.map((text) => text.slice(0, 4)),
+        ["503 ", "503 ", "503 ", "503 "],
+      )
+      assert.doesNotMatch(visits.heard, /intruder/)
+      const told = await docker("logs", intruder)
+      assert.match(told, /GET \/direct/)
+      assert.equal(told.match(/heard/g)?.length, told.match(/GET \/direct/g)?.length, told)
+      assert.equal((await ann.readRun({ query: { ID: run.ID } })).State, "ready", "the server has not learnt of it")
+    } finally {
+      socket.release()
+      await docker("rm", "--force", intruder)
+    }
+    await eventually("the run is over", async () => (await ann.readRun({ query: { ID: run.ID } })).State === "ended", 60_000)
+    assert.match(await visits.ask("GET", true), /^404 /)
+  })
+}
+
+async function textAt(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+  return response ? response.text() : ""
+}

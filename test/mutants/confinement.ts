@@ -4,6 +4,7 @@ const kinds = ["src/engine/docker/kinds.docker.test.ts"]
 const inside = ["src/engine/docker/inside.docker.test.ts"]
 const network = ["test/attacks/network.docker.test.ts"]
 const rights = ["test/attacks/rights.docker.test.ts"]
+const stale = ["test/attacks/stale.docker.test.ts"]
 const secrets = ["test/attacks/secrets.docker.test.ts"]
 
 /** What keeps a run from the host, from others and from the server's secrets: real rules, containers and processes. */
@@ -26,6 +27,9 @@ export const confinement = [
       "await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])",
       "await this.#firewall?.prepare()",
     ],
+  ]),
+  ...faults("src/gateway/upstream/connection.ts", stale, [
+    ["whoever has a run's address now is taken for the run", "if (address.isHeld?.() === false)", "if (false)"],
   ]),
   ...faults("src/engine/docker/gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
   ...faults("src/main/secrets.ts", secrets, [

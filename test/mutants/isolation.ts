@@ -46,6 +46,14 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/engine/docker/holders.ts",
+    ["src/engine/docker/holders.test.ts"],
+    [
+      ["a process with the same number is taken for the run's", "groups?.includes(id) && ", "groups && "],
+      ["a run that lost its address is taken to have it", "&& addresses?.includes(", "|| addresses?.includes("],
+    ],
+  ),
+  ...faults(
     "src/files/descriptor.ts",
     ["src/files/swaps.test.ts"],
     [

@@ -47,6 +47,17 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/life.ts",
+    ["src/runs/store-down.test.ts"],
+    [
+      [
+        "a run that is gone keeps its address until that is written",
+        "this.#ctx.board.setAddress(this.id, undefined)\n      this.#launch",
+        "this.#launch",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/adopt.ts",
     ["src/runs/strays.test.ts"],
     [

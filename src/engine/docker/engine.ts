@@ -26,6 +26,7 @@ import { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
+import { Holders } from "./holders.ts"
 import { Images } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import { readLogs } from "./logs.ts"
@@ -74,6 +75,7 @@ class DockerEngine implements Engine {
   readonly #images: Images
   readonly #starter: Starter
   readonly #pins: Pins
+  readonly #holders = new Holders()
   readonly #turns = new Turns()
   #node: Promise<string> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
@@ -201,9 +203,9 @@ class DockerEngine implements Engine {
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
     const found = await this.#find(key, signal)
-    const networks = found?.State.Running ? Object.values(found.NetworkSettings.Networks) : []
-    const host = networks.find((network) => network.IPAddress !== "")?.IPAddress
-    return host === undefined ? undefined : { host, port }
+    if (!found?.State.Running) return undefined
+    const host = Object.values(found.NetworkSettings.Networks).find((network) => network.IPAddress !== "")?.IPAddress
+    return host === undefined ? undefined : { host, port, isHeld: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
   }
 
   async #find(key: string, signal: AbortSignal | undefined): Promise<Dockerode.ContainerInspectInfo | undefined> {

@@ -1,11 +1,7 @@
 import { connect, type Socket } from "node:net"
+import type { Address } from "../host.ts"
 import type { AnswerHead } from "./answer-head.ts"
 import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
-
-export interface Address {
-  host: string
-  port: number
-}
 
 /**
  * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing after either, nor after `destroy`.
@@ -58,7 +54,11 @@ export class Connection implements AnswerSink {
     })
     this.#socket = socket
     const timer = setTimeout(() => this.#fail(new Error(`no connection within ${connectWithin} ms`)), connectWithin)
-    socket.once("connect", () => clearTimeout(timer))
+    // The first to hear of it: what was written before waits for this.
+    socket.once("connect", () => {
+      clearTimeout(timer)
+      if (address.isHeld?.() === false) this.#fail(new Error("the run no longer has this address"))
+    })
     socket.on("drain", () => this.#handler?.onDrain())
     socket.on("end", () => this.#finish())
     socket.on("error", (error) => this.#fail(error))

@@ -1,4 +1,5 @@
-import { type Address, Connection } from "./connection.ts"
+import type { Address } from "../host.ts"
+import { Connection } from "./connection.ts"
 
 /** Who a connection is for: it is never used for another key or another address. */
 export interface Upstream {

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs"
+
+export interface Holder {
+  /** Of the container. */
+  id: string
+  /** Of its init. */
+  pid: number
+  host: string
+}
+
+/** Whether containers still have the addresses that they were found at, by what the kernel says of their processes: the daemon tells of an end later, and gives an address away by then. */
+export class Holders {
+  /** False where the daemon lives in another process namespace, as far as is known. */
+  #seesProcesses = false
+  readonly #proc: string
+
+  constructor(proc = "/proc") {
+    this.#proc = proc
+  }
+
+  /** True also where no container's process was ever seen. */
+  of(holder: Holder): () => boolean {
+    this.#seesProcesses ||= this.#holds(holder)
+    return () => !this.#seesProcesses || this.#holds(holder)
+  }
+
+  /** A process with the same number can be another container's by now, be it one with the same address. */
+  #holds({ id, pid, host }: Holder): boolean {
+    try {
+      const [groups, addresses] = [`${this.#proc}/${pid}/cgroup`, `${this.#proc}/${pid}/net/fib_trie`].map((path) =>
+        readFileSync(path, "latin1"),
+      )
+      return (groups?.includes(id) && addresses?.includes(`|-- ${host}\n`)) ?? false
+    } catch {
+      return false
+    }
+  }
+}
