@@ -5,6 +5,8 @@ export const memoryUnits = ["bytes", "MiB", "GiB"] as const
 export type MemoryUnit = (typeof memoryUnits)[number]
 
 const mib = 1024 * 1024
+/** Engines make no container with less. */
+const leastMiB = 6
 
 /** An amount of a body in MiB. Bytes are rounded up to the next MiB. */
 export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
@@ -13,9 +15,24 @@ export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
   return inMiB
 }
 
+/** The memory of a run; 0 is the default's. */
+export function runMemory(amount: number, unit: MemoryUnit): number {
+  const inMiB = toMiB(amount, unit, "Memory")
+  if (inMiB > 0 && inMiB < leastMiB) {
+    const least = unit === "bytes" ? leastMiB * mib : leastMiB
+    throw new Failure("invalid", `Memory must be 0 for the default, or at least ${least} ${unit}; got ${amount}`, { field: "Memory" })
+  }
+  return inMiB
+}
+
 /** An amount of MiB as it is answered; whole GiB are rounded up. */
 export function fromMiB(amount: number, unit: MemoryUnit): number {
   return unit === "bytes" ? amount * mib : unit === "GiB" ? Math.ceil(amount / 1024) : amount
+}
+
+/** What is left to be had, as it is answered: never more than there is, so whole GiB are rounded down. */
+export function leftOf(amount: number, unit: MemoryUnit): number {
+  return unit === "GiB" ? Math.floor(amount / 1024) : fromMiB(amount, unit)
 }
 
 /** An observed number of bytes as it is answered: whole bytes, else with three decimals. */

@@ -127,6 +127,15 @@ test("paths and methods of the table are unique, and a list is the plural or the
   for (const method of ["POST", "PUT", "DELETE", "GET"]) assert.ok(all.includes(`${method} /data`))
 })
 
+test("the description tells the further members of a failure, those of a failed start among them", () => {
+  const { components } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
+    components: { schemas: { Failure: { properties: object; required: string[] } } }
+  }
+  const { properties, required } = components.schemas.Failure
+  assert.deepEqual(required, ["ok", "msg", "code"])
+  assert.deepEqual(Object.keys(properties).slice(3), ["field", "requestId", "ID", "State", "Reason", "URL", "detail"])
+})
+
 test("the description names every operation once, and every reference in it leads somewhere", () => {
   const description = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "GiB" }) as unknown as {
     paths: Record<string, Record<string, { operationId: string }>>

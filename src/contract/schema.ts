@@ -60,6 +60,8 @@ export interface TextOptions extends Common<string> {
   format?: (text: string) => string | undefined
   /** For the description: what every text that fits matches, as far as a regular expression can say it. */
   pattern?: string
+  /** So many bytes at most in UTF-8. Default: as many as `max` characters have. */
+  maxBytes?: number
   /** May not be only white space. Default: the same as being required. */
   filled?: boolean
   /** Never answered, such as a password. */
@@ -67,12 +69,13 @@ export interface TextOptions extends Common<string> {
 }
 
 export function text(options: TextOptions): Field<string> {
-  const { max = 1024, format, doc, write = "optional" } = options
+  const { max = 1024, maxBytes, format, doc, write = "optional" } = options
   const filled = options.filled ?? write === "required"
   const check = (value: string, field: string): string => {
     if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
     if (value.includes("\0")) throw invalid(field, "text without NUL")
     if (value.length > max) checkLength(value, field, max)
+    if (maxBytes !== undefined && value.length * 3 > maxBytes) checkBytes(value, field, maxBytes)
     if (filled && value.trim() === "") throw invalid(field, "a text that is not empty", value)
     const wanted = format?.(value)
     if (wanted !== undefined) throw invalid(field, wanted, value)
@@ -107,6 +110,11 @@ function checkLength(value: string, field: string, max: number): void {
   let length = 0
   for (const _ of value) length += 1
   if (length > max) throw invalid(field, `at most ${max.toLocaleString("en")} characters; got ${length.toLocaleString("en")}`)
+}
+
+function checkBytes(value: string, field: string, max: number): void {
+  const bytes = new TextEncoder().encode(value).length
+  if (bytes > max) throw invalid(field, `at most ${max.toLocaleString("en")} bytes in UTF-8; got ${bytes.toLocaleString("en")}`)
 }
 
 export interface IntegerOptions extends Common<number> {

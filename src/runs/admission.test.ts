@@ -38,7 +38,10 @@ test("What no node has is refused by name, with what the largest has", () => {
   assert.match(tooLarge(run({ cpus: 9 }), nodes)?.msg ?? "", /9 CPUs; the largest has 8/)
   assert.equal(tooLarge(run({ memoryMiB: 8_001 }), nodes)?.code, "insufficient_memory")
   assert.equal(tooLarge(run({ gpus: 2 }), nodes)?.code, "insufficient_gpu")
-  assert.match(tooLarge(run({ gpus: 1, gpuMemoryMiB: 8_001 }), nodes)?.msg ?? "", /1 GPUs with 8001 MiB each; the largest has 0/)
+  assert.match(
+    tooLarge(run({ gpus: 1, gpuMemoryMiB: 8_001 }), nodes)?.msg ?? "",
+    /1 GPUs with 8001 MiB each; the largest has 0 of them; the largest GPU has 8000 MiB/,
+  )
   assert.equal(tooLarge(run({ cpus: 8, gpus: 1 }), nodes)?.code, "insufficient_gpu")
   assert.equal(tooLarge(run({ cpus: 4, gpus: 1 }), nodes), undefined)
   assert.equal(tooLarge(run(), [])?.code, "insufficient_cpu")

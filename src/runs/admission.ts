@@ -43,7 +43,9 @@ export function tooLarge(demand: Demand, nodes: readonly Node[]): Reason | undef
   }
   const gpus = Math.max(0, ...nodes.map((node) => fitting(node.gpus, demand).length))
   const each = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
-  if (demand.gpus > gpus) return insufficient("insufficient_gpu", `No node has ${demand.gpus} GPUs${each}; the largest has ${gpus}`)
+  const best = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
+  const most = each === "" ? "" : ` of them; the largest GPU has ${best} MiB`
+  if (demand.gpus > gpus) return insufficient("insufficient_gpu", `No node has ${demand.gpus} GPUs${each}; the largest has ${gpus}${most}`)
   return insufficient(demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory", "No single node has all of what was asked for together")
 }
 

@@ -7,7 +7,7 @@ import { move } from "./moves.ts"
 import type { ProbeResult } from "./probe.ts"
 import { ProgressTeller } from "./progress.ts"
 import { untilReady } from "./readiness.ts"
-import { specOf } from "./spec.ts"
+import { portOf, specOf } from "./spec.ts"
 import { type Facts, launchPath, type Stage, StageWriter } from "./stages.ts"
 
 /** One attempt to bring a run from where its row stands to `ready`. */
@@ -113,7 +113,11 @@ export class Launch implements Disposable {
   #tooLate(): EngineError {
     const found = this.#found
     if (!found || found.ready) return new EngineError(`timeout_${this.#stage}`, reasonSentences[`timeout_${this.#stage}`])
-    return new EngineError(found.code, `${reasonSentences[found.code]}: ${found.said}`)
+    return new EngineError(found.code, `${reasonSentences[found.code]}${found.code === "not_answering" ? `: ${found.said}` : this.#port()}`)
+  }
+
+  #port(): string {
+    return `, ${portOf(this.#run)}; a program that listens on 127.0.0.1 alone is not reached`
   }
 
   [Symbol.dispose](): void {

@@ -12,7 +12,7 @@ export interface ProbeTarget {
   timeoutMs: number
 }
 
-export type ProbeResult = { ready: true } | { ready: false; code: "port_not_open" | "not_answering"; said: string }
+export type ProbeResult = { ready: true } | { ready: false; code: "port_not_open" } | { ready: false; code: "not_answering"; said: string }
 
 /** Asks once whether the program is ready. Rejects only with the signal's reason. */
 export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
@@ -39,7 +39,7 @@ function cutAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & Di
 
 const ready: ProbeResult = { ready: true }
 const notAnswering = (said: string): ProbeResult => ({ ready: false, code: "not_answering", said })
-const notOpen: ProbeResult = { ready: false, code: "port_not_open", said: "Nothing listens there" }
+const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
 function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve) => {

@@ -14,7 +14,11 @@ const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
   ["fake/no-command", "command_not_found", /does not exist/],
   ["fake/disk-full", "disk_full", /full/],
   ["fake/engine-error", "engine_error", /refused/],
-  ["fake/no-port", "port_not_open", /Nothing listens/],
+  [
+    "fake/no-port",
+    "port_not_open",
+    /^Nothing listens on the project's port, 8000; a program that listens on 127.0.0.1 alone is not reached$/,
+  ],
   ["fake/silent", "not_answering", /GET \/ was not answered/],
   ["fake/unhealthy", "not_answering", /status 500/],
   ["fake/exits:7", "exited", /exit code 7/],

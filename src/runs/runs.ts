@@ -12,7 +12,7 @@ import { moveIn, type Wish } from "./moves.ts"
 import { queuePosition } from "./queue.ts"
 import { reason } from "./reasons.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
-import { admit, type Decision, decide, type Idempotency, type Judged, type StartRequest } from "./start.ts"
+import { admit, type Decision, decide, type Idempotency, type Judged, recall, type StartRequest } from "./start.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Sample, Usage } from "./usage.ts"
 import { type Settling, settled, waitFor } from "./waits.ts"
@@ -53,6 +53,9 @@ export interface Runs extends AsyncDisposable {
    * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`) make no run. A repeated key gives its run as it now stands.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
+
+  /** The run that a start of the person under this key made, as it now stands; undefined when none did. Rejects as `start` does. */
+  repeated(userId: number, idempotency: Idempotency): Promise<RunRow | undefined>
 
   /** What would become of a start that came now, judged as `start` judges it; nothing is stored. Rejects with `AlreadyRunning`. */
   preview(request: StartRequest): Promise<Decision>
@@ -113,6 +116,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   return {
     begin: () => supervisor.begin(),
     start: (request, options = {}) => start({ ctx, supervisor }, request, options),
+    repeated: (userId, idempotency) => recall(ctx.store, userId, idempotency),
     preview: async (request) => decide(ctx, ctx.store, await judged(supervisor, request)),
     settled: (id, settling = {}) => settled(ctx, id, settling),
     stop: (id, wish) => stop({ ctx, supervisor }, id, wish),

@@ -80,7 +80,8 @@ async function checkStarter(tx: Change, { userId, userName }: StartRequest): Pro
   if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
 }
 
-async function recall(tx: Change, userId: number, { key, bodyHash }: Idempotency): Promise<RunRow | undefined> {
+/** The run that the person's key made, undefined when it made none. Rejects with `conflict` when another body came with it. */
+export async function recall(tx: Pick<Reads, "runs">, userId: number, { key, bodyHash }: Idempotency): Promise<RunRow | undefined> {
   const entry = await tx.runs.recalled(userId, key)
   if (!entry) return undefined
   if (entry.bodyHash !== bodyHash)

@@ -143,7 +143,28 @@ test("memory is spoken of in the unit of the setting, in answers, bodies and the
   assert.match(String(info?.description), /in bytes/)
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  const run = await ann.client.startRun({ body: { ProjectID: project.ID, Memory: 3 * 2 ** 20 - 1 } })
-  assert.equal(run.Memory, 3 * 2 ** 20, "rounded up to a whole MiB")
-  await ann.client.stopRun({ query: { ID: run.ID } })
+  for (const [Memory, answered] of [
+    [9 * 2 ** 20 - 1, 9 * 2 ** 20],
+    [8 * 2 ** 30, 8 * 2 ** 30],
+    [0, 2 * 2 ** 30],
+  ] as const) {
+    const run = await ann.client.startRun({ body: { ProjectID: project.ID, Memory } })
+    assert.equal(run.Memory, answered, "rounded up to a whole MiB; the default is 2 GiB")
+    assert.equal((await ann.client.readRun({ query: { ProjectID: project.ID, Memory: answered } })).ID, run.ID)
+    await ann.client.stopRun({ query: { ID: run.ID } })
+  }
+  const tooMuch = await asAnn("POST", "/running_project", { body: { ProjectID: project.ID, Memory: Number.MAX_SAFE_INTEGER } })
+  assert.deepEqual([tooMuch.status, tooMuch.body.field], [400, "Memory"])
+})
+
+test("less memory than any engine gives a container makes no run", async () => {
+  const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const before = (await ann.client.listRuns({ query: { State: "ended" } })).pageCount
+  for (const path of ["/running_project", "/preview"]) {
+    const { status, body } = await asAnn("POST", path, { body: { ProjectID: project.ID, Memory: 6 * 2 ** 20 - 2 ** 20 } })
+    assert.deepEqual([status, body.code, body.field], [400, "invalid", "Memory"])
+    assert.match(String(body.msg), /0 for the default, or at least 6291456 bytes; got 5242880/)
+  }
+  assert.equal((await ann.client.listRuns({ query: { State: "ended" } })).pageCount, before)
 })

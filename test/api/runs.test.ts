@@ -231,6 +231,25 @@ test("an Idempotency-Key makes a repeat return the same run, and another body wi
   assert.deepEqual([again.status, again.body.code, again.body.ID], [one.status, "image_not_found", one.body.ID])
 })
 
+test("a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile", async () => {
+  const headers = { "idempotency-key": "outlives" }
+  const project = await newProject()
+  const first = await start({ ProjectID: project.ID }, { headers })
+  await stop(`ID=${first.body.ID}`)
+  const again = { "idempotency-key": "outlives-again" }
+  const repeat = () => call("POST", `/running_project/repeat?ID=${first.body.ID}`, { headers: again })
+  const second = await repeat()
+  assert.equal(second.status, 200)
+  await stop(`ID=${second.body.ID}`)
+  await ann.client.deleteProject({ query: { ID: project.ID } })
+  const repeated = await start({ ProjectID: project.ID }, { headers })
+  assert.deepEqual([repeated.status, repeated.body.ID, repeated.body.State], [200, first.body.ID, "ended"])
+  const repeatedAgain = await repeat()
+  assert.deepEqual([repeatedAgain.status, repeatedAgain.body.ID], [200, second.body.ID])
+  assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { headers })).body.code, "conflict")
+  assert.equal((await start({ ProjectID: project.ID })).status, 404)
+})
+
 test("lists of runs hold what is live, one state, or with State=ended the history", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })

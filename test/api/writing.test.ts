@@ -197,6 +197,11 @@ test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
   assert.equal((await image({ Name: "\u{1F600}".repeat(200) })).Name.length, 400, "characters are counted, not halves of them")
   const longer = await call("POST", "/image", { body: { Name: "\u{1F600}".repeat(201), Image: "b" } })
   assert.match(String(longer.body.msg), /got 201$/)
+  const half = 128 * 1024
+  assert.equal((await image({ Doc: "é".repeat(half) })).Doc.length, half)
+  const wide = await call("POST", "/image", { body: { Name: "a", Image: "b", Doc: `${"é".repeat(half)}x` } })
+  assert.deepEqual([wide.status, wide.body.field], [400, "Doc"])
+  assert.match(String(wide.body.msg), /at most 262,144 bytes in UTF-8; got 262,145$/)
 })
 
 test("texts hold no NUL and no lone surrogate", async () => {

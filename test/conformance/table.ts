@@ -385,6 +385,7 @@ const beyond: readonly Entry[] = [
     "more than any node has fails, and what others hold is queued and said so",
     "respond-async answers at once with the run as it stands",
     "an Idempotency-Key makes a repeat return the same run, and another body with it is 409",
+    "a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile",
     groupTotal,
   ],
   ["DELETE `/running_project`", stopping],

@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import { EngineError } from "#engine"
 import { leftTo, type NodeNow } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
-import { fromMiB } from "../units.ts"
+import { leftOf } from "../units.ts"
 
 /** What the nodes have, and what the caller's own limits leave them. */
 async function readCapacity(services: Services, context: Context<"readCapacity">) {
@@ -18,8 +18,8 @@ async function readCapacity(services: Services, context: Context<"readCapacity">
 
 async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeNow) {
   const inUnit = (amount: { total: number; free: number }) => ({
-    total: fromMiB(amount.total, settings.memoryUnit),
-    free: fromMiB(amount.free, settings.memoryUnit),
+    total: leftOf(amount.total, settings.memoryUnit),
+    free: leftOf(amount.free, settings.memoryUnit),
   })
   const holders = node.devices.map(async ({ runId }) => {
     if (runId === null || caller.isAdmin) return runId
@@ -34,7 +34,7 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
     Devices: node.devices.map(({ id, model, memoryMiB }, i) => ({
       ID: id,
       Model: model,
-      Memory: fromMiB(memoryMiB, settings.memoryUnit),
+      Memory: leftOf(memoryMiB, settings.memoryUnit),
       RunID: shown[i] ?? null,
     })),
   }
@@ -42,7 +42,7 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
 
 async function youAnswer({ store, settings }: Services, { userId }: { userId: number }) {
   const { cpus, memoryMiB, gpus } = await leftTo(store, userId)
-  return { Cpus: cpus, Memory: memoryMiB === null ? null : fromMiB(memoryMiB, settings.memoryUnit), Gpus: gpus }
+  return { Cpus: cpus, Memory: memoryMiB === null ? null : leftOf(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }
 
 export const capacityHandlers = { readCapacity } satisfies Partial<Handlers>

@@ -5,7 +5,7 @@ import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
-import { toMiB } from "../units.ts"
+import { runMemory, toMiB } from "../units.ts"
 import { makeDirectories } from "./code.ts"
 import { type Plan, planRun } from "./plan.ts"
 import { planAgain } from "./plan-again.ts"
@@ -18,6 +18,8 @@ type Starting = Context<"startRun"> | Context<"previewRun">
 type Beginning = Context<"startRun"> | Context<"repeatRun">
 
 async function start(services: Services, context: Context<"startRun">) {
+  const before = await madeBefore(services, context)
+  if (before) return answered(services, context, before)
   const { request, project } = await requestOf(services, context)
   if (!request.refusal) await makeDirectories(services.tree, request.userName, project)
   return begin(services, context, request)
@@ -25,6 +27,8 @@ async function start(services: Services, context: Context<"startRun">) {
 
 /** Once more what a run was: its amounts, its image, its places, whatever image and project say by now. */
 async function repeat(services: Services, context: Context<"repeatRun">) {
+  const before = await madeBefore(services, context)
+  if (before) return answered(services, context, before)
   const { store, tree } = services
   const run = await allowedRun(services, context, "run:repeat")
   const starter = context.caller
@@ -56,9 +60,19 @@ async function begin(services: Services, context: Beginning, request: StartReque
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
-  const answered = respondsAsync(context) ? run : await services.runs.settled(run.id, { signal: context.signal })
-  context.setHeader("etag", etagOf(answered))
-  return startAnswer(services, context.caller, answered)
+  return answered(services, context, run)
+}
+
+async function answered(services: Services, context: Beginning, run: RunRow): Promise<RunningProject> {
+  const row = respondsAsync(context) ? run : await services.runs.settled(run.id, { signal: context.signal })
+  context.setHeader("etag", etagOf(row))
+  return startAnswer(services, context.caller, row)
+}
+
+/** A repeat gives what the caller's key made, whatever became of the project meanwhile. */
+async function madeBefore(services: Services, context: Beginning): Promise<RunRow | undefined> {
+  const asked = idempotencyOf(context)
+  return asked && services.runs.repeated(context.caller.userId, asked)
 }
 
 async function preview(services: Services, context: Context<"previewRun">) {
@@ -85,7 +99,7 @@ async function requestOf(services: Services, context: Starting): Promise<{ reque
   const resources = {
     nodes: given.Nodes ?? 0,
     cpus: given.Cpus ?? 0,
-    memoryMiB: toMiB(given.Memory ?? 0, unit, "Memory"),
+    memoryMiB: runMemory(given.Memory ?? 0, unit),
     gpus: given.Gpus ?? 0,
     gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
   }

@@ -87,7 +87,9 @@ function newEnv(): Record<string, string> {
 
 function put(env: Record<string, string>, key: string, value: string, where: string): void {
   if (!keyPattern.test(key))
-    throw new EnvError(`names of letters, digits and _ that start with no digit (${where} has ${JSON.stringify(key.slice(0, 40))})`)
+    throw new EnvError(
+      `names of letters, digits, _ . and - that start with a letter or _ (${where} has ${JSON.stringify(key.slice(0, 40))})`,
+    )
   if (value.includes("\0") || !value.isWellFormed()) throw new EnvError(`values without NUL, in well-formed Unicode (${where})`)
   env[key] = value
 }

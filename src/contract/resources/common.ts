@@ -18,7 +18,7 @@ export const docMax = 256 * 1024
 
 export const name = (doc: string) => text({ doc, max: nameMax, write: "required" })
 export const comment = text({ doc: "Short description.", max: commentMax })
-export const doc = text({ doc: "Markdown documentation.", max: docMax })
+export const doc = text({ doc: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
 export const userName = text({
   doc: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,

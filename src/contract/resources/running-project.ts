@@ -6,6 +6,8 @@ import { type Project, reference, referenceSchema } from "./project.ts"
 
 const computed = "never" as const
 const amount = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.`, max: 2 ** 31 - 1 })
+/** May be bytes; how much there can be is asked for once the unit is known. */
+const memory = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.` })
 const position = integer({ doc: "", min: 1 })
 const names = (doc: string) => shaped<string[]>({ doc, schema: { type: "array", items: { type: "string" } } })
 
@@ -24,9 +26,9 @@ export const runningProjectFields = {
   UserName: userName,
   Nodes: amount("Node count."),
   Cpus: amount("CPU count."),
-  Memory: amount("Memory, in the unit that the setting `memoryUnit` names (MiB by default)."),
+  Memory: memory("Memory, in the unit that the setting `memoryUnit` names (MiB by default)."),
   Gpus: amount("GPU count."),
-  GpuMemory: amount("Memory of each GPU, in the same unit as `Memory`."),
+  GpuMemory: memory("Memory of each GPU, in the same unit as `Memory`."),
   URL: text({ doc: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
   ControlURL: text({ doc: "Address of the local client's channel; empty until it exists.", write: computed }),
   State: oneOf({ doc: "Where it is in its life.", values: runStateNames, write: computed }),
