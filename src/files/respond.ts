@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { isTrickle } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
@@ -71,15 +72,16 @@ function endOfUnread(request: IncomingMessage): Record<string, string> {
     request.resume()
     return {}
   }
-  let left = lingerBytes
+  const came = { length: 0, count: 0 }
   const { socket } = request
   const timer = setTimeout(() => socket.destroy(), lingerMs)
   timer.unref()
   request.once("end", () => clearTimeout(timer))
   socket.once("close", () => clearTimeout(timer))
   request.on("data", (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) socket.destroy()
+    came.length += chunk.length
+    came.count += 1
+    if (came.length > lingerBytes || isTrickle(came)) socket.destroy()
   })
   request.resume()
   return { Connection: "close" }

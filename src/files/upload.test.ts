@@ -50,6 +50,20 @@ test("an upload that is broken off leaves nothing, and the old file as it was", 
   assert.equal(existsSync(world.at("new")), false)
 })
 
+test("a file that comes in chunks of one byte arrives whole; a listing's question that comes so is refused", async () => {
+  const text = "0123456789".repeat(3_000)
+  const chunks = `${[...text].map((c) => `1\r\n${c}\r\n`).join("")}0\r\n\r\n`
+  const upload = await world.raw()
+  upload.write(head("/users/ann/tiny", "Transfer-Encoding: chunked\r\nConnection: close\r\n"))
+  upload.write(chunks)
+  assert.match(await upload.end(), /^HTTP\/1.1 201 /)
+  assert.equal(readFileSync(world.at("tiny"), "utf8"), text)
+  const question = await world.raw()
+  question.write(head("/users/ann/", "Transfer-Encoding: chunked\r\nConnection: close\r\n").replace("PUT", "PROPFIND"))
+  question.write(chunks)
+  assert.match(await question.end(), /^HTTP\/1.1 400 [\s\S]*larger pieces/)
+})
+
 test("a body that is not what its headers say is not taken for a file", async () => {
   const upload = await world.raw()
   upload.write(head("/users/ann/lying", "Transfer-Encoding: chunked\r\n"))

@@ -73,6 +73,31 @@ test("large bodies cross unchanged in both directions, with and without a length
   }
 })
 
+test("what comes in thousands of tiny chunks goes on in few, in both directions", async () => {
+  const count = 20_000
+  const chunks = Buffer.from(`${"1\r\nx\r\n".repeat(count)}0\r\n\r\n`)
+  let upload = ""
+  await using made = await rawScene((socket, text) => {
+    upload += text
+    if (!upload.endsWith("\r\n0\r\n\r\n")) return
+    socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    socket.write(chunks)
+  })
+  const head =
+    "POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+  const answer = await made.scene.raw(Buffer.concat([Buffer.from(head), chunks]))
+  for (const text of [upload, answer]) {
+    const body = text.slice(text.indexOf("\r\n\r\n") + 4)
+    const sizes = [...body.matchAll(/([0-9a-f]+)\r\n(x*)\r\n/g)]
+    assert.ok(
+      sizes.every(([, size = "", data = ""]) => Number.parseInt(size, 16) === data.length),
+      "chunks are as long as they say",
+    )
+    assert.equal(sizes.map(([, , data]) => data).join("").length, count)
+    assert.ok(sizes.length < count / 100, `${sizes.length} chunks`)
+  }
+})
+
 test("an event reaches the client when it is sent, the head before the first of them", async () => {
   let answer: ServerResponse | undefined
   const program = new Program((_, response) => {
@@ -183,6 +208,25 @@ test("trailers cross in both directions", async () => {
   await once(answer, "end")
   assert.equal(answer.headers.trailer, "x-sum")
   assert.equal(answer.trailers["x-sum"], "42")
+})
+
+test("an answer that announces trailers it cannot have crosses without the announcement", async () => {
+  const answers: [string, string, string][] = [
+    ["GET", "1.1", "HTTP/1.1 200 OK\r\nTrailer: X\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"],
+    ["HEAD", "1.1", "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"],
+    ["GET", "1.1", "HTTP/1.1 304 Not Modified\r\nTrailer: X\r\nConnection: close\r\n\r\n"],
+    ["GET", "1.0", "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n"],
+  ]
+  for (const [method, version, answer] of answers) {
+    await using scene = await Scene.open()
+    scene.program.server.removeAllListeners("request").on("request", (request) => request.socket.end(answer))
+    const text = await scene.raw(
+      `${method} /run/1/ HTTP/${version}\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nConnection: close\r\n\r\n`,
+    )
+    assert.match(text, /^HTTP\/1\.1 (?:200|304) /, answer)
+    assert.doesNotMatch(text, /^trailer:/im)
+    if (method === "GET" && !/304/.test(answer)) assert.match(text, /hello/)
+  }
 })
 
 test("a client that asks first is told to go on, or refused before it sends", async () => {

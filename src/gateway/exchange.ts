@@ -68,7 +68,8 @@ class Exchange implements AnswerHandler, Opening {
     const { response, request } = this.#call
     const { host = "", "sec-fetch-site": site } = request.headers
     const { trustworthy } = this.#core.addresses
-    const options = { passage: this.#passage, host, trustworthy, isBrowser: site !== undefined, renewal: this.#renewal() }
+    const hasTrailers = head.framing.kind === "chunked" && request.httpVersion === "1.1"
+    const options = { passage: this.#passage, host, trustworthy, isBrowser: site !== undefined, hasTrailers, renewal: this.#renewal() }
     response.writeHead(head.status, head.message, answerHeaders(head, options))
   }
 

@@ -49,6 +49,8 @@ export interface AnswerOptions {
   trustworthy: boolean
   /** Whether a browser asked, as far as it says so. */
   isBrowser: boolean
+  /** Whether trailers can follow: an announcement of what cannot come makes Node refuse the whole answer. */
+  hasTrailers: boolean
   /** A `Set-Cookie` of the gateway's own. */
   renewal: string | undefined
 }
@@ -61,7 +63,7 @@ export function answerHeaders({ headers, names }: Pick<AnswerHead, "headers" | "
   const out: string[] = []
   for (let i = 0; i < names.length; i += 1) {
     const name = names[i] as string
-    if (dropped.has(name) || named?.has(name)) continue
+    if (dropped.has(name) || named?.has(name) || (name === "trailer" && !options.hasTrailers)) continue
     const value = crossing(name, headers[2 * i + 1] as string, options)
     if (value !== undefined) out.push(headers[2 * i] as string, value)
   }

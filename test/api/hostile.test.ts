@@ -135,6 +135,17 @@ test("lengths that lie and bodies that break off leave the server well", async (
   assert.equal((await call("GET", "/healthz")).status, 200)
 })
 
+test("a body in thousands of pieces of one byte is refused once that is seen, whoever sends it", async () => {
+  const bytes = (path: string, proof: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${proof}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\n \r\n".repeat(30_000)}`
+  for (const answer of [await raw(baseUrl, bytes("/session", "")), await raw(baseUrl, bytes("/project", `Authorization: ${admin}\r\n`))]) {
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*larger pieces/)
+    assert.match(answer, /^connection: close/im)
+  }
+  const unwanted = await raw(baseUrl, bytes("/project", ""))
+  assert.match(unwanted, /^HTTP\/1\.1 401 [\s\S]*connection: close/i, "what nobody reads is not thrown away piece by piece")
+})
+
 test("a body of 10 MB and one of 10,000 levels are refused", async () => {
   assert.equal((await call("POST", "/project", { body: `"${"x".repeat(10_000_000)}"` })).status, 413)
   assert.equal((await call("POST", "/image", { body: "[".repeat(10_000) + "]".repeat(10_000) })).status, 400)

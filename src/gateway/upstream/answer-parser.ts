@@ -1,3 +1,4 @@
+import { Pieces } from "#kit"
 import { type AnswerHead, BadAnswer, parseAnswerHead, readField } from "./answer-head.ts"
 
 /** Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows is data. */
@@ -34,6 +35,8 @@ export class AnswerParser {
   #interims = 0
   #trailers: string[] = []
   #trailerBytes = 0
+  /** The data of the chunks of one feed: handed on together, since there may be thousands in it. */
+  readonly #chunks = new Pieces()
 
   begin(method: string, sink: AnswerSink): void {
     this.#method = method
@@ -43,6 +46,7 @@ export class AnswerParser {
     this.#interims = 0
     this.#trailers = []
     this.#trailerBytes = 0
+    this.#chunks.take()
   }
 
   /** Nothing more reaches the sink. */
@@ -59,6 +63,7 @@ export class AnswerParser {
   feed(data: Buffer): number {
     let at = 0
     while (at < data.length && this.#state !== "done") at = this.#step(data, at)
+    this.#handOn()
     return at
   }
 
@@ -109,10 +114,17 @@ export class AnswerParser {
     const to = Math.min(data.length, at + this.#left)
     this.#left -= to - at
     const last = this.#left === 0
-    this.#sink?.onData(at === 0 && to === data.length ? data : data.subarray(at, to))
+    const part = at === 0 && to === data.length ? data : data.subarray(at, to)
+    if (this.#state === "chunk") this.#chunks.add(part)
+    else this.#sink?.onData(part)
     if (last && this.#state === "length") this.#end()
     else if (last && this.#state === "chunk") this.#state = "chunk-end"
     return to
+  }
+
+  #handOn(): void {
+    if (this.#chunks.length === 0) return
+    for (const buffer of this.#chunks.take()) this.#sink?.onData(buffer)
   }
 
   #size(line: string): void {
@@ -158,6 +170,7 @@ export class AnswerParser {
   }
 
   #end(): void {
+    this.#handOn()
     const sink = this.#sink
     this.stop()
     sink?.onEnd(this.#trailers)

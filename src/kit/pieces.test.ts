@@ -1,0 +1,39 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { seededRandom } from "../../test/fixtures/random.ts"
+import { isTrickle, Pieces } from "./pieces.ts"
+
+test("pieces of all lengths come out as they went in, however they are taken", () => {
+  const random = seededRandom(1)
+  for (let round = 0; round < 200; round += 1) {
+    const pieces = new Pieces()
+    const sent: Buffer[] = []
+    const got: Buffer[] = []
+    for (let i = random.below(60); i > 0; i -= 1) {
+      const piece = Buffer.alloc(random.below(random.pick([2, 100, 5_000, 70_000])), random.below(256))
+      sent.push(Buffer.from(piece))
+      pieces.add(piece)
+      assert.equal(pieces.length, Buffer.concat(sent).length - Buffer.concat(got).length)
+      if (random.once(10)) got.push(...pieces.take())
+    }
+    assert.deepEqual(Buffer.concat([...got, ...pieces.take()]), Buffer.concat(sent))
+    assert.equal(pieces.length, 0)
+  }
+})
+
+test("a million pieces of one byte are kept in few buffers, and one piece is not copied", () => {
+  const pieces = new Pieces()
+  const one = Buffer.from("x")
+  for (let i = 0; i < 1_000_000; i += 1) pieces.add(one)
+  const taken = pieces.take()
+  assert.ok(taken.length < 30, `${taken.length} buffers`)
+  assert.equal(Buffer.concat(taken).length, 1_000_000)
+  pieces.add(one)
+  assert.equal(pieces.take()[0], one)
+})
+
+test("many tiny pieces are a trickle; few of them, or many of a usual length, are none", () => {
+  assert.equal(isTrickle({ count: 1_001, length: 16_000 }), true)
+  assert.equal(isTrickle({ count: 1_000, length: 1_000 }), false)
+  assert.equal(isTrickle({ count: 10_000, length: 160_000 }), false)
+})
