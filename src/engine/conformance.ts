@@ -270,7 +270,7 @@ function observeTests(lent: () => Subject): void {
     assert.ok(stats.memory > 0 && stats.memory <= spec.memoryMiB * 2 ** 20)
     assert.deepEqual([stats.gpuMemory, stats.gpuBusy], [null, null])
     const written = (await engine.layers()).get(spec.key)
-    assert.ok(written !== undefined && written < 2 ** 20)
+    assert.ok(written !== undefined && written.bytes < 2 ** 20)
     await engine.stop(spec.key)
     await engine.observe()
     assert.equal(

@@ -59,8 +59,11 @@ export interface Engine extends AsyncDisposable {
   /** What each running run uses, as the last `observe` saw them: one not seen yet, or gone since, is absent. Cheap enough for every few seconds. Rejects with the signal's reason only. */
   stats(signal?: AbortSignal): Promise<RunStats[]>
 
-  /** Bytes in the writable layer of each run that the engine holds, by key: mounts and memory are no part of it. It counts files, so ask rarely. Rejects as `observe` does. */
-  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
+  /**
+   * What each run that the engine holds wrote to its own file system, by key: the image's volumes are part of it, mounts, memory and the log are not. It counts files, so ask rarely. Rejects as
+   * `observe` does.
+   */
+  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>>
 
   /**
    * What a run was started from, as far as its container still tells: `env` has the image's own variables too. Undefined when the engine holds nothing of the key. For a database that has
@@ -114,6 +117,11 @@ export interface RunSpec {
   internetOf?: string | undefined
   /** Whether the root file system may be written to (its changes are gone with the run). */
   writableRoot: boolean
+  /**
+   * MiB that the run may surely write to its own file system. Where the engine can, it refuses the program what goes well beyond; never less, so that its bound lies somewhat higher. Absent:
+   * no bound.
+   */
+  diskMiB?: number | undefined
 }
 
 /** On what terms an image may be had by whom it is for. Where images may come from at all, and how large they may be, the engine was told when it was made. */
@@ -153,8 +161,15 @@ export interface ImageFacts {
   ports: readonly string[]
 }
 
-/** A spec without the terms of its image: whose credentials counted is kept by nobody. */
-export type Recalled = Omit<RunSpec, "imageTerms">
+/** A spec without the terms of its image: whose credentials counted is kept by nobody. Nor is there its bound of disk, which follows from the limits as they stand. */
+export type Recalled = Omit<RunSpec, "imageTerms" | "diskMiB">
+
+/** What a run wrote to its own file system. */
+export interface Layer {
+  bytes: number
+  /** The `diskMiB` that the engine holds it to; null where it does not. */
+  boundMiB: number | null
+}
 
 export interface Mount {
   /** Absolute below the files root (`/users/ann/data`), never a host path. It must be a directory; else the start fails with `mount_missing`. */

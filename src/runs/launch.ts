@@ -3,6 +3,7 @@ import { type Address, EngineError, type Started, type StartStep } from "#engine
 import { Watchdog } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
+import { diskBoundOf } from "./limits.ts"
 import { move } from "./moves.ts"
 import type { ProbeResult } from "./probe.ts"
 import { ProgressTeller } from "./progress.ts"
@@ -68,7 +69,8 @@ export class Launch implements Disposable {
   }
 
   async #bring(): Promise<Address> {
-    const spec = { ...specOf(this.#run), imageTerms: await this.#ctx.imageTerms(this.#run) }
+    const [imageTerms, diskMiB] = await Promise.all([this.#ctx.imageTerms(this.#run), diskBoundOf(this.#ctx.store, this.#run.userId)])
+    const spec = { ...specOf(this.#run), imageTerms, diskMiB }
     const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal))
     this.#started = true
     this.#enter("starting")

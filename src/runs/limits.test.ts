@@ -146,6 +146,32 @@ test("Beyond a limit of disk the run that wrote most is ended, near it it is war
   assert.equal((await it.world.row(other.id)).state, "ready")
 })
 
+test("The engine holds a run to the lowest limit of disk that applied when it was started, and it is told when it is full by that alone", async () => {
+  await using it = await scene({ MaxDisk: 120 })
+  const { store, users, fake } = it.world
+  const group = await store.change(async (tx) => {
+    const made = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
+    await tx.groups.setMembers(made.id, users.slice(0, 2))
+    return made
+  })
+  await using runs = await it.open()
+  const { id, key } = await ready(runs, it.world.request("fake/writes:80"))
+  const other = await ready(runs, it.world.request("fake/http", { person: 2 }))
+  assert.deepEqual(
+    [key, other.key].map((each) => fake.containers.get(each)?.spec.diskMiB),
+    [90, undefined],
+  )
+  await store.change((tx) => tx.groups.update(group.id, { totalLimits: noLimits }))
+  const container = fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/writes:100" }
+  await it.pass(runs, id, minute)
+  await it.pass(runs, id, minute)
+  const told = it.warnings.filter((text) => text.includes("when it was started"))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
+  assert.equal((await it.world.row(id)).state, "ready")
+})
+
 test("What a run uses is a series of samples, gone with the run", async () => {
   await using it = await scene({})
   await using runs = await it.open()

@@ -30,6 +30,13 @@ export async function boundsOf(reads: Readable, userIds: Iterable<number>): Prom
   return { limits, caps }
 }
 
+/** MiB that one run of the person's may write to its own file system: all that they, or a group of theirs all together, may write to those of all their runs. Undefined is unlimited. */
+export async function diskBoundOf(reads: Readable, userId: number): Promise<number | undefined> {
+  const { limits, caps } = await boundsOf(reads, [userId])
+  const set = [limits.get(userId), ...caps.map((cap) => cap.limits)].flatMap((bound) => bound?.MaxDisk ?? [])
+  return set.length === 0 ? undefined : Math.min(...set)
+}
+
 /** What the person may still take beside their own runs, where a limit of theirs or of a group of theirs says so; null is unlimited. */
 export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number) {
   const { limits, caps } = await boundsOf(reads, [userId])

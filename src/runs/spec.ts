@@ -19,8 +19,8 @@ export function upstreamHeaders({ spec }: RunRow): Record<string, string> {
   return Object.fromEntries(headers.map(([name, value]) => [name, value.replace("{secret}", () => spec.secret)]))
 }
 
-/** What the engine is asked for: all defaults of the type filled in. The terms of the image are as they stand when it is asked. */
-export function specOf(run: RunRow): Omit<RunSpec, "imageTerms"> {
+/** What the engine is asked for: all defaults of the type filled in. The terms of the image, and the bound of disk, are as they stand when it is asked. */
+export function specOf(run: RunRow): Omit<RunSpec, "imageTerms" | "diskMiB"> {
   const { spec: plan } = run
   const rule = typeRule(plan.type)
   const placeholders = { port: String(portOf(run)), baseUrl: basePath(run) }

@@ -1,4 +1,4 @@
-import type { RunStats } from "#engine"
+import type { Layer, RunStats } from "#engine"
 import type { RunRow } from "#store"
 import type { Activity } from "./activity.ts"
 import type { Context } from "./context.ts"
@@ -33,7 +33,7 @@ export class Usage {
   readonly #activity: Activity
   readonly #series = new Map<number, Sample[]>()
   readonly #before = new Map<number, { time: number; stats: RunStats }>()
-  #layers: ReadonlyMap<string, number> = new Map()
+  #layers: ReadonlyMap<string, Layer> = new Map()
   #sampling: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
@@ -48,8 +48,8 @@ export class Usage {
     return (this.#ctx.board.row(id) && this.#series.get(id)) ?? []
   }
 
-  /** Bytes that the run wrote to its own file system, when that was last looked at. */
-  written(run: RunRow): number | undefined {
+  /** What the run wrote to its own file system, when that was last looked at. */
+  layer(run: RunRow): Layer | undefined {
     return this.#layers.get(run.key)
   }
 
@@ -109,7 +109,7 @@ export class Usage {
     const cpus = rate(before?.stats.cpuSeconds, stats.cpuSeconds, seconds)
     const { memory, gpuMemory, gpuBusy, networkIn, networkOut } = stats
     const memoryLimit = run.memoryMiB * 2 ** 20
-    const sample = { time, cpus, memory, memoryLimit, gpuMemory, gpuBusy, networkIn, networkOut, disk: this.written(run) ?? null }
+    const sample = { time, cpus, memory, memoryLimit, gpuMemory, gpuBusy, networkIn, networkOut, disk: this.layer(run)?.bytes ?? null }
     const series = this.#series.get(run.id) ?? []
     this.#series.set(run.id, series)
     series.push(sample)

@@ -23,6 +23,8 @@ export class Warden {
   /** Runs that were warned of their longest time, and of their disk. */
   readonly #ofTime = new Set<number>()
   readonly #ofDisk = new Set<number>()
+  /** Runs that were told of the bound that the engine holds them to. */
+  readonly #ofBound = new Set<number>()
   /** When each idle run was warned, and of which last use. */
   readonly #ofIdleness = new Map<number, { usedAt: number; at: number }>()
 
@@ -36,7 +38,8 @@ export class Warden {
   async judge(): Promise<void> {
     const { board, logger, store } = this.#ctx
     const rows = board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
-    for (const kept of [this.#ofTime, this.#ofDisk, this.#ofIdleness]) for (const id of kept.keys()) if (!board.row(id)) kept.delete(id)
+    for (const kept of [this.#ofTime, this.#ofDisk, this.#ofBound, this.#ofIdleness])
+      for (const id of kept.keys()) if (!board.row(id)) kept.delete(id)
     const ended = new Set<number>()
     const attempt = async (run: RunRow, work: () => Promise<boolean>) => {
       const isOver = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "a run was not held to its limits"))
@@ -52,6 +55,7 @@ export class Warden {
     for (const { run, bytes, limit } of this.#largest(bounds)) {
       if (!ended.has(run.id)) await attempt(run, () => this.#judgeDisk(run, bytes, limit))
     }
+    for (const run of left) this.#tellBound(run)
   }
 
   async #judgeTime(run: RunRow): Promise<boolean> {
@@ -97,7 +101,7 @@ export class Warden {
   /** For each limit of disk the run that wrote most of what counts towards it, with the sum. */
   *#largest({ limits, caps }: Bounds): Iterable<{ run: RunRow; bytes: number; limit: number }> {
     const rows = this.#ctx.board.rows().filter(({ state }) => state !== "stopping")
-    const writers = rows.map((run) => ({ run, bytes: this.#usage.written(run) ?? 0 })).sort((a, b) => b.bytes - a.bytes)
+    const writers = rows.map((run) => ({ run, bytes: this.#usage.layer(run)?.bytes ?? 0 })).sort((a, b) => b.bytes - a.bytes)
     const shares = [
       ...[...limits].map(([userId, { MaxDisk }]) => ({ limit: MaxDisk, counts: (run: RunRow) => run.userId === userId })),
       ...caps.map((cap) => ({ limit: cap.limits.MaxDisk ?? null, counts: (run: RunRow) => cap.members.has(run.userName) })),
@@ -119,6 +123,15 @@ export class Warden {
       this.#ctx.events.warning(run, `${told}; beyond that the run that wrote most is stopped`)
     }
     return false
+  }
+
+  /** The bound is that of the run's start: where more is allowed by now, the program is refused all the same, and only a new start gives it more. */
+  #tellBound(run: RunRow): void {
+    const { bytes = 0, boundMiB = null } = this.#usage.layer(run) ?? {}
+    if (boundMiB === null || bytes <= boundMiB * mib || this.#ofBound.has(run.id)) return
+    this.#ofBound.add(run.id)
+    const told = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${boundMiB} MiB that were allowed when it was started`
+    this.#ctx.events.warning(run, `${told}: its programs are soon told that the disk is full, until it is started again`)
   }
 
   async #end(run: RunRow, code: "max_time" | "idle" | "disk_full", msg?: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { faults } from "./mutant.ts"
 
 const kinds = ["src/engine/docker/kinds.docker.test.ts"]
+const disk = ["src/engine/docker/disk.docker.test.ts"]
 const inside = ["src/engine/docker/inside.docker.test.ts"]
 const network = ["test/attacks/network.docker.test.ts"]
 const rights = ["test/attacks/rights.docker.test.ts"]
@@ -52,6 +53,24 @@ export const confinement = [
     ["test/attacks/limits.docker.test.ts"],
     [["runs have as many processes as they like", "PidsLimit: pidsLimit,", ""]],
   ),
+  ...faults("src/engine/docker/container.ts", disk, [
+    ["no run's own file system is bound", "...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),", ""],
+  ]),
+  ...faults("src/engine/docker/disk-bound.ts", disk, [
+    ["what the image takes counts as written", "Math.ceil(image * 1.25)", "0"],
+    ["a bound counts blocks only, and refuses what the limit allows", "Math.ceil(diskMiB * mib * 1.125) + 32 * mib", "diskMiB * mib"],
+    ["a bound that the daemon refuses is asked for each time", "this.#reckoning = Promise.resolve(undefined)", ""],
+  ]),
+  ...faults("src/engine/docker/start.ts", disk, [
+    [
+      "where the daemon cannot bound, no run with a limit starts",
+      "else if (isDiskBoundRefused(error) && making.diskBytes !== undefined)",
+      "else if (Math.random() > 1)",
+    ],
+  ]),
+  ...faults("src/engine/docker/observe.ts", disk, [
+    ["what is written to an image's volumes does not count", "sum + (sizes.get(path) ?? 0)", "sum"],
+  ]),
   ...faults("src/engine/docker/container.ts", network, [
     ["the daemon gives a run the address of one that has just ended", "{ IPAMConfig: { IPv4Address: options.address } }", "{}"],
   ]),

@@ -22,6 +22,18 @@ export const runs = [
       ["the longest time does not end", 'if (left <= 0) return this.#end(run, "max_time")', "if (left <= 0) return false"],
       ["the run that wrote least is ended", ".sort((a, b) => b.bytes - a.bytes)", ".sort((a, b) => a.bytes - b.bytes)"],
       ["the disk of a group is not counted together", "counts: (run: RunRow) => cap.members.has(run.userName)", "counts: () => false"],
+      ["a run that only its own bound fills is not told", "for (const run of left) this.#tellBound(run)", ""],
+    ],
+  ),
+  ...faults(
+    "src/runs/limits.ts",
+    ["src/runs/limits.test.ts"],
+    [
+      [
+        "a group's limit of disk bounds no run",
+        "[limits.get(userId), ...caps.map((cap) => cap.limits)].flatMap",
+        "[limits.get(userId)].flatMap",
+      ],
     ],
   ),
   ...faults(

@@ -19,12 +19,20 @@ export interface Abort {
   abortSignal?: AbortSignal
 }
 
+export interface DaemonInfo {
+  Name: string
+  NCPU: number
+  MemTotal: number
+  LiveRestoreEnabled?: boolean
+  /** Of storage. */
+  Driver?: string
+  DriverStatus?: [string, string][]
+}
+
 /** dockerode, with options where its types have none. */
 export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
   ping(options: Abort): Promise<unknown>
-  info(
-    options: Abort,
-  ): Promise<{ Name: string; NCPU: number; MemTotal: number; LiveRestoreEnabled?: boolean; DriverStatus?: [string, string][] }>
+  info(options: Abort): Promise<DaemonInfo>
   getEvents(options: Abort & { filters: object }): Promise<NodeJS.ReadableStream>
   pull(reference: string, options: Abort): Promise<NodeJS.ReadableStream>
 }

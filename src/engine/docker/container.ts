@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import type { RunSpec } from "../engine.ts"
 import { isMockGpu } from "../gpus.ts"
-import { labelsOf } from "./labels.ts"
+import { diskLabel, labelsOf } from "./labels.ts"
 import type { PinnedMount } from "./pins.ts"
 
 const pidsLimit = 2_048
@@ -19,11 +19,14 @@ export interface ContainerOptions {
   mounts: readonly PinnedMount[]
   /** Of each process; undefined: as the daemon has it. */
   openFiles: number | undefined
+  /** Bytes that the container's own file system may take, in the daemon's own reckoning; undefined: all there are. */
+  diskBytes: number | undefined
 }
 
 /** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
 export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
   const { spec, imageId, instance, uid, gid } = options
+  const isBound = options.diskBytes !== undefined && spec.diskMiB !== undefined
   return {
     Hostname: hostName(spec.key),
     User: `${uid}:${gid}`,
@@ -31,14 +34,14 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
     Env: Object.entries({ HOME: homeOf(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
-    Labels: labelsOf(spec, instance),
+    Labels: { ...labelsOf(spec, instance), ...(isBound && diskLabel(spec.diskMiB ?? 0)) },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: hostConfig(options),
     NetworkingConfig: { EndpointsConfig: { [options.network]: { IPAMConfig: { IPv4Address: options.address } } } },
   }
 }
 
-function hostConfig({ spec, network, uid, gid, mounts, openFiles }: ContainerOptions): Dockerode.HostConfig {
+function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes }: ContainerOptions): Dockerode.HostConfig {
   const memory = spec.memoryMiB * 2 ** 20
   return {
     NetworkMode: network,
@@ -62,6 +65,7 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles }: ContainerOpt
     OomScoreAdj: 500,
     Tmpfs: tmpfs(spec, uid, gid),
     Mounts: mounts.map(mountConfig),
+    ...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),
     LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
     // A program that ended has ended; a container is never started a second time, so that its pinned mounts need not outlive its start.
     RestartPolicy: { Name: "no" },

@@ -8,6 +8,7 @@ import {
   type GpuDevice,
   type ImageFacts,
   type ImageTerms,
+  type Layer,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
@@ -167,6 +168,7 @@ class DockerEngine implements Engine {
     const { instance, clock } = this.#options
     const onChange = (container: string | undefined) => {
       this.#observer.forget(container)
+      if (container === undefined) this.#starter.forget()
       changed()
     }
     return watchEvents(this.#client, { instance, changed: onChange, clock, signal })
@@ -192,7 +194,7 @@ class DockerEngine implements Engine {
     return containerStats(this.#observer.running, signal)
   }
 
-  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
     return this.#observer.layers(signal)
   }
 

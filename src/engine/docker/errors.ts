@@ -76,6 +76,16 @@ export function isBoundRefused(error: unknown): boolean {
   return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
 }
 
+/** Whether a container was refused because the daemon cannot bound its own file system, or not so. */
+export function isDiskBoundRefused(error: unknown): boolean {
+  return isDiskBoundTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
+}
+
+/** Whether what the image alone takes is more than the bound. */
+export function isDiskBoundTooSmall(error: unknown): boolean {
+  return error instanceof EngineError && /quota exceeded/i.test(error.detail ?? "")
+}
+
 /** Whether a network was refused because another one, or a device of the host, has its addresses or its name. */
 export function isSubnetTaken(error: unknown): boolean {
   return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")

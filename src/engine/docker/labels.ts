@@ -11,6 +11,7 @@ const labels = {
   port: "quayside.port",
   mounts: "quayside.mounts",
   internetOf: "quayside.internet-of",
+  disk: "quayside.disk",
 } as const
 
 /** Who a container belongs to, as its labels say. */
@@ -56,6 +57,17 @@ export function instanceLabel(instance: string): string {
 
 export function belongsTo(instance: string, found: Record<string, string> | undefined): boolean {
   return found?.[labels.instance] === instance
+}
+
+/** Says what a container's own file system is bound to. */
+export function diskLabel(mib: number): Record<string, string> {
+  return { [labels.disk]: String(mib) }
+}
+
+/** Null where the daemon does not bound it. */
+export function diskBoundOf(found: Record<string, string>): number | null {
+  const mib = found[labels.disk]
+  return mib === undefined ? null : Number(mib)
 }
 
 /** Undefined for a container that carries the instance's label but no key of the right form: Quayside has not made it. */

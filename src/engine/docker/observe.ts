@@ -1,8 +1,9 @@
 import type Dockerode from "dockerode"
-import type { ObservedRun } from "../engine.ts"
+import type { Layer, ObservedRun } from "../engine.ts"
 import type { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
-import { identityOf, instanceLabel } from "./labels.ts"
+import { diskBoundOf, identityOf, instanceLabel } from "./labels.ts"
+import { bytesBelow } from "./volumes.ts"
 
 /** How long the daemon may count the files of all writable layers. */
 const layersMs = 120_000
@@ -16,6 +17,8 @@ interface Details {
   finishedAt: number | null
   /** Of the init process, in the daemon's namespace; 0 while there is none. */
   pid: number
+  /** Where the daemon keeps what the image declares as volumes: no part of the writable layer, and gone with the container. */
+  volumes: readonly string[]
 }
 
 /** A container that ran when it was last looked at. */
@@ -62,13 +65,16 @@ export class Observer {
     else this.#known.delete(container)
   }
 
-  /** Bytes in each container's writable layer, by the run's key. */
-  async layers(signal: AbortSignal | undefined): Promise<Map<string, number>> {
+  /** Each container's writable layer with its anonymous volumes, by the run's key. */
+  async layers(signal: AbortSignal | undefined): Promise<Map<string, Layer>> {
     const list = (await this.#list(signal, { size: true, ms: layersMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
+    const volumes = await Promise.all(list.map(async (container) => (await this.#details(container, signal))?.volumes ?? []))
+    const sizes = await bytesBelow(volumes.flat(), { ms: layersMs, signal })
     return new Map(
-      list.flatMap(({ Labels, SizeRw = 0 }) => {
+      list.flatMap(({ Labels, SizeRw = 0 }, n) => {
         const identity = identityOf(Labels)
-        return identity ? [[identity.key, SizeRw] as const] : []
+        const bytes = (volumes[n] ?? []).reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw)
+        return identity ? [[identity.key, { bytes, boundMiB: diskBoundOf(Labels) }] as const] : []
       }),
     )
   }
@@ -83,7 +89,7 @@ export class Observer {
     const identity = identityOf(container.Labels)
     const details = identity && (await this.#details(container, signal))
     if (!details) return undefined
-    const { state: engineState, pid: _, ...rest } = details
+    const { state: engineState, pid: _, volumes: __, ...rest } = details
     return { ...identity, ...rest, state: stateOf(engineState), imageDigest: container.ImageID, nodeNames: [nodeName] }
   }
 
@@ -92,7 +98,7 @@ export class Observer {
     if (known?.state === State) return known
     const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
     if (!found) return undefined
-    const details = detailsOf(found.State)
+    const details = detailsOf(found)
     this.#known.set(Id, details)
     return details
   }
@@ -109,7 +115,7 @@ function networksOf(list: readonly Dockerode.ContainerInfo[]): Map<string, strin
   return networks
 }
 
-function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {
+function detailsOf({ State: state, Mounts }: Dockerode.ContainerInspectInfo): Details {
   const ended = stateOf(state.Status) === "exited"
   const startedAt = timeOf(state.StartedAt)
   const finishedAt = ended ? timeOf(state.FinishedAt) : null
@@ -121,6 +127,7 @@ function detailsOf(state: Dockerode.ContainerInspectInfo["State"]): Details {
     startedAt: startedAt !== null && finishedAt !== null ? Math.min(startedAt, finishedAt) : startedAt,
     finishedAt,
     pid: state.Pid,
+    volumes: Mounts.flatMap(({ Type, Source }) => ((Type as string | undefined) === "volume" ? [Source] : [])),
   }
 }
 

@@ -5,7 +5,8 @@ import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
-import { ifFound, isAddressTaken, isBoundRefused, isNetworkGone } from "./errors.ts"
+import { DiskBound } from "./disk-bound.ts"
+import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
 import type { Images } from "./image.ts"
@@ -33,6 +34,8 @@ type Report = (step: StartStep) => void
 interface Making {
   spec: RunSpec
   imageId: string
+  /** As `ContainerOptions` has it. */
+  diskBytes: number | undefined
   report: Report
 }
 
@@ -47,6 +50,7 @@ export class Starter {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #beginning: Beginning
+  readonly #diskBound: DiskBound
   #openFiles: number | undefined
 
   constructor({ client, pins, networks, firewall, images, options }: StarterParts) {
@@ -60,6 +64,12 @@ export class Starter {
     this.#log = options.logger ?? silentLogger
     this.#openFiles = options.openFiles ?? openFilesBound()
     this.#beginning = new Beginning(client, options.clock)
+    this.#diskBound = new DiskBound(client, this.#log)
+  }
+
+  /** The daemon may be another one, or other than it was. */
+  forget(): void {
+    this.#diskBound.forget()
   }
 
   /** Answers the image's digest. */
@@ -73,7 +83,8 @@ export class Starter {
     const imageId = await this.#images.ensure(spec.image, spec.imageTerms, { report, signal })
     checkDigest(spec, imageId)
     report({ state: "creating", progress: null })
-    return this.#onNetwork({ spec, imageId, report }, signal)
+    const diskBytes = await this.#diskBound.bytesFor(spec, imageId, signal)
+    return this.#onNetwork({ spec, imageId, diskBytes, report }, signal)
   }
 
   /** A network may be gone by now, an address taken, or a bound be more than the daemon may give, which only the daemon knows: then there is another one. */
@@ -87,10 +98,16 @@ export class Starter {
         if (isNetworkGone(error)) this.#networks.forget(place)
         else if (isAddressTaken(error)) this.#networks.isTaken(place)
         else if (isBoundRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
+        else if (isDiskBoundRefused(error) && making.diskBytes !== undefined) this.#unbind(making, error)
         else throw error
         if (triesLeft === 0) throw error
       }
     }
+  }
+
+  #unbind(making: Making, error: unknown): void {
+    making.diskBytes = undefined
+    this.#diskBound.refused(error)
   }
 
   async #makeOrUndo(making: Making, place: Place, signal: AbortSignal): Promise<string> {
@@ -102,9 +119,9 @@ export class Starter {
     }
   }
 
-  async #make({ spec, imageId, report }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
+  async #make({ spec, imageId, diskBytes, report }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
     const mounts = await this.#prepare(spec, signal)
-    const container = await this.#create({ spec, imageId, mounts, network, address }, signal)
+    const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish(() => container.start(), signal)
     // The container has mounts of its own by now, and what they must be was noted when they were pinned.
@@ -129,7 +146,7 @@ export class Starter {
   }
 
   async #create(
-    parts: Pick<ContainerOptions, "spec" | "imageId" | "mounts" | "network" | "address">,
+    parts: Pick<ContainerOptions, "spec" | "imageId" | "diskBytes" | "mounts" | "network" | "address">,
     signal: AbortSignal,
   ): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options

@@ -9,6 +9,7 @@ import {
   EngineError,
   type ImageFacts,
   type ImageTerms,
+  type Layer,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
@@ -188,9 +189,9 @@ export class FakeEngine implements Engine {
     return this.#all().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
   }
 
-  async layers(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  async layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
     await this.ping(signal)
-    return new Map(this.#all().map(({ spec }) => [spec.key, writtenBy(behaviourOf(spec.image))]))
+    return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), boundMiB: spec.diskMiB ?? null }]))
   }
 
   async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {

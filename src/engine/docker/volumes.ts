@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process"
+import { childEnvironment } from "./child.ts"
+
+/**
+ * Bytes that the files below each directory take, counted by `du`, which follows no link: programs may swap what they can write at any moment. A directory that is not there, as where
+ * the daemon is on another machine, is absent. Rejects with the signal's reason only.
+ */
+export async function bytesBelow(
+  directories: readonly string[],
+  { ms, signal }: { ms: number; signal?: AbortSignal | undefined },
+): Promise<Map<string, number>> {
+  if (directories.length === 0) return new Map()
+  const words = ["--summarize", "--one-file-system", "--block-size=1", "--null", "--", ...directories]
+  const told = await new Promise<string>((resolve) => {
+    // What vanishes while it is counted makes `du` fail, which tells the rest all the same.
+    execFile("du", words, { timeout: ms, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (_, stdout) => resolve(stdout))
+  })
+  signal?.throwIfAborted()
+  const lines = told.split("\0").filter((line) => line !== "")
+  return new Map(lines.map((line) => [line.slice(line.indexOf("\t") + 1), Number(line.slice(0, line.indexOf("\t")))]))
+}
