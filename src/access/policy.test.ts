@@ -84,6 +84,7 @@ const table = {
   "project:refer": "y y y y y h",
   "project:copy": "y y y y y h",
   "project:start": "y y y n y h",
+  "project:preview": "y y y n y h",
   "project:change": "y y n n y h",
   "project:delete": "y n n n y h",
   "project:publish": "y n n n y h",

@@ -59,6 +59,7 @@ export const rights = {
   project: {
     ...shared,
     start: write("owner", "write", "use", "administrator"),
+    preview: read("owner", "write", "use", "administrator"),
     copy: write("owner", "write", "use", "read", "administrator"),
     release: write("owner", "administrator"),
     trust: write("administrator"),

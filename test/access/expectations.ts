@@ -1,3 +1,5 @@
+import type { Operation } from "#contract"
+
 /**
  * Who may do what at every endpoint, written by hand from the specification and from nothing in `src/access`.
  *
@@ -13,6 +15,8 @@
  *   The request is `?ID=` (PUT: a body with `ID`), unless `ask` tells another.
  * - `everybody()`: whoever is signed in.  `administrators()`: nobody else: 403.  `open()`: no proof is asked for.
  * - `lists(type, cells)`: a list with paging; the cells tell which things are in it (`ok`) and which are not (`--`).
+ *
+ * An operation that acts on things of several types, or by several ways of naming them, has a line for each: its name, then ` by ` and how.
  *
  * `needs: "write"` (the default where the method is not GET): a proof that only reads is refused with 403, whatever the thing.
  */
@@ -63,6 +67,9 @@ function cellsOf(type: ThingType, text: string): readonly Cell[] {
   return cells
 }
 
+/** The operation that a line is about. */
+export const operationOf = (row: string): Operation => row.split(" ", 1)[0] as Operation
+
 const on = (type: ThingType, live: string, options: Options & { deleted?: string } = {}): Expectation => {
   const gone = live.replaceAll(/ok|no/g, "--")
   return { is: "on", type, ...options, live: cellsOf(type, live), deleted: cellsOf(type, options.deleted ?? gone) }
@@ -79,6 +86,9 @@ const fresh = (word: string) => {
   return `${word}${count}`
 }
 const start = ({ id }: Named): Request => ({ body: { ProjectID: id } })
+const give =
+  (field: string) =>
+  ({ id }: Named): Request => ({ body: { [field]: id, UserName: "admin", Access: "read" } })
 
 //                       owner write use read other admin
 const restored = "ok -- -- -- -- ok"
@@ -150,7 +160,11 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   deleteToken: on("token", "ok -- --"),
 
   //                          owner write use read other admin
-  createGrant: on("image", "ok no no no -- ok", { ask: ({ id }) => ({ body: { ImageID: id, UserName: "gil", Access: "read" } }) }),
+  createGrant: on("image", "ok no no no -- ok", { ask: give("ImageID") }),
+  "createGrant by DataID": on("data", "ok no no no -- ok", { ask: give("DataID") }),
+  "createGrant by ProjectID": on("project", "ok no no no -- ok", { ask: give("ProjectID") }),
+  //                     starter write use read projectOwner other admin
+  "createGrant by RunID": on("run", "ok no no no no -- ok", { ask: give("RunID"), deleted: "ok no no no no -- ok" }),
   //                          owner given other admin
   listGrants: lists("grant", "ok ok -- ok"),
   deleteGrant: on("grant", "ok no -- ok"),

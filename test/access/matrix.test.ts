@@ -1,61 +1,132 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { type Operation, operations } from "#contract"
+import { basic, bearer } from "#client"
+import { operations } from "#contract"
 import { ask } from "../api/asking.ts"
-import { type Cell, type Expectation, expectations, type Named, standings } from "./expectations.ts"
-import { each, nobodys, requestFor, told } from "./requests.ts"
-import { type CastName, openStage, type Scenario, scenarios } from "./stage.ts"
+import { type Cell, type Expectation, expectations, type Named, operationOf, standings } from "./expectations.ts"
+import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
+import { type CastName, castNames, keeper, openStage, type Scenario, scenarios } from "./stage.ts"
 
 const stage = await openStage()
 after(() => stage[Symbol.asyncDispose]())
 const { world, people } = stage
+const { baseUrl } = world.quayside
+const kept = keeper(stage)
 
 interface Case {
-  operation: Operation
+  row: string
   scenario: Scenario
   caller: CastName
   cell: Cell
 }
 
+/** What a request proves itself by. */
+type Proof = Readonly<Record<string, string>>
+
+/** Everything that proves a person for all that they may: it must make no difference which. */
+async function proofsOf(caller: CastName): Promise<Proof[]> {
+  const { authorization, password } = people[caller]
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: caller, Password: password } })
+  const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
+  return [
+    { authorization },
+    { authorization: basic(caller, password) },
+    { authorization: basic(caller, authorization.slice("Bearer ".length)) },
+    { cookie, "sec-fetch-site": "same-origin" },
+  ]
+}
+const limited = async (caller: CastName, scopes: string[]): Promise<Proof> => ({
+  authorization: bearer((await people[caller].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token),
+})
+async function forEverybody<T>(of: (caller: CastName) => Promise<T>): Promise<Record<CastName, T>> {
+  const made = await Promise.all(castNames.map(async (caller) => [caller, await of(caller)] as const))
+  return Object.fromEntries(made) as Record<CastName, T>
+}
+const proofs = await forEverybody(proofsOf)
+const readOnly = await forEverybody((caller) => limited(caller, ["read"]))
+const forRun = await forEverybody((caller) => limited(caller, ["run:1"]))
+
 const statusOf: Record<Cell, number> = { ok: 200, no: 403, cf: 409, "--": 404, xx: 403 }
 let asked = 0
 
 /** Every other request goes by the alias, which changes nothing. */
-function answerTo(operation: Operation, caller: CastName, thing: Named) {
-  const { method, path, body } = requestFor(operation, thing)
+function answerTo(row: string, proof: Proof, thing: Named) {
+  const { method, path, body } = requestFor(row, thing)
   asked += 1
-  return ask(world.quayside.baseUrl, method, asked % 2 === 0 ? path : `/admin${path}`, { as: people[caller].authorization, body })
+  return ask(baseUrl, method, asked % 2 === 0 ? path : `/admin${path}`, { headers: { ...proof }, body })
 }
 
-/** What is wrong with one case; empty when nothing is. */
-async function check({ operation, scenario, caller, cell }: Case): Promise<string[]> {
-  const thing = await scenario.make(stage)
-  const answer = await answerTo(operation, caller, thing)
-  const where = `${caller} (${scenario.standing[caller]}) on ${scenario.type} ${scenario.says}`
+const never = new Map<string, Promise<string>>()
+/** What is said of a thing that never was. */
+function toldOfNone(row: string, kind: string, proof: Proof): Promise<string> {
+  const key = `${row} ${kind}`
+  const known = never.get(key) ?? answerTo(row, proof, nobodys).then((answer) => told(answer, nobodys))
+  never.set(key, known)
+  return known
+}
+
+/** What is wrong with one answer; empty when nothing is. */
+async function check({ row, scenario, caller, cell }: Case, proof: Proof, kind: string): Promise<string[]> {
+  // What is refused changes nothing, and neither does what reads: those share a thing.
+  const changes = cell === "ok" && writes(row)
+  const thing = await (changes ? scenario.make(stage) : kept(scenario))
+  const answer = await answerTo(row, proof, thing)
+  const where = `${caller} (${scenario.standing[caller]}, ${kind}) on ${scenario.type} ${scenario.says}`
   if (answer.status !== statusOf[cell]) return [`${where}: ${cell} is expected, got ${answer.status} ${answer.text.slice(0, 300)}`]
   if (cell !== "--" && cell !== "xx") return []
-  const missing = told(await answerTo(operation, caller, nobodys), nobodys)
-  return told(answer, thing) === missing ? [] : [`${where}: ${told(answer, thing)} tells it from what never was: ${missing}`]
+  const none = await toldOfNone(row, `${caller} ${kind}`, proof)
+  return told(answer, thing) === none ? [] : [`${where}: ${told(answer, thing)} tells it from what never was: ${none}`]
 }
 
-function casesOf(operation: Operation, expectation: Expectation & { is: "on" }): Case[] {
+function casesOf(row: string, expectation: Expectation & { is: "on" }): Case[] {
   const columns: readonly string[] = standings[expectation.type]
   return scenarios
     .filter((scenario) => scenario.type === expectation.type)
     .flatMap((scenario) =>
-      (Object.entries(scenario.standing) as [CastName, string][]).map(([caller, standing]) => {
+      (scenario.askers ?? (Object.keys(scenario.standing) as CastName[])).map((caller) => {
         const cells = scenario.isDeleted ? expectation.deleted : expectation.live
-        return { operation, scenario, caller, cell: cells[columns.indexOf(standing)] as Cell }
+        return { row, scenario, caller, cell: cells[columns.indexOf(scenario.standing[caller] ?? "")] as Cell }
       }),
     )
 }
 
-for (const operation of operations) {
-  const expectation = expectations[operation]
-  if (expectation?.is !== "on") continue
-  test(`${operation} answers everybody by what they are to the ${expectation.type}`, async () => {
+test("every operation of the contract has an expectation, and every expectation an operation", () => {
+  for (const operation of operations) assert.ok(expectations[operation], `${operation} has no line in test/access/expectations.ts`)
+  const known: readonly string[] = operations
+  for (const row of Object.keys(expectations)) assert.ok(known.includes(operationOf(row)), `the contract has no ${row}`)
+})
+
+test("there is somebody for every column of the table, for what is live and for what is deleted", () => {
+  const missing: string[] = []
+  for (const [type, columns] of Object.entries(standings)) {
+    for (const column of columns) {
+      for (const isDeleted of [undefined, true] as const) {
+        const found = scenarios.some(
+          (one) => one.type === type && one.isDeleted === isDeleted && Object.values(one.standing).includes(column),
+        )
+        if (!found) missing.push(`${column} of a ${isDeleted ? "deleted" : "live"} ${type}`)
+      }
+    }
+  }
+  // Who is deleted asks nothing by themselves, and nobody ever did.
+  assert.deepEqual(missing, ["self of a deleted user"])
+})
+
+for (const row of Object.keys(expectations)) {
+  const expectation = expectationOf(row)
+  if (expectation.is !== "on") continue
+  test(`${row} answers everybody by what they are to the ${expectation.type}, by whatever they prove it`, async () => {
     const wrong: string[] = []
-    await each(casesOf(operation, expectation), async (one) => void wrong.push(...(await check(one))))
+    const cases = casesOf(row, expectation)
+    await each([...cases.entries()], async ([n, one]) => {
+      const own = proofs[one.caller]
+      wrong.push(...(await check(one, own[n % own.length] as Proof, "everything")))
+    })
+    await each(cases, async (one) => {
+      const cell = writes(row) ? "xx" : one.cell
+      wrong.push(...(await check({ ...one, cell }, readOnly[one.caller], "a token that reads")))
+      wrong.push(...(await check({ ...one, cell: "xx" }, forRun[one.caller], "a token for a run")))
+    })
     assert.deepEqual(wrong, [])
   })
 }

@@ -1,14 +1,14 @@
-import { type Endpoint, endpoints, type Operation } from "#contract"
+import { type Endpoint, endpoints } from "#contract"
 import type { Answer } from "../api/asking.ts"
-import { type Expectation, expectations, type Named, type Request } from "./expectations.ts"
+import { type Expectation, expectations, type Named, operationOf, type Request } from "./expectations.ts"
 
 /** A thing that never was. */
 export const nobodys: Named = { id: 999_999_999, projectId: 999_999_999, name: "never-was" }
 
-/** The request of this operation on this thing, as its expectation asks it. */
-export function requestFor(operation: Operation, thing: Named): { method: string; path: string; body?: object } {
-  const { method, path, body: takesBody }: Endpoint = endpoints[operation]
-  const expectation = expectations[operation] as Expectation
+/** The request of this line of the table on this thing. */
+export function requestFor(row: string, thing: Named): { method: string; path: string; body?: object } {
+  const { method, path, body: takesBody }: Endpoint = endpoints[operationOf(row)]
+  const expectation = expectationOf(row)
   const usual = (): Request => {
     if (expectation.is !== "on") return {}
     return takesBody ? { body: { ID: thing.id, Comment: `changed ${Math.random()}` } } : { query: { ID: thing.id } }
@@ -18,17 +18,26 @@ export function requestFor(operation: Operation, thing: Named): { method: string
   return { method, path: `${path}${search.size === 0 ? "" : `?${search}`}`, ...(body ? { body } : {}) }
 }
 
-/** Whether the operation changes something, as its expectation says. */
-export function writes(operation: Operation): boolean {
-  return ((expectations[operation] as Expectation).needs ?? (endpoints[operation].method === "GET" ? "read" : "write")) === "write"
+export function expectationOf(row: string): Expectation {
+  const expectation = expectations[row]
+  if (!expectation) throw new TypeError(`An expectation for ${row} is wanted in test/access/expectations.ts, got none`)
+  return expectation
 }
+
+/** Whether this line of the table changes something, as it says itself. */
+export function writes(row: string): boolean {
+  return (expectationOf(row).needs ?? (endpoints[operationOf(row)].method === "GET" ? "read" : "write")) === "write"
+}
+
+/** Lines of one request alone, of no consequence for what it says. */
+const passing = new Set(["content-length", "retry-after", "date", "x-request-id"])
 
 /** All that a refusal tells apart from the request's own ID; an ID that the caller named themselves is no news. */
 export function told({ status, body, headers }: Answer, thing: Named): string {
   const { requestId: _own, msg, ...rest } = body as Record<string, unknown>
-  const names = Object.keys(headers).filter((name) => name !== "content-length" && name !== "retry-after")
-  const words = String(msg).replaceAll(new RegExp(`\\b${thing.id}\\b`, "g"), "N")
-  return `${status} ${words} ${JSON.stringify(rest)} ${names.sort()}`
+  const lines = Object.entries(headers).filter(([name]) => !passing.has(name))
+  const words = JSON.stringify([msg, lines.filter(([name]) => name === "etag")]).replaceAll(new RegExp(`\\b${thing.id}\\b`, "g"), "N")
+  return `${status} ${words} ${JSON.stringify([rest, lines.filter(([name]) => name !== "etag").sort()])}`
 }
 
 /** All of these done, so many at a time. */

@@ -1,8 +1,8 @@
-import { endpoints } from "#contract"
 import { openWorld, type Person, type World } from "../world.ts"
 import type { Named, Standing, ThingType } from "./expectations.ts"
+import { give, given, teams, waysToGive } from "./giving.ts"
 
-/** The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are those to whom something is granted; `bob` is nobody to anything. */
+/** The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are those to whom something is granted, by name or by their groups; `bob` is nobody to anything. */
 export const castNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
 export type CastName = (typeof castNames)[number]
 
@@ -14,6 +14,8 @@ export interface Scenario {
   standing: Partial<Record<CastName, Standing>>
   /** What those are to it who are not named in `standing`. Default: `other`. */
   others?: "use"
+  /** Whom every operation is asked by; the others of `standing` are asked where the thing is given in another way. Default: all of them. */
+  askers?: readonly CastName[]
   make(stage: Stage): Promise<Named>
 }
 
@@ -30,7 +32,8 @@ export async function openStage(options: Readonly<Record<string, string>> = {}):
   const world = await openWorld({ "cpu-overcommit": "1000", "memory-overcommit": "1000", ...options })
   const made = await Promise.all(castNames.map(async (name) => [name, await world.person(name, { IsAdmin: name === "boss" })] as const))
   const people = Object.fromEntries(made) as Record<CastName, Person>
-  await world.admin.createGroup({ body: { GroupName: "lab", Members: ["mia"] } })
+  for (const [GroupName, member] of Object.entries({ lab: "mia", ...teams }))
+    await world.admin.createGroup({ body: { GroupName, Members: [member] } })
   const { ID: imageId } = await people.ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
   return { world, people, imageId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
@@ -55,18 +58,23 @@ async function deleted(stage: Stage, type: Owned, thing: Named): Promise<Named> 
   return thing
 }
 
-const granted = { ann: "owner", gwen: "write", guy: "use", gil: "read", bob: "other", boss: "admin" } as const
-const grantField = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
+const granted = { ...given, ann: "owner", bob: "other", boss: "admin" } as const
 
-/** To gwen, guy and gil what `granted` says; by whom it belongs to. */
-async function give(stage: Stage, type: Owned | "run", thing: Named, by: CastName = "ann"): Promise<Named> {
-  for (const [UserName, Access] of [
-    ["gwen", "write"],
-    ["guy", "use"],
-    ["gil", "read"],
-  ] as const)
-    await stage.people[by].client.createGrant({ body: { [grantField[type]]: thing.id, UserName, Access } })
-  return thing
+/** Of somebody who is deleted by now. */
+async function orphaned(stage: Stage, type: Owned): Promise<Named> {
+  const { admin } = stage.world
+  const UserName = freshName("leaver")
+  const leaver = await admin.createUser({ body: { UserName } })
+  const named = { Name: "o", Image: "fake/http", UserName }
+  const thing =
+    type === "image"
+      ? await admin.createImage({ body: named })
+      : type === "data"
+        ? await admin.createData({ body: { Name: "o", UserName } })
+        : await admin.createProject({ body: { ProjectName: "o", Type: "http", ImageID: stage.imageId, UserName } })
+  await give(stage, type, { id: thing.ID }, { by: "boss" })
+  await admin.deleteUser({ query: { ID: leaver.ID } })
+  return { id: thing.ID }
 }
 
 function owned(type: Owned): Scenario[] {
@@ -74,14 +82,21 @@ function owned(type: Owned): Scenario[] {
   return [
     { says: "private", type, standing: nobodys, make: (stage) => make(stage, type) },
     { says: "published", type, standing: everybodys, others: "use", make: (stage) => make(stage, type, published) },
-    ...(type === "project" ? [groups] : []),
-    { says: "granted", type, standing: granted, make: async (stage) => give(stage, type, await make(stage, type)) },
+    ...(type === "project" ? groups : []),
+    { says: "granted", type, standing: granted, make: async (stage) => give(stage, type, await make(stage, type), { by: "ann" }) },
+    ...waysToGive(type, (stage) => make(stage, type), { by: "ann", standing: { ann: "owner", boss: "admin" } }),
+    {
+      says: "granted, of somebody who is deleted",
+      type,
+      standing: { ...given, bob: "other", boss: "admin" },
+      make: (stage) => orphaned(stage, type),
+    },
     {
       says: "granted and deleted",
       type,
       isDeleted: true,
       standing: granted,
-      make: async (stage) => deleted(stage, type, await give(stage, type, await make(stage, type))),
+      make: async (stage) => deleted(stage, type, await give(stage, type, await make(stage, type), { by: "ann" })),
     },
     { says: "deleted", type, isDeleted: true, standing: nobodys, make: async (stage) => deleted(stage, type, await make(stage, type)) },
     {
@@ -95,17 +110,21 @@ function owned(type: Owned): Scenario[] {
   ]
 }
 
-const groups: Scenario = {
-  says: "the group's",
-  type: "project",
-  standing: { ...nobodys, mia: "use" },
-  make: async (stage) => {
-    const project = await stage.world.admin.createProject({
-      body: { ProjectName: "p", Type: "http", ImageID: stage.imageId, UserName: "ann", GroupName: "lab" },
-    })
-    return named(project)
-  },
+async function groupProject(stage: Stage): Promise<Named> {
+  const body = { ProjectName: "p", Type: "http", ImageID: stage.imageId, UserName: "ann", GroupName: "lab" } as const
+  return named(await stage.world.admin.createProject({ body }))
 }
+
+const groups: Scenario[] = [
+  { says: "the group's", type: "project", standing: { ...nobodys, mia: "use" }, make: groupProject },
+  {
+    says: "the group's and deleted",
+    type: "project",
+    isDeleted: true,
+    standing: { ...nobodys, mia: "use" },
+    make: async (stage) => deleted(stage, "project", await groupProject(stage)),
+  },
+]
 
 async function run(stage: Stage, starter: CastName, project: Named): Promise<Named> {
   const made = await stage.people[starter].client.startRun({ body: { ProjectID: project.id } })
@@ -117,18 +136,31 @@ async function ended(stage: Stage, starter: CastName, thing: Named): Promise<Nam
   return thing
 }
 
+/** Bob's, of a published project of ann's. */
+async function strangersRun(stage: Stage): Promise<Named> {
+  return run(stage, "bob", await make(stage, "project", { IsPublic: true }))
+}
+
 const runs: Scenario[] = [
   {
     says: "that is granted",
     type: "run",
     standing: { bob: "starter", ann: "projectOwner", gwen: "write", guy: "use", gil: "read", mia: "other", boss: "admin" },
-    make: async (stage) => give(stage, "run", await run(stage, "bob", await make(stage, "project", { IsPublic: true })), "bob"),
+    make: async (stage) => give(stage, "run", await strangersRun(stage), { by: "bob" }),
+  },
+  ...waysToGive("run", strangersRun, { by: "bob", standing: { bob: "starter", ann: "projectOwner", boss: "admin" } }),
+  {
+    says: "that is granted and has ended",
+    type: "run",
+    isDeleted: true,
+    standing: { bob: "starter", ann: "projectOwner", ...given, mia: "other", boss: "admin" },
+    make: async (stage) => ended(stage, "bob", await give(stage, "run", await strangersRun(stage), { by: "bob" })),
   },
   {
     says: "of which the project is granted",
     type: "run",
     standing: { ann: "starter", gwen: "other", guy: "other", gil: "other", boss: "admin" },
-    make: async (stage) => run(stage, "ann", await give(stage, "project", await make(stage, "project"))),
+    make: async (stage) => run(stage, "ann", await give(stage, "project", await make(stage, "project"), { by: "ann" })),
   },
   {
     says: "of one's own project",
@@ -140,13 +172,13 @@ const runs: Scenario[] = [
     says: "of a published project of somebody else's",
     type: "run",
     standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (stage) => run(stage, "bob", await make(stage, "project", { IsPublic: true })),
+    make: strangersRun,
   },
   {
     says: "of the group's project",
     type: "run",
     standing: { mia: "starter", ann: "projectOwner", bob: "other", boss: "admin" },
-    make: async (stage) => run(stage, "mia", await groups.make(stage)),
+    make: async (stage) => run(stage, "mia", await groupProject(stage)),
   },
   {
     says: "of a project that is deleted by now",
@@ -164,7 +196,7 @@ const runs: Scenario[] = [
     type: "run",
     isDeleted: true,
     standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (stage) => ended(stage, "bob", await run(stage, "bob", await make(stage, "project", { IsPublic: true }))),
+    make: async (stage) => ended(stage, "bob", await strangersRun(stage)),
   },
 ]
 
@@ -249,6 +281,15 @@ const grants: Scenario[] = [
     make: (stage) => makeGrant(stage, { UserName: "gwen" }),
   },
   {
+    says: "to a group",
+    type: "grant",
+    standing: { ann: "owner", gwen: "given", guy: "other", mia: "other", boss: "admin" },
+    make: async (stage) => {
+      const image = await make(stage, "image")
+      return named(await stage.world.admin.createGrant({ body: { ImageID: image.id, Access: "write", GroupName: "writers" } }))
+    },
+  },
+  {
     says: "that was taken back",
     type: "grant",
     isDeleted: true,
@@ -273,9 +314,6 @@ const grants: Scenario[] = [
   },
 ]
 
-/** Whether the contract has an operation of this name by now. */
-export const has = (operation: string): boolean => Object.hasOwn(endpoints, operation)
-
 export const scenarios: readonly Scenario[] = [
   ...owned("image"),
   ...owned("data"),
@@ -286,3 +324,13 @@ export const scenarios: readonly Scenario[] = [
   ...tokens,
   ...grants,
 ]
+
+/** One thing for each scenario, made when it is first asked for: for requests that change nothing. */
+export function keeper(stage: Stage): (scenario: Scenario) => Promise<Named> {
+  const kept = new Map<Scenario, Promise<Named>>()
+  return (scenario) => {
+    const thing = kept.get(scenario) ?? scenario.make(stage)
+    kept.set(scenario, thing)
+    return thing
+  }
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basic, bearer } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
@@ -174,6 +174,12 @@ test("a preview tells what would become of a start, refuses what a start refuses
   const preview = (body: object, as = ann.authorization) => call("POST", "/preview", { body, as })
   const admitted = { Admitted: true, Queued: false, QueuePosition: null, Reason: null }
   assert.deepEqual((await preview({ ProjectID: project.ID })).body, admitted)
+  const { Token } = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
+  assert.deepEqual(
+    (await preview({ ProjectID: project.ID }, bearer(Token))).body,
+    admitted,
+    "it changes nothing: a token that reads will do",
+  )
   const large = (await preview({ ProjectID: project.ID, Gpus: 3 })).body
   assert.deepEqual([large.Admitted, large.Queued, large.QueuePosition, large.Reason?.code], [false, false, null, "insufficient_gpu"])
   assert.equal((await preview({ ProjectID: project.ID, Cpus: -1 })).body.field, "Cpus")

@@ -12,6 +12,33 @@ export const access = [
     ],
   ),
   ...faults(
+    "src/contract/table.ts",
+    ["test/access/matrix.test.ts"],
+    [
+      [
+        "an operation that nobody said who may use",
+        "  whoami: {\n",
+        '  whoElse: { method: "GET", path: "/whoelse", tag: "People and proof", summary: "", query: none, answer: { one: "Whoami" }, permission: "self:read" },\n  whoami: {\n',
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/starts.ts",
+    ["test/access/matrix.test.ts"],
+    [
+      [
+        "who may not start a project learns what its start would be",
+        'requestOf(services, context, "project:preview")',
+        'requestOf(services, context, "project:copy" as never)',
+      ],
+      [
+        "a token that reads previews nothing",
+        'requestOf(services, context, "project:preview")',
+        'requestOf(services, context, "project:start")',
+      ],
+    ],
+  ),
+  ...faults(
     "src/access/openid.ts",
     ["src/access/openid.test.ts"],
     [

@@ -20,7 +20,7 @@ type Beginning = Context<"startRun"> | Context<"repeatRun">
 async function start(services: Services, context: Context<"startRun">) {
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
-  const { request, project } = await requestOf(services, context)
+  const { request, project } = await requestOf(services, context, "project:start")
   if (!request.refusal) await makeDirectories(services.tree, request.userName, project)
   return begin(services, context, request)
 }
@@ -76,7 +76,7 @@ async function madeBefore(services: Services, context: Beginning): Promise<RunRo
 }
 
 async function preview(services: Services, context: Context<"previewRun">) {
-  const { request } = await requestOf(services, context)
+  const { request } = await requestOf(services, context, "project:preview")
   const { refusal, placement, queued } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
@@ -85,16 +85,21 @@ async function preview(services: Services, context: Context<"previewRun">) {
 }
 
 /** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */
-async function requestOf(services: Services, context: Starting): Promise<{ request: StartRequest; project: ProjectRow }> {
+async function requestOf(
+  services: Services,
+  context: Starting,
+  action: "project:start" | "project:preview",
+): Promise<{ request: StartRequest; project: ProjectRow }> {
   const given = parseBody(runningProjectFields, context.body)
   const projectId = projectOf(given)
   const { store, settings } = services
   const starter = await starterOf(services, context, given.UserName)
   const found = await store.projects.get(projectId)
-  await demandOn(store, context.caller, "project:start", { thing: found && projectThing(found), what: "project" })
+  await demandOn(store, context.caller, action, { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
   if (starter !== context.caller) await checkStarter(store, starter, project)
-  const planned = await planRun(store, starter, project)
+  // What the run would be follows from its person, not from what this proof leaves out.
+  const planned = await planRun(store, { ...starter, scopes: ["read", "write"] }, project)
   const unit = settings.memoryUnit
   const resources = {
     nodes: given.Nodes ?? 0,
