@@ -1,9 +1,8 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basic, bearer } from "#client"
-import { operations } from "#contract"
 import { ask } from "../api/asking.ts"
-import { type Cell, type Expectation, expectations, type Named, operationOf, standings } from "./expectations.ts"
+import { type Cell, type Expectation, expectations, type Named, standings } from "./expectations.ts"
 import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
 import { type CastName, castNames, keeper, openStage, type Scenario, scenarios } from "./stage.ts"
 
@@ -89,12 +88,6 @@ function casesOf(row: string, expectation: Expectation & { is: "on" }): Case[] {
       }),
     )
 }
-
-test("every operation of the contract has an expectation, and every expectation an operation", () => {
-  for (const operation of operations) assert.ok(expectations[operation], `${operation} has no line in test/access/expectations.ts`)
-  const known: readonly string[] = operations
-  for (const row of Object.keys(expectations)) assert.ok(known.includes(operationOf(row)), `the contract has no ${row}`)
-})
 
 test("there is somebody for every column of the table, for what is live and for what is deleted", () => {
   const missing: string[] = []

@@ -13,7 +13,7 @@ export const access = [
   ),
   ...faults(
     "src/contract/table.ts",
-    ["test/access/matrix.test.ts"],
+    ["test/conformance/expectations.test.ts"],
     [
       [
         "an operation that nobody said who may use",
