@@ -5,7 +5,7 @@ import { type Context, EventStream, type Handler, Lines, type Services, type Sur
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
-import { ResponseSink, sendStreamHead } from "./http/event-stream.ts"
+import { sendStreamHead, takeStream } from "./http/event-stream.ts"
 import { checkOrigin, isFromLoopback } from "./http/guards.ts"
 import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
@@ -98,12 +98,10 @@ export async function runOperation(services: Services, operation: Operation, vis
 }
 
 /** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */
-async function sendEvents({ request, response, requestId }: Visit, { open }: EventStream): Promise<void> {
-  const isHead = request.method === "HEAD"
-  const begin = isHead ? undefined : await open()
-  sendStreamHead(response, requestId)
-  if (begin) begin(new ResponseSink(response))
-  else response.end()
+async function sendEvents(visit: Visit, { open }: EventStream): Promise<void> {
+  if (visit.request.method === "HEAD") return sendStreamHead(visit)
+  const begin = await open()
+  begin(takeStream(visit))
 }
 
 /** Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the event loop. */

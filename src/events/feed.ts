@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises"
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
 import { type Clock, type Logger, Semaphore } from "#kit"
 import type { Store } from "#store"
@@ -18,8 +18,9 @@ const quietMs = 5_000
 const proofsMs = 500
 /** Rows that are read at once. */
 const pageSize = 500
-/** So many readers are written to before others have their turn. */
-const sliceSize = 32
+/** Readers are written to for so long, then others have their turn for at least as long as `breathMs`. */
+const sliceMs = 0.25
+const breathMs = 1
 const streamsPerPerson = 20
 /** So many readers at once catch up with what they missed. */
 const replays = 4
@@ -162,14 +163,18 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
     await this.#send((reader) => reader.beat())
   }
 
-  /** Readers are written to in slices, so that requests have their turn in between. */
+  /** Readers are written to in slices with pauses, so that no request waits for more than one of them. Who is behind makes no pauses. */
   async #send(tell: (reader: Reader, looker: L) => void): Promise<void> {
-    let told = 0
+    const began = performance.now()
+    let now = began
+    let until = began + sliceMs
     for (const { looker, readers } of this.#watches.all()) {
       for (const reader of readers) {
         if (reader.isLive && !reader.isOver) tell(reader, looker)
-        told += 1
-        if (told % sliceSize === 0) await turn()
+        now = performance.now()
+        if (now < until) continue
+        await (now - began < gatherMs ? pause(breathMs) : turn())
+        until = performance.now() + sliceMs
       }
     }
   }

@@ -2,6 +2,7 @@ import { access } from "./access.ts"
 import { api } from "./api.ts"
 import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
+import { events } from "./events.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
@@ -15,6 +16,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   store,
   api,
   access,
+  events,
   isolation,
   confinement,
   runs,

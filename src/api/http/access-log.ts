@@ -23,7 +23,7 @@ export class AccessLog {
   note(visit: Visit, isKnown: boolean, milliseconds: number): void {
     const { request, response, requestId, userName, address } = visit
     const path = isKnown ? `"${visit.path}"` : plainPath(visit.path)
-    const status = response.headersSent ? response.statusCode : 0
+    const status = visit.isStream || response.headersSent ? response.statusCode : 0
     this.#write(
       `{"time":"${this.#now()}","level":"info","method":"${request.method}","path":${path},"status":${status},"ms":${milliseconds.toFixed(2)},"requestId":"${requestId}","user":"${userName}","address":"${address}","msg":"request"}\n`,
     )

@@ -1,55 +1,106 @@
 import { once } from "node:events"
-import type { ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import type { Sink } from "#events"
+import { keepTurn } from "./in-turn.ts"
+import { noMoreBusy } from "./refusal.ts"
+import type { Visit } from "./visit.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
 const lastMs = 5_000
 
-/** Sends the head of a stream of events, at once. The stream ends with its connection: without the frames of chunks each write is one, and costs half. */
-export function sendStreamHead(response: ServerResponse, requestId: string): void {
-  response.useChunkedEncodingByDefault = false
-  response.shouldKeepAlive = false
-  response.writeHead(200, [
-    ...["content-type", "text/event-stream; charset=utf-8"],
-    ...["cache-control", "no-store"],
-    ...["x-accel-buffering", "no"],
-    ...["x-content-type-options", "nosniff"],
-    ...["x-request-id", requestId],
-  ])
+/** The stream ends with its connection: without the frames of chunks each write is one, and costs half. */
+function headOf(requestId: string): [name: string, value: string][] {
+  return [
+    ["content-type", "text/event-stream; charset=utf-8"],
+    ["cache-control", "no-store"],
+    ["x-accel-buffering", "no"],
+    ["x-content-type-options", "nosniff"],
+    ["x-request-id", requestId],
+    ["date", new Date().toUTCString()],
+    ["connection", "close"],
+  ]
 }
 
-/** A response as the place where a stream's bytes go. */
-export class ResponseSink implements Sink {
-  readonly #response: ServerResponse
+/** Answers `HEAD` as the stream would begin. */
+export function sendStreamHead({ response, requestId }: Visit): void {
+  response.writeHead(200, headOf(requestId).flat()).end()
+}
 
-  constructor(response: ServerResponse) {
-    this.#response = response
+/**
+ * Sends the head of a stream of events, at once, and takes the connection from the HTTP server: a stream lasts for days, and with request, response and parser each would keep
+ * several times the memory.
+ */
+export function takeStream(visit: Visit): Sink {
+  const { socket } = visit.request
+  if (socket.writable) {
+    const lines = headOf(visit.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
+    visit.isStream = true
+    socket.write(`HTTP/1.1 200 OK\r\n${lines.join("")}\r\n`, "latin1")
+    take(visit)
+  }
+  return new SocketSink(socket)
+}
+
+/**
+ * For the HTTP server the answer has been sent and the connection is over: it lets go of all that it keeps for them. Where a further request waits on the connection, it also
+ * destroys it.
+ */
+function take({ request: { socket }, response }: Visit): void {
+  const over = keepTurn(socket)
+  noMoreBusy(socket)
+  // Whoever wants the data gets them in place of the parser.
+  socket.on("data", destroy)
+  response.emit("finish")
+  socket.emit("close", false)
+  socket.removeAllListeners()
+  socket.setTimeout(0)
+  socket.on("data", destroy)
+  socket.on("end", destroy)
+  socket.on("error", nothing)
+  socket.on("close", over)
+}
+
+function nothing(): void {}
+
+/** A reader has nothing more to say. */
+function destroy(this: Socket): void {
+  this.destroy()
+}
+
+/** A connection as the place where a stream's bytes go. */
+class SocketSink implements Sink {
+  readonly #socket: Socket
+
+  constructor(socket: Socket) {
+    this.#socket = socket
   }
 
   get pending(): number {
-    return this.#response.writableLength
+    return this.#socket.writableLength
   }
 
   write(bytes: Uint8Array | string): void {
-    if (!this.#response.destroyed) this.#response.write(bytes)
+    if (this.#socket.writable) this.#socket.write(bytes)
   }
 
   async drained(): Promise<void> {
-    const response = this.#response
-    if (!response.writableNeedDrain || response.destroyed) return
-    await Promise.race([once(response, "drain"), once(response, "close")])
+    const socket = this.#socket
+    if (!socket.writableNeedDrain || socket.destroyed) return
+    const gone = new AbortController()
+    const options = { signal: gone.signal }
+    await Promise.race([once(socket, "drain", options), once(socket, "close", options)]).finally(() => gone.abort())
   }
 
   end(text: string): void {
-    const response = this.#response
-    response.end(text)
-    const cut = setTimeout(() => response.destroy(), lastMs)
+    const socket = this.#socket
+    const cut = setTimeout(() => socket.destroy(), lastMs)
     cut.unref()
-    response.once("close", () => clearTimeout(cut))
+    socket.once("close", () => clearTimeout(cut))
+    socket.end(text, () => socket.destroy())
   }
 
   onGone(listener: () => void): void {
-    if (this.#response.closed || this.#response.destroyed) listener()
-    else this.#response.once("close", listener)
+    if (this.#socket.destroyed) listener()
+    else this.#socket.once("close", listener)
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 
 /** Where a connection keeps its turns. */
 const turns = Symbol("turns")
-type Connection = Socket & { [turns]?: Turns }
+type Connection = Socket & { [turns]?: Turns | undefined }
 
 /** Requests that may wait behind another one on their connection; who sends more is let go. */
 const mostWaiting = 100
@@ -24,11 +24,19 @@ export function takeInTurn(request: IncomingMessage, response: ServerResponse, o
   connection[turns].take(request, response)
 }
 
+/** Gives the connection to the request under way, whatever becomes of its response. What is returned is to be called once, when the connection ends. */
+export function keepTurn(connection: Connection): () => void {
+  const over = connection[turns]?.keep() ?? (() => {})
+  connection[turns] = undefined
+  return over
+}
+
 class Turns {
   readonly #socket: Socket
   readonly #options: InTurnOptions
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
   #isBusy = false
+  #isKept = false
 
   constructor(socket: Socket, options: InTurnOptions) {
     this.#socket = socket
@@ -37,6 +45,11 @@ class Turns {
     socket.once("close", () => {
       for (const _ of this.#waiting.splice(0)) this.#options.over()
     })
+  }
+
+  keep(): () => void {
+    this.#isKept = true
+    return this.#options.over
   }
 
   take(request: IncomingMessage, response: ServerResponse): void {
@@ -53,6 +66,7 @@ class Turns {
 
   /** One for all responses of the connection: each closes once. */
   readonly #next = (): void => {
+    if (this.#isKept) return
     this.#isBusy = false
     this.#options.over()
     const next = this.#socket.destroyed ? undefined : this.#waiting.shift()

@@ -6,7 +6,12 @@ import { newRequestId } from "./visit.ts"
 
 /** Where a connection keeps what it is busy with. */
 const busyWith = Symbol("busyWith")
-type Busy = Duplex & { [busyWith]?: ServerResponse }
+type Busy = Duplex & { [busyWith]?: ServerResponse | undefined }
+
+/** The connection is no more HTTP's. */
+export function noMoreBusy(connection: Busy): void {
+  connection[busyWith] = undefined
+}
 
 /** Answers what Node's HTTP parser refuses, with the failure object as everywhere else, and closes the connection. */
 export class Refuser {

@@ -17,6 +17,8 @@ export class Visit {
   readonly host: string
   /** Who asks, as far as is known by now. */
   userName = anonymous
+  /** Whether its answer is a stream that has the connection for itself. */
+  isStream = false
   readonly #callers: Callers
   #address: string | undefined
 

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { IncomingMessage, ServerResponse } from "node:http"
+import { connect, type Socket } from "node:net"
+import { after, test } from "node:test"
+import { queryObjects } from "node:v8"
+import { silentLogger } from "#kit"
+import { eventually } from "../fixtures/eventually.ts"
+import { openWorld } from "../world.ts"
+import { ask } from "./asking.ts"
+
+const lines: string[] = []
+const world = await openWorld({}, silentLogger, (line) => lines.push(line))
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const ann = await world.person("ann")
+
+const headOf = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${more}\r\n`
+
+/** A connection that follows events; what was sent on it so far is its `text`. */
+async function follow(head = headOf("/events")): Promise<Socket & { text: string }> {
+  const socket = Object.assign(connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) }), { text: "" })
+  socket.on("error", () => {})
+  socket.on("data", (chunk) => {
+    socket.text += chunk
+  })
+  socket.write(head)
+  await eventually("the stream begins", () => /\r\n\r\nretry: 2000\n/.test(socket.text))
+  return socket
+}
+
+async function underWay(): Promise<number> {
+  const { text } = await ask(baseUrl, "GET", "/metrics")
+  return Number(/^quayside_http_requests_under_way (\d+)$/m.exec(text)?.[1])
+}
+
+test("a stream keeps its socket and nothing of its request", async () => {
+  const count = () => [ServerResponse, IncomingMessage].map((each) => queryObjects(each, { format: "count" }))
+  const before = count()
+  const sockets = []
+  for (let i = 0; i < 20; i += 1) sockets.push(await follow())
+  const now = count()
+  for (const [i, number] of now.entries()) assert.ok(number < (before[i] as number) + 5, `${before} before, ${now} with 20 streams`)
+  for (const socket of sockets) socket.destroy()
+})
+
+test("a stream's head says that it ends with its connection, and that nobody is to keep it", async () => {
+  const socket = await follow(headOf("/events", "X-Request-ID: mine\r\n"))
+  const [status, ...fields] = socket.text.slice(0, socket.text.indexOf("\r\n\r\n")).split("\r\n")
+  socket.destroy()
+  assert.equal(status, "HTTP/1.1 200 OK")
+  const expected = ["cache-control: no-store", "connection: close", "content-type: text/event-stream; charset=utf-8", "x-request-id: mine"]
+  const others = ["x-accel-buffering: no", "x-content-type-options: nosniff"]
+  assert.deepEqual(
+    fields
+      .map((field) => field.toLowerCase())
+      .filter((field) => !field.startsWith("date: "))
+      .sort(),
+    [...expected, ...others].sort(),
+  )
+  assert.ok(fields.some((field) => Math.abs(Date.parse(field.replace(/^date: /, "")) - Date.now()) < 60_000))
+  await eventually("it is logged", () => lines.some((line) => line.includes('"requestId":"mine"')))
+  const { status: logged, path } = JSON.parse(lines.find((line) => line.includes('"requestId":"mine"')) as string)
+  assert.deepEqual([logged, path], [200, "/events"])
+})
+
+test("a stream counts as under way until its connection ends, whoever ends it", async () => {
+  await eventually("no stream is counted", async () => (await underWay()) === 1)
+  const [one, two] = [await follow(), await follow()]
+  assert.equal(await underWay(), 3)
+  one.destroy()
+  await eventually("one stream is counted", async () => (await underWay()) === 2)
+  // A reader who has nothing more to say, not even a request, is one who has gone.
+  two.end()
+  await once(two, "close")
+  await eventually("no stream is counted", async () => (await underWay()) === 1)
+})
+
+test("who sends more on a stream's connection is let go, and what was sent is no request", async () => {
+  const asked = headOf("/image?ID=77")
+  const together = connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) })
+  together.on("error", () => {})
+  together.resume()
+  together.write(headOf("/events") + asked)
+  await once(together, "close")
+  const later = await follow()
+  later.write(asked)
+  await once(later, "close")
+  const broken = await follow()
+  broken.write("\r\n\r\nno HTTP\r\n\r\n")
+  await once(broken, "close")
+  assert.doesNotMatch(later.text + broken.text, /HTTP\/1.1 (?!200)/)
+  assert.ok(!lines.some((line) => line.includes('"/image"')), "it was not answered")
+  await eventually("no stream is counted", async () => (await underWay()) === 1)
+})
+
+test("a stream may follow other requests of its connection", async () => {
+  const socket = await follow(headOf("/whoami") + headOf("/whoami") + headOf("/events"))
+  assert.deepEqual(socket.text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"])
+  const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
+  await eventually("the image is told", () => socket.text.endsWith(`event: image.created\ndata: {"ID":${ID}}\n\n`))
+  socket.destroy()
+})
+
+test("a stop ends streams with all that was told, and waits for nothing else", async () => {
+  const socket = await follow()
+  const closed = once(socket, "close")
+  const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
+  await eventually("the image is told", () => socket.text.endsWith(`data: {"ID":${ID}}\n\n`))
+  await Promise.all([world.restart(), closed])
+})
