@@ -22,6 +22,20 @@ test("starts and stops of one key run one after the other in the order of their 
   assert.equal(turns.has("a"), false)
 })
 
+test("what is for a free key alone is left out when it is not free, and is waited for by whoever comes next", async () => {
+  const turns = new Turns()
+  const said: string[] = []
+  const work = (name: string) => async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    said.push(name)
+  }
+  const first = turns.ifFree("a", work("first"))
+  await turns.ifFree("a", work("second"))
+  await turns.start("a", never, work("start"))
+  await first
+  assert.deepEqual(said, ["first", "start"])
+})
+
 test("a stop aborts the starts before it and waits until they have cleaned up", async () => {
   const turns = new Turns()
   const said: string[] = []

@@ -24,6 +24,11 @@ export class Turns {
     return this.#enter(key, signal, work)
   }
 
+  /** Runs `work` as a turn of its own, unless anything of the key runs or waits: that sees to it, and nothing is done here. */
+  ifFree(key: string, work: () => Promise<void>): Promise<void> {
+    return this.has(key) ? Promise.resolve() : this.#enter(key, undefined, work)
+  }
+
   /** Whether anything of the key runs or waits. */
   has(key: string): boolean {
     return this.#lanes.has(key)

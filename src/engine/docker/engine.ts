@@ -158,10 +158,16 @@ class DockerEngine implements Engine {
   async #sweep(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
     for (const key of left) {
-      if (pending.has(key) || this.#turns.has(key)) continue
-      this.#log.warn({ key }, "releasing the pinned directories of an interrupted start")
-      await this.#pins.release(key).catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
+      if (pending.has(key)) continue
+      await this.#turns
+        .ifFree(key, () => this.#releaseLeft(key))
+        .catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
     }
+  }
+
+  async #releaseLeft(key: string): Promise<void> {
+    this.#log.warn({ key }, "releasing the pinned directories of an interrupted start")
+    await this.#pins.release(key)
   }
 
   watch(changed: () => void, signal: AbortSignal): Promise<void> {

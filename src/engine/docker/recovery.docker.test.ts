@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
+import { createLogger } from "#kit"
 import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
@@ -39,6 +40,23 @@ describe("the Docker engine after something went wrong", () => {
     await mkdir(join(rig.stagingDir, "b".repeat(32)))
     await rig.engine.observe()
     await assertNothingStaged()
+  })
+
+  test("releases what is left once, however many look at the same time, and never what a start is about to use", async () => {
+    const faults: string[] = []
+    await using engine = await rig.open({ stagingDir: rig.stagingDir, logger: createLogger("error", (line) => void faults.push(line)) })
+    for (let round = 0; round < 3; round += 1) {
+      const specs = Array.from({ length: 3 }, sleeper)
+      for (const { key } of specs) await pinsOf(key)
+      const starting = async (spec: ReturnType<typeof sleeper>) => {
+        await engine.observe()
+        await engine.start(spec, ignore, never)
+      }
+      await Promise.all([...specs.map(starting), engine.observe(), engine.observe()])
+      await Promise.all(specs.map(({ key }) => engine.stop(key, { graceMs: 0 })))
+      await assertNothingStaged()
+    }
+    assert.deepEqual(faults, [])
   })
 
   test("keeps the pins of a container that was only created until it is started or stopped", async () => {

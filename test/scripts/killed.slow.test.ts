@@ -1,0 +1,91 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+import { basic, type Client, createClient } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
+import { Worker } from "../fixtures/kill-clients.ts"
+import { seededRandom } from "../fixtures/random.ts"
+import { type ServerProcess, startServer } from "../server.ts"
+
+const exec = promisify(execFile)
+const kills = Number(process.env.KILLS ?? 60)
+const people = 10
+const ofPerson = (n: number) => `k${process.pid}-${n}`
+
+const lines = async (...words: string[]) => (await exec("docker", words)).stdout.split("\n").filter((line) => line !== "")
+
+/** The run that each container of these people belongs to, and the networks of their installation. */
+async function held(): Promise<{ runs: number[]; instances: Set<string> }> {
+  const rows = await lines("ps", "--all", "--format", '{{.Label "quayside.user"}} {{.Label "quayside.run"}} {{.Label "quayside.instance"}}')
+  const ours = rows.map((row) => row.split(" ")).filter(([user]) => user?.startsWith(`k${process.pid}-`))
+  return { runs: ours.map(([, run]) => Number(run)).sort((a, b) => a - b), instances: new Set(ours.map(([, , instance = ""]) => instance)) }
+}
+
+async function live(admin: Client) {
+  const { data } = await admin.listRuns({ query: { pageSize: 200 } })
+  return data.map(({ ID, State }) => ({ ID, State })).sort((a, b) => a.ID - b.ID)
+}
+
+function mountedBelow(directory: string): string[] {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n")
+  return mounts.filter((line) => line.split(" ")[4]?.startsWith(`${directory}/`))
+}
+
+/** Resolves when engine and database agree and nothing is on its way; tells how long that took. */
+async function settled(admin: Client, staging: string): Promise<number> {
+  const began = Date.now()
+  let told = ""
+  const agrees = async () => {
+    const runs = await live(admin)
+    const { runs: containers } = await held()
+    const staged = [...(await readdir(staging)), ...mountedBelow(staging)]
+    told = JSON.stringify({ runs, containers, staged })
+    return runs.every(({ State }) => State === "ready") && String(runs.map(({ ID }) => ID)) === String(containers) && staged.length === 0
+  }
+  await eventually("engine and database agree", agrees, 60_000).catch((error: Error) => assert.fail(`${error.message}: ${told}`))
+  return Date.now() - began
+}
+
+async function make(server: ServerProcess, admin: Client): Promise<Worker[]> {
+  const image = await admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
+  const names = Array.from({ length: people }, (_, n) => ofPerson(n))
+  for (const UserName of names) await admin.createUser({ body: { UserName, Password: server.password } })
+  return Promise.all(
+    names.map((name, n) =>
+      Worker.make(server, { name, image: image.ID, random: seededRandom(100 + n), others: names.filter((other) => other !== name) }),
+    ),
+  )
+}
+
+test(`a server that is killed ${kills} times while ten people work loses nothing that it acknowledged, and the engine holds what it wants`, async (t) => {
+  let written = ""
+  await using server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_MEMORY_OVERCOMMIT: "8" }, (chunk) => {
+    written += chunk
+  })
+  const staging = join(server.directory, "data/mounts")
+  const admin = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const workers = await make(server, admin)
+  const random = seededRandom(7)
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const stop = new AbortController()
+    const working = Promise.all(workers.map((worker) => worker.work(stop.signal)))
+    // Any moment will do: this is what is tried.
+    await Promise.race([sleep(random.below(4_000)), working])
+    await server.kill("SIGKILL")
+    stop.abort()
+    await working
+    await server.start()
+    const took = await settled(admin, staging)
+    for (const worker of workers) await worker.check()
+    t.diagnostic(`${kill}: agreed after ${took} ms; ${workers.reduce((sum, worker) => sum + worker.acknowledged, 0)} acknowledged`)
+  }
+  assert.deepEqual(
+    written.split("\n").filter((line) => line.includes('"level":"error"')),
+    [],
+  )
+})
