@@ -1,14 +1,19 @@
 import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { after, before, describe, test } from "node:test"
+import { promisify } from "node:util"
 import type { RunSpec } from "#engine"
 import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { kernelNames } from "../fixtures/kernel-names.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
+const run = promisify(execFile)
 const never = new AbortController().signal
 const ignore = () => {}
 const token = "canary-of-bob"
@@ -39,8 +44,8 @@ function argumentsOf(pid: string): string {
 describe("a run among its neighbours", () => {
   let rig: DockerRig
   let [bob, own] = [
-    { pid: 0, host: "" },
-    { pid: 0, host: "" },
+    { pid: 0, network: "", host: "" },
+    { pid: 0, network: "", host: "" },
   ]
   before(async () => {
     rig = await makeDockerRig()
@@ -51,8 +56,9 @@ describe("a run among its neighbours", () => {
   after(() => rig[Symbol.asyncDispose]())
   const started = async (spec: RunSpec) => {
     await rig.engine.start(spec, ignore, never)
-    const pid = Number(await rig.docker("inspect", "--format", "{{.State.Pid}}", `quayside-${spec.key}`))
-    return { pid, host: (await rig.engine.address(spec.key, 8080))?.host ?? "" }
+    const [{ State, NetworkSettings }] = JSON.parse(await rig.docker("inspect", `quayside-${spec.key}`))
+    const network = Object.keys(NetworkSettings.Networks)[0] ?? ""
+    return { pid: Number(State.Pid), network, host: (await rig.engine.address(spec.key, 8080))?.host ?? "" }
   }
 
   test("finds no open port of the host, of Quayside or of another run, at any address that the host has", async () => {
@@ -118,6 +124,41 @@ describe("a run among its neighbours", () => {
       await rig.output("grep -v ' lo$' /proc/net/if_inet6 2>/dev/null; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'", {}),
       "",
     )
+  })
+
+  test("reaches nobody over link-local IPv6, were it given such an address after all", {
+    skip: !existsSync("/proc/net/if_inet6") && "there is no IPv6 here",
+  }, async () => {
+    const inside = (...words: string[]) => run("nsenter", ["--target", String(own.pid), "--net", ...words])
+    const { chains } = kernelNames(rig.instance)
+    const server = createServer((socket) => socket.destroy()).listen(0, "::")
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    try {
+      await inside("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=0")
+      const bridge = (
+        await rig.docker("network", "inspect", own.network, "--format", '{{index .Options "com.docker.network.bridge.name"}}')
+      ).trim()
+      await run("sysctl", ["-qw", `net.ipv6.conf.${bridge}.disable_ipv6=0`])
+      const linkLocal = async (words: Promise<{ stdout: string }>) => /inet6 (fe80:[^/]+)(?!.*tentative)/.exec((await words).stdout)?.[1]
+      await eventually("both have one", async () => {
+        const all = [await linkLocal(inside("ip", "-6", "addr")), await linkLocal(run("ip", ["-6", "addr", "show", "dev", bridge]))]
+        return all.every((address) => address !== undefined)
+      })
+      const gateway = await linkLocal(run("ip", ["-6", "addr", "show", "dev", bridge]))
+      const connecting = ["timeout", "5", "bash", "-c", `exec 3<>/dev/tcp/${gateway}%eth0/${port}`]
+      const reaches = () =>
+        inside("setpriv", "--reuid", "1000", "--clear-groups", ...connecting).then(
+          () => true,
+          () => false,
+        )
+      assert.equal(await reaches(), false)
+      for (const chain of [chains.input, chains.output]) await run("ip6tables", ["--wait", "5", "-t", "mangle", "-F", chain])
+      assert.equal(await reaches(), true, "it is reached where the rules are not")
+    } finally {
+      server.close()
+      await rig.engine.observe()
+    }
   })
 
   test("sees no process but its own, and so neither another's arguments nor its token", async () => {

@@ -189,10 +189,10 @@ describe("a hostile run on the network", () => {
   })
 
   test("does not get the address of a run that is gone when it is somebody else's", async () => {
-    // Few networks, so that one given away twice shows.
+    // As few networks as there are people, so that one given away twice shows.
     await using small = await makeDockerRig({ networkPool: "10.214.7.0/24", networkKeepMs: 0 })
     const gone = new Set<string>()
-    for (let n = 0; n < 6; n += 1) {
+    for (let n = 0; n < 8; n += 1) {
       const spec = specOf({ image: small.image, command: serving, user: `person${n}` })
       await small.engine.start(spec, ignore, never)
       const host = (await small.engine.address(spec.key, 8080))?.host ?? ""
@@ -217,6 +217,21 @@ describe("a hostile run on the network", () => {
     }
     for (const host of gone) await assert.rejects(fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
     for (const { key, user } of await rig.engine.observe()) if (user === "dave") await rig.engine.stop(key, { graceMs: 0 })
+  })
+
+  test("stays confined when Quayside is stopped", async () => {
+    await using other = await makeDockerRig()
+    const spec = specOf({ image: other.image, command: serving, user: "carol" })
+    const engine = await other.open()
+    await engine.start(spec, ignore, never)
+    await engine[Symbol.asyncDispose]()
+    const tries = probe([
+      [bobAt, 8080],
+      [outside.privateAddress, 80],
+      [outside.publicAddress, 80],
+    ])
+    assert.equal(await other.docker("exec", `quayside-${spec.key}`, "sh", "-c", tries), `${outside.publicAddress} 80`)
+    assert.equal(await reachesAs(65_534, (await other.engine.address(spec.key, 8080))?.host ?? "", 8080), false)
   })
 
   test("leaves no network and no rule when the last run is gone", async () => {

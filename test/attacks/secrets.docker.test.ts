@@ -136,7 +136,7 @@ test("a password or token of a whole session is found nowhere but where it was g
     body: { Name: "web", Image: await ensureBusyboxImage(), Command: "httpd -f -p {port} -h /www", IsPublished: true },
   })
   const data = await ann.createData({ body: { Name: "d" } })
-  const project = await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, DataIDs: [data.ID] } as never })
+  const project = await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] } })
   const started = await ann.startRun({ body: { ProjectID: project.ID } as never })
   try {
     const container = await run("docker", [

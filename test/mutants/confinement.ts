@@ -5,6 +5,8 @@ const disk = ["src/engine/docker/disk.docker.test.ts"]
 const inside = ["src/engine/docker/inside.docker.test.ts"]
 const network = ["test/attacks/network.docker.test.ts"]
 const rights = ["test/attacks/rights.docker.test.ts"]
+const neighbours = ["test/attacks/neighbours.docker.test.ts"]
+const limits = ["test/attacks/limits.docker.test.ts"]
 const stale = ["test/attacks/stale.docker.test.ts"]
 const secrets = ["test/attacks/secrets.docker.test.ts"]
 
@@ -48,10 +50,55 @@ export const confinement = [
     ["runs have swap", "MemorySwap: memory,", ""],
     ["what a run prints fills the disk", 'LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },', ""],
   ]),
+  ...faults("src/engine/docker/container.ts", inside, [
+    ["any call of the kernel is open to runs", '["no-new-privileges"]', '["no-new-privileges", "seccomp=unconfined"]'],
+  ]),
+  ...faults("src/engine/docker/container.ts", limits, [
+    ["runs have as many processes as they like", "PidsLimit: pidsLimit,", ""],
+    ["what the kernel tells of the host is shown to runs", "Init: true,", "Init: true, MaskedPaths: [], ReadonlyPaths: [],"],
+  ]),
+  ...faults("src/engine/docker/remove.ts", limits, [["volumes that an image declares stay", "v: true", "v: false"]]),
+  ...faults("src/engine/docker/rules.ts", neighbours, [
+    ["IPv6 is open", "KernelNames): string[] {\n  return [", "KernelNames): string[] {\n  return [] || ["],
+    ["the host's own services answer runs", `\`-A \${chains.input} \${from} -j DROP\`,`, `\`-A \${chains.input} \${from} -j RETURN\`,`],
+  ]),
+  ...faults("src/engine/docker/rules.ts", network, [
+    ["private addresses are reached", "...privateNetworks.map((", "...privateNetworks.slice(0, 0).map(("],
+    ["what the administrator closed is open", "[linkLocal, pool, ...deny]", "[linkLocal, pool]"],
+    ["what the administrator opened is closed", "const open = [...allow, ", "const open = ["],
+    ["an internet that is off is open", "...(reach.internet ? [] : [", "...(reach ? [] : ["],
+    ["what the host passes on to others is reached", "--ctstate DNAT -j DROP", "--ctstate DNAT -j RETURN"],
+  ]),
   ...faults(
-    "src/engine/docker/container.ts",
-    ["test/attacks/limits.docker.test.ts"],
-    [["runs have as many processes as they like", "PidsLimit: pidsLimit,", ""]],
+    "src/engine/docker/rules.ts",
+    ["test/attacks/greedy.docker.test.ts"],
+    [["a run takes all of the table of connections", "const mostConnections = 8_192", "const mostConnections = 1_000_000"]],
+  ),
+  ...faults("src/engine/docker/networks.ts", network, [
+    ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
+  ]),
+  ...faults("src/engine/docker/engine.ts", network, [
+    [
+      "runs are open when Quayside is stopped",
+      "if (await this.#networks.removeUnused()) await",
+      "await this.#networks.removeUnused()\n    await",
+    ],
+  ]),
+  ...faults(
+    "src/engine/docker/process.ts",
+    ["src/engine/docker/daemon.docker.test.ts"],
+    [["a directory that is not the one that was meant is not noticed", "if (missing && ", "if (missing && pinned.length > 99 && "]],
+  ),
+  ...faults(
+    "src/kit/beneath.ts",
+    ["test/attacks/parents.docker.test.ts"],
+    [
+      [
+        "a directory that became a link is mounted as what it leads to",
+        "constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW",
+        "constants.O_RDONLY | constants.O_DIRECTORY",
+      ],
+    ],
   ),
   ...faults("src/engine/docker/container.ts", disk, [
     ["no run's own file system is bound", "...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),", ""],

@@ -53,6 +53,19 @@ export const isolation = [
       ["a run that lost its address is taken to have it", "&& addresses?.includes(", "|| addresses?.includes("],
     ],
   ),
+  ...faults("src/files/address.ts", ["test/attacks/paths.test.ts"], [["a path at the files address may lead up", 'name === ".." || ', ""]]),
+  ...faults(
+    "src/main/addresses.ts",
+    ["test/attacks/listening.test.ts"],
+    [
+      [
+        "somebody else may answer at the other loopback address",
+        '? ["127.0.0.1", "::1"] : ["127.0.0.1"]',
+        '? ["127.0.0.1"] : ["127.0.0.1"]',
+      ],
+      ["the whole network is listened on", '? ["127.0.0.1", "::1"] : ["127.0.0.1"]', '? ["::"] : ["0.0.0.0"]'],
+    ],
+  ),
   ...faults(
     "src/files/descriptor.ts",
     ["src/files/swaps.test.ts"],
