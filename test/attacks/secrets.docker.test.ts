@@ -9,13 +9,12 @@ import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { ask } from "../api/asking.ts"
-import { ensureBusyboxImage } from "../fixtures/busybox.ts"
+import { type Answer, ask } from "../api/asking.ts"
 import { freePorts } from "../world.ts"
 
 /*
- * A whole session with passwords and tokens that are found again wherever they should not be: in what the server writes, in its answers and figures, in the
- * arguments and surroundings of every process below it, in the run's container, and in all that lies in its data directory.
+ * A whole life with passwords, tokens, cookies, tickets and keys that are looked for wherever they should not be: in what the server writes, in its answers, errors and figures, in the
+ * arguments of every process there is and the surroundings of every one below it, in the run's container, and in all that lies in its data directory.
  */
 
 const run = promisify(execFile)
@@ -27,8 +26,10 @@ let server: ChildProcess
 let said = ""
 const [port, appsPort, filesPort] = (await freePorts(3)) as [number, number, number]
 const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${filesPort}`]
-/** What must not be found: the passwords as they are and as `Authorization` carries them, and every token that was given out. */
+/** What must not be found anywhere: the passwords as they are and as `Authorization` carries them, and every token, cookie and ticket that was given out. */
 const secrets = [canary, ...["admin", "ann"].map((name) => btoa(`${name}:${canary}-${name}`))]
+/** What the server keeps for later, and must not be found elsewhere: its keys, and what a run's program is told. */
+const kept: string[] = []
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "quayside-secrets-"))
@@ -42,7 +43,13 @@ before(async () => {
     QUAYSIDE_DATA_DIR: join(directory, "data"),
     QUAYSIDE_ADMIN_PASSWORD: adminPassword,
     QUAYSIDE_LOG_LEVEL: "debug",
+    QUAYSIDE_REGISTRY_CREDENTIALS: join(directory, "registries.json"),
+    QUAYSIDE_OIDC_ISSUER: "http://127.0.0.1:9",
+    QUAYSIDE_OIDC_CLIENT_ID: "quayside",
+    QUAYSIDE_OIDC_CLIENT_SECRET: `${canary}-oidc`,
   }
+  const entry = { registry: "registry.example.org", username: "reader", password: `${canary}-registry`, for: ["everyone"] }
+  await writeFile(join(directory, "registries.json"), JSON.stringify([entry]), { mode: 0o600 })
   server = spawn(process.execPath, [program, "serve"], { env, cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
   await new Promise<void>((resolve, reject) => {
     for (const stream of [server.stdout, server.stderr]) {
@@ -116,15 +123,61 @@ function filesBelow(path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-function assertClean(what: string, text: string): void {
-  for (const secret of secrets) {
+function assertClean(what: string, text: string, unwanted: readonly string[] = [...secrets, ...kept]): void {
+  for (const secret of unwanted) {
     const at = text.indexOf(secret)
     assert.equal(at, -1, `${what} tells a secret: ${text.slice(Math.max(0, at - 80), at + 40)}`)
   }
 }
 
-test("a password or token of a whole session is found nowhere but where it was given", async () => {
+/** Answers with 200 whatever it is asked, as the type's readiness wants it. */
+const jupyter = JSON.stringify([
+  "python3",
+  "-c",
+  `
+import http.server as h
+class S(h.BaseHTTPRequestHandler):
+  def do_GET(s):
+    s.send_response(200); s.end_headers(); s.wfile.write(b'[]')
+h.ThreadingHTTPServer(('', 8888), S).serve_forever()
+`,
+])
+
+function cookiesIn({ headers }: Answer): string[] {
+  return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0] ?? "")
+}
+
+/** What stands behind the name, where that is more than a flag. */
+function valuesOf(cookies: readonly string[]): string[] {
+  return cookies.map((cookie) => cookie.slice(cookie.indexOf("=") + 1)).filter((value) => value.length > 12)
+}
+
+/** Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret. */
+async function enter(id: number, key: string): Promise<void> {
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } })
+  const session = cookiesIn(signedIn)
+  secrets.push(...valuesOf(session))
+  const apps = `http://localhost:${appsPort}`
+  const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
+  const host = `${key}.localhost:${appsPort}`
+  const started = await ask(apps, "GET", "/.quayside/start", { headers: { ...tab, host } })
+  const open = new URL(started.headers.location ?? "")
+  const opened = await ask(baseUrl, "GET", open.pathname + open.search, { headers: { ...tab, cookie: session.join("; ") } })
+  const ticket = new URL(opened.headers.location ?? "")
+  secrets.push(...valuesOf(cookiesIn(started)), ticket.searchParams.get("ticket") ?? "")
+  const entered = await ask(apps, "GET", ticket.pathname + ticket.search, {
+    headers: { ...tab, host, cookie: cookiesIn(started).join("; ") },
+  })
+  const own = cookiesIn(entered)
+  secrets.push(...valuesOf(own))
+  const page = await ask(apps, "GET", `/run/${id}/lab`, { headers: { ...tab, host, cookie: own.join("; ") } })
+  assert.equal(page.status, 200)
+  assert.ok(secrets.every((secret) => secret.length > 8))
+}
+
+test("a password, token, cookie, ticket or key of a whole life is found nowhere but where it was given", async () => {
   await using watch = new Watch()
+  for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
   const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
   await admin.createUser({ body: { UserName: "ann", Password: annPassword } })
   const { Token: token } = await createClient({ baseUrl, authorization: basic("ann", annPassword) }).createToken({
@@ -133,10 +186,13 @@ test("a password or token of a whole session is found nowhere but where it was g
   secrets.push(token)
   const ann = createClient({ baseUrl, authorization: bearer(token) })
   const image = await admin.createImage({
-    body: { Name: "web", Image: await ensureBusyboxImage(), Command: "httpd -f -p {port} -h /www", IsPublished: true },
+    body: { Name: "web", Image: "quayside/http-sample", Command: jupyter, Port: "8888", IsPublished: true },
   })
+  const elsewhere = await admin.createImage({ body: { Name: "elsewhere", Image: "registry.example.org/x/y", IsPublished: true } })
   const data = await ann.createData({ body: { Name: "d" } })
-  const project = await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] } })
+  const project = await ann.createProject({
+    body: { ProjectName: "p", Type: "jupyterlab", ImageID: image.ID, TrainData: [{ ID: data.ID }] },
+  })
   const started = await ann.startRun({ body: { ProjectID: project.ID } as never })
   try {
     const container = await run("docker", [
@@ -151,6 +207,12 @@ test("a password or token of a whole session is found nowhere but where it was g
     ])
     const inspected = await run("docker", ["inspect", ...container.stdout.trim().split("\n")])
     assertClean("The container", inspected.stdout)
+    const [{ Config, Name }] = JSON.parse(inspected.stdout)
+    const own = (Config.Env as string[]).find((word) => word.startsWith("JUPYTER_TOKEN="))?.slice("JUPYTER_TOKEN=".length) ?? ""
+    assert.ok(own.length > 20)
+    kept.push(own)
+    for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) watch.arguments.add(textOf(`/proc/${pid}/cmdline`))
+    await enter(started.ID, String(Name).slice(-32))
 
     const path = new URL(String(started.URL)).pathname
     const answers = [
@@ -168,7 +230,13 @@ test("a password or token of a whole session is found nowhere but where it was g
       await ask(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
       await ask(baseUrl, "GET", "/metrics", { as: basic("admin", adminPassword) }),
       await ask(baseUrl, "GET", "/readyz"),
-      await ask(baseUrl, "GET", `/log?ID=${started.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", `/audit`, { as: basic("admin", adminPassword) }),
+      await ask(baseUrl, "GET", "/events", { as: bearer(token) }),
+      await ask(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", "/oidc/login"),
     ]
     assert.equal(answers[0]?.status, 200)
     assert.equal(answers[3]?.status, 201)
@@ -183,7 +251,7 @@ test("a password or token of a whole session is found nowhere but where it was g
   assertClean("A process's environment", [...watch.environments].join("\n"))
   assertClean("The environment of a tool", textOf(join(directory, "tool-was-given")))
   assertClean("The log", said)
-  for (const file of filesBelow(join(directory, "data"))) assertClean(file, readFileSync(file, "latin1"))
+  for (const file of filesBelow(join(directory, "data"))) assertClean(file, readFileSync(file, "latin1"), secrets)
 })
 
 test("the data directory is its owner's alone, and what lies in it is readable by nobody else where it is a secret", () => {

@@ -35,6 +35,9 @@ export const confinement = [
     ["whoever has a run's address now is taken for the run", "if (address.isHeld?.() === false)", "if (false)"],
   ]),
   ...faults("src/engine/docker/gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
+  ...faults("src/api/http/access-log.ts", secrets, [
+    ["what stands in a request's query is logged", " : plainPath(visit.path)", " + request.url : plainPath(visit.path)"],
+  ]),
   ...faults("src/main/secrets.ts", secrets, [
     [
       "others may read the keys",
@@ -73,6 +76,18 @@ export const confinement = [
     "src/engine/docker/rules.ts",
     ["test/attacks/greedy.docker.test.ts"],
     [["a run takes all of the table of connections", "const mostConnections = 8_192", "const mostConnections = 1_000_000"]],
+  ),
+  ...faults(
+    "src/engine/docker/networks.ts",
+    ["src/engine/docker/networks.docker.test.ts"],
+    [
+      ["everybody is on one network", "network.user === user && network.group", "network.group"],
+      [
+        "what was unused for long is never given away again",
+        "this.#resting.get(number) ?? 0) > this.#clock.now()",
+        "this.#resting.get(number) ?? 0) > 0",
+      ],
+    ],
   ),
   ...faults("src/engine/docker/networks.ts", network, [
     ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
