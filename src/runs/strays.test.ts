@@ -98,6 +98,38 @@ test("A container left over from a run that is over is stopped", async () => {
   assert.equal((await world.row(id)).state, "ended")
 })
 
+test("What the engine told before a run was over is not taken for a leftover", async () => {
+  await using world = await TestWorld.open()
+  const engine = await world.engine()
+  const [observe, stop] = [engine.observe.bind(engine), engine.stop.bind(engine)]
+  const stopped: string[] = []
+  engine.stop = (key, options) => {
+    stopped.push(key)
+    return stop(key, options)
+  }
+  let hold: Promise<void> | undefined
+  let held = 0
+  let looks = 0
+  engine.observe = async (signal) => {
+    const seen = await observe(signal)
+    held += hold ? 1 : 0
+    await hold
+    looks += 1
+    return seen
+  }
+  await using runs = await world.runs({ engine })
+  const { id, key } = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hold = promise
+  await eventually("the engine has told", () => held === 1)
+  const before = looks
+  await runs.stop(id, { by: "stopped_by_user" })
+  hold = undefined
+  resolve()
+  await eventually("two looks are over", () => looks >= before + 2)
+  assert.deepEqual(stopped, [key])
+})
+
 test("A start whose engine fell silent after it began to make the container stays stopping until the engine tells", async () => {
   await using world = await TestWorld.open()
   const engine = await world.engine()

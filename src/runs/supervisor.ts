@@ -120,13 +120,16 @@ export class Supervisor {
   }
 
   async #look(): Promise<void> {
+    const { board } = this.#ctx
     const judged = [...this.#lives.values()].filter((life) => life.holds)
+    // What ends while the engine is asked may still stand in its answer.
+    const live = new Set(board.targets().map(({ key }) => key))
     const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
     this.#setReachable(true)
     for (const life of judged) life.observed(observed.get(life.key))
-    for (const key of this.#strays.keys()) if (!observed.has(key) || this.#ctx.board.targetByKey(key)) this.#strays.delete(key)
+    for (const key of this.#strays.keys()) if (!observed.has(key) || board.targetByKey(key)) this.#strays.delete(key)
     for (const seen of observed.values()) {
-      if (!this.#ctx.board.targetByKey(seen.key)) await this.#unknown(seen)
+      if (!live.has(seen.key) && !board.targetByKey(seen.key)) await this.#unknown(seen)
     }
     await this.capacity.refreshWhenOld()
   }
