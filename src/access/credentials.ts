@@ -21,19 +21,19 @@ export function isTokenForm(text: string): boolean {
 /** Reads an `Authorization` header. What is malformed is said: that tells nothing about anybody. */
 export function readAuthorization(header: string): Credentials | Refusal {
   const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(\S+)$/.exec(header.trim())
-  if (!match) return malformed("has the form `Basic …` or `Bearer …`")
+  if (!match) return malformed("have the form `Basic …` or `Bearer …`")
   const [, scheme = "", value = ""] = match
   if (/^basic$/i.test(scheme)) return readBasic(value)
   if (/^bearer$/i.test(scheme)) return readBearer(value)
-  return malformed(`is Basic or Bearer, not ${scheme.slice(0, 40)}`)
+  return malformed(`be Basic or Bearer, not ${scheme.slice(0, 40)}`)
 }
 
 function readBasic(value: string): Credentials | Refusal {
-  if (!base64Form.test(value)) return malformed("of the form Basic holds Base64")
+  if (!base64Form.test(value)) return malformed("hold Base64 behind Basic")
   const text = decode(Buffer.from(value, "base64"))
   if (text === undefined) return malformed("of the form Basic holds UTF-8 in Base64")
   const colon = text.indexOf(":")
-  if (colon < 0) return malformed("of the form Basic holds a colon between user name and password")
+  if (colon < 0) return malformed("hold a user name, a colon and a password behind Basic")
   return { scheme: "basic", userName: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
@@ -48,11 +48,11 @@ function decode(bytes: Buffer): string | undefined {
 function readBearer(token: string): Credentials | Refusal {
   if (tokenForm.test(token)) return { scheme: "token", token }
   if (token.length <= 2048 && filesTokenForm.test(token)) return { scheme: "files", token }
-  return malformed("of the form Bearer holds a token: qs_ and 43 characters")
+  return malformed("hold a token behind Bearer: qs_ and 43 characters")
 }
 
 function malformed(wanted: string): Refusal {
-  return new Refusal("unauthorized", `No user name could be told: an Authorization header that ${wanted} is wanted`)
+  return new Refusal("unauthorized", `No user name could be told: the Authorization header must ${wanted}`)
 }
 
 /**

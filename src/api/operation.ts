@@ -3,6 +3,7 @@ import { type Endpoint, endpoints, Failure, type Operation, parseQuery, type Que
 import type { Actor } from "#events"
 import { type Context, EventStream, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
+import { forbidden } from "./handlers/rules.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
 import { sendStreamHead, takeStream } from "./http/event-stream.ts"
@@ -137,7 +138,7 @@ function checkScope(caller: Caller): Caller {
 /** Who could never do this, whatever the thing, is told so before anything is read. */
 function checkAttainable(caller: Caller, permission: Action): void {
   if (can(caller, permission) === "yes") return
-  throw new Failure("forbidden", `${caller.userName} may not do this with what proved who they are (${permission})`)
+  throw forbidden(caller, permission, { words: "" })
 }
 
 /** Whoever asks from this machine may, whatever proof comes along. */

@@ -11,7 +11,7 @@ const leastMiB = 6
 /** An amount of a body in MiB. Bytes are rounded up to the next MiB. */
 export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
   const inMiB = unit === "bytes" ? Math.ceil(amount / mib) : unit === "GiB" ? amount * 1024 : amount
-  if (inMiB > 2 ** 31) throw new Failure("invalid", `${field} is more than any machine has`, { field })
+  if (inMiB > 2 ** 31) throw new Failure("invalid", `${field} holds an amount that is more than any machine has`, { field })
   return inMiB
 }
 

@@ -50,7 +50,7 @@ export const reasonSentences = {
   timeout_stopping: "The container did not stop in time",
   idle: "Nobody used the run for as long as its idle limit",
   max_time: "The run reached its longest allowed time",
-  stopped_by_user: "The person who started the run stopped it",
+  stopped_by_user: "The person who started the run, or one whom they gave the right to, stopped it",
   stopped_by_admin: "An administrator stopped the run",
   access_withdrawn: "The person was disabled or deleted",
 } as const

@@ -1,4 +1,4 @@
-import { Failure, isLive, type Progress, reasonSentences } from "#contract"
+import { Failure, isLive, type Progress, type Reason, reasonSentences } from "#contract"
 import { type Engine, EngineError, type ImageTerms, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
@@ -185,7 +185,7 @@ async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal 
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
     if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
-    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: reason(by) } })
+    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: wishOf(now, by, actor) } })
     if (now.state !== "queued") return stopping ?? now
     // The engine was never asked for it: there is nothing to wait for.
     return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
@@ -193,6 +193,13 @@ async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal 
   if (!run || !isLive(run.state)) return run
   supervisor.nudge(id)
   return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
+}
+
+/** The starter's own sentence is for the starter. */
+function wishOf({ userName }: RunRow, by: Wish, actor: Actor | undefined): Reason {
+  const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
+  if (other) return reason(by, `${actor.userName}, who was given the right to, stopped the run`)
+  return by === "stopped_by_user" && actor ? reason(by, "The person who started the run stopped it") : reason(by)
 }
 
 async function keep({ board, clock, events, store }: Context, activity: Activity, asked: { id: number; actor: Actor | undefined }) {

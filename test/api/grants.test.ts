@@ -291,6 +291,10 @@ test("on a run: read sees its state, use opens its URL, write reads logs and sto
   const audit = (await call(admin, "GET", "/audit?UserName=admin&Action=grant.created")).body.data
   assert.deepEqual(audit?.["0"]?.Thing, { Type: "run", ID: run.ID })
   assert.equal(await status(bob, "DELETE", path), 200)
+  assert.deepEqual((await call(ann, "GET", path)).body.Reason, {
+    code: "stopped_by_user",
+    msg: "bob, who was given the right to, stopped the run",
+  })
   assert.equal(await isListed(bob, "/running_projects?State=ended", Number(run.ID)), true)
   assert.equal(await isListed(eve, "/running_projects?State=ended", Number(run.ID)), false)
 })

@@ -72,6 +72,13 @@ test("names of people and groups never change and are never given again", async 
 test("members read their groups, and lists hold only these", async () => {
   const made = await call("POST", "/group", { body: { GroupName: "team", Members: ["ann", "ann"], TotalLimits: { MaxCpus: 8 } } })
   assert.deepEqual([made.body.Members, made.body.TotalLimits?.MaxCpus], [["ann"], 8])
+  for (const TotalLimits of [{ MaxRunHours: 1 }, { MaxCpus: 1, IdleMinutes: 1 }]) {
+    const { status, body } = await call("PUT", "/group", { body: { ID: made.body.ID, TotalLimits } })
+    assert.deepEqual([status, body.field], [400, "TotalLimits"])
+    assert.match(String(body.msg), /amounts; (MaxRunHours|IdleMinutes) is for each member, in Limits$/)
+  }
+  const sentBack = (await call("GET", `/group?ID=${made.body.ID}`)).body
+  assert.deepEqual((await call("PUT", "/group", { body: sentBack })).body.TotalLimits, made.body.TotalLimits)
   await call("POST", "/group", { body: { GroupName: "foreign" } })
   assert.equal((await asAnn("GET", "/group?GroupName=team")).body.ID, made.body.ID)
   assert.equal((await asAnn("GET", "/group?GroupName=foreign")).status, 404)
@@ -100,7 +107,13 @@ test("a token is shown once, works as Bearer and as Basic's password, and ends w
 test("a token to read changes nothing, and one for a run opens nothing here", async () => {
   const readOnly = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
-  assert.equal((await call("POST", "/image", { as: readOnly, body: { Name: "a", Image: "b" } })).status, 403)
+  const refused = async (asked: Asked) => {
+    const { status, body } = await call("POST", "/image", { body: { Name: "a", Image: "b" }, ...asked })
+    assert.equal(status, 403)
+    return body.msg
+  }
+  assert.equal(await refused({ as: readOnly }), "This token of ann's is for reading only (image:create)")
+  assert.equal((await asAnn("POST", "/user", { body: { UserName: "q" } })).body.msg, "ann may not do this (user:create)")
   const onlyRun = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["run:1"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: onlyRun })).status, 403)
   for (const Scopes of [[], ["write"], ["run:0"], ["run:x"], ["read", "run:1"], ["all"], [5], [["read"]]])

@@ -54,9 +54,16 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
   return oneGroup(services, context, row)
 }
 
+/** How long each run may go on is no amount that members could share. */
+function checkTotals({ MaxRunHours, IdleMinutes }: Limits): void {
+  const given = MaxRunHours !== null ? "MaxRunHours" : IdleMinutes !== null ? "IdleMinutes" : undefined
+  if (given) throw new Failure("invalid", `TotalLimits must be amounts; ${given} is for each member, in Limits`, { field: "TotalLimits" })
+}
+
 function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ settings }: Services, given: Given) {
   const { Limits, TotalLimits } = given
   const unit = settings.memoryUnit
+  if (TotalLimits) checkTotals(TotalLimits)
   type Stored<Name extends keyof Given> = undefined extends Given[Name] ? Limits | undefined : Limits
   return {
     limits: (Limits && storedLimits(Limits, unit, "Limits")) as Stored<"Limits">,

@@ -8,7 +8,17 @@ export function demand(caller: Caller, action: Action, asked: { thing: Thing | u
   const { thing, what } = asked
   const verdict = thing === undefined ? "hidden" : can(caller, action, thing)
   if (verdict === "hidden") throw notFound(what)
-  if (verdict === "forbidden") throw new Failure("forbidden", `${caller.userName} may not do this with this ${what} (${action})`)
+  if (verdict === "forbidden") throw forbidden(caller, action, { thing, words: `with this ${what} ` })
+}
+
+/** Tells somebody whom only their token keeps from it that another proof would do. */
+export function forbidden(caller: Caller, action: Action, asked: { thing?: Thing | undefined; words: string }): Failure {
+  const { userName } = caller
+  const couldOtherwise = can({ ...caller, scopes: ["read", "write"] }, action, asked.thing) === "yes"
+  const msg = couldOtherwise
+    ? `This token of ${userName}'s is for reading only (${action})`
+    : `${userName} may not do this ${asked.words}(${action})`
+  return new Failure("forbidden", msg)
 }
 
 /** Stands for what is not there where grants are asked for: nobody's, and nobody was given it. */

@@ -41,6 +41,11 @@ for (const [code, statusCode, said] of refusals) {
   })
 }
 
+test("a registry that is busy or broken is told apart from one that cannot be reached", () => {
+  assert.match(pullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
+  assert.match(pullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
+})
+
 for (const [code, said] of pullRefusals) {
   test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(pullError(new Error(said)).code, code))
 }

@@ -21,6 +21,12 @@ const pullPhrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
   [/manifest unknown|name unknown|no such image|not found: manifest|no matching manifest/i, "image_not_found"],
   [/repository does not exist or may require/i, "image_pull_denied", "The registry does not have the image, or refuses to hand it out"],
+  [
+    /toomanyrequests|too many requests/i,
+    "image_pull_failed",
+    "The image could not be fetched: its registry asks to wait, after too many requests",
+  ],
+  [/unexpected HTTP status: 5\d\d/i, "image_pull_failed", "The image could not be fetched: its registry answered with an error of its own"],
   [/pull access denied|unauthorized|authentication required|no basic auth|denied|forbidden/i, "image_pull_denied"],
   [
     /no such host|server misbehaving|connection refused|network is unreachable|no route to host|timeout|x509|tls:/i,
