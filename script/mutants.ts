@@ -1,15 +1,17 @@
 // Puts one small fault at a time into a copy of the tree and runs the tests that should notice.
-// Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker] [REPORT]
-// Without --part all parts of test/mutants/ are taken, with --fault only faults that these words describe. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out.
+// Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker] [--deadline SECONDS] [REPORT]
+// Without --part all parts of test/mutants/index.ts are taken, with --fault only faults that these words describe. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out. They need root, and run
+// apart: with a daemon, a network and processes of their own, of which nothing is left. A fault whose tests do not end within --deadline (300) is caught.
 // One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
 
-import { execFileSync, spawn, spawnSync } from "node:child_process"
-import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join, resolve } from "node:path"
+import { spawn } from "node:child_process"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
-import { type Mutant, needsDocker, parts } from "../test/mutants/index.ts"
+import { hanging, type Mutant, needsDocker, parts } from "../test/mutants/index.ts"
+import { type Apart, openApart } from "./lib/apart.ts"
+import { copyTree, type TreeCopy } from "./lib/tree-copy.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const { values, positionals } = parseArgs({
@@ -19,13 +21,18 @@ const { values, positionals } = parseArgs({
     fault: { type: "string", multiple: true },
     docker: { type: "boolean" },
     "no-docker": { type: "boolean" },
+    deadline: { type: "string", default: "300" },
   },
 })
 const report = positionals[0]
 /** Copies at work at once: as many as there are processors here and on the machines that run the tests. */
 const workers = 2
 /** So long the tests of one fault may take before they count as hanging; of a fault that blocks a whole process no test's own bound tells. */
-const deadlineMs = 5 * 60_000
+const deadlineMs = Number(values.deadline) * 1_000
+if (!(deadlineMs > 0)) throw new TypeError(`--deadline must be a number of seconds; got ${JSON.stringify(values.deadline)}`)
+/** So long all tests together may take without any fault, for each file. */
+const soundMs = 5 * 60_000
+const images = ["quayside-test/busybox", "quayside/http-sample", "quayside/jupyterlab", "debian:bookworm"]
 
 interface Verdict {
   caught: boolean
@@ -40,37 +47,53 @@ const rounds = [
 ]
 for (const round of rounds) {
   if (round.mutants.length === 0) continue
-  if (!(await isSound(round.mutants))) {
+  await using apart = round.mutants.some(needsDocker) ? await openApart(imagesOf(round.mutants)) : undefined
+  if (!(await isSound(round.mutants, apart))) {
     process.exitCode = 1
     break
   }
   const queue = [...round.mutants.entries()]
-  const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work(queue, round.mutants.length)))
+  const total = round.mutants.length
+  const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work({ queue, total, apart })))
   if (!verdicts.flat().every((caught) => caught)) process.exitCode = 1
 }
 
 function chosen(): readonly Mutant[] {
-  const wrong = values.part?.find((name) => parts[name] === undefined)
-  if (wrong !== undefined) throw new TypeError(`--part must be one of ${Object.keys(parts).join(", ")}; got ${JSON.stringify(wrong)}`)
-  const all = (values.part ?? Object.keys(parts)).flatMap((name) => parts[name] ?? [])
+  const known: typeof parts = { ...parts, hanging }
+  const wrong = values.part?.find((name) => known[name] === undefined)
+  if (wrong !== undefined) throw new TypeError(`--part must be one of ${Object.keys(known).join(", ")}; got ${JSON.stringify(wrong)}`)
+  const all = (values.part ?? Object.keys(parts)).flatMap((name) => known[name] ?? [])
   return all.filter(({ fault }) => values.fault?.some((words) => fault.includes(words)) ?? true)
 }
 
-/** A test that fails without any fault would catch them all. */
-async function isSound(mutants: readonly Mutant[]): Promise<boolean> {
-  using copy = copyOfTree()
+/** What the tests start, which is not fetched from anywhere. */
+function imagesOf(mutants: readonly Mutant[]): string[] {
   const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
-  const verdict = await runTests(copy.path, files, files.length * deadlineMs)
+  const text = files.map((file) => readFileSync(join(root, file), "utf8")).join()
+  return images.filter((name) => text.includes(name) || name.startsWith("quayside-test/"))
+}
+
+/** A test that fails without any fault would catch them all. */
+async function isSound(mutants: readonly Mutant[], apart: Apart | undefined): Promise<boolean> {
+  using copy = copyTree(root)
+  const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))]
+  const verdict = await runTests({ copy, tests, apart, ms: tests.length * soundMs })
   if (verdict.caught) process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
   return !verdict.caught
 }
 
-async function work(queue: [number, Mutant][], total: number): Promise<boolean[]> {
-  using copy = copyOfTree()
+interface Work {
+  queue: [number, Mutant][]
+  total: number
+  apart: Apart | undefined
+}
+
+async function work({ queue, total, apart }: Work): Promise<boolean[]> {
+  using copy = copyTree(root)
   const caught: boolean[] = []
   for (let next = queue.shift(); next; next = queue.shift()) {
     const [at, mutant] = next
-    const verdict = await examine(copy.path, mutant)
+    const verdict = await examine(copy, mutant, apart)
     tell(`${at + 1}/${total} ${mutant.file}: ${mutant.fault}`, verdict)
     caught.push(verdict.caught)
   }
@@ -82,8 +105,8 @@ function tell(what: string, { caught, by }: Verdict): void {
   if (report !== undefined) appendFileSync(report, caught ? `pass ${what}\n` : `fail not caught: ${what}\n`)
 }
 
-async function examine(copy: string, { file, find, replace, tests }: Mutant): Promise<Verdict> {
-  const path = join(copy, file)
+async function examine(copy: TreeCopy, { file, find, replace, tests }: Mutant, apart: Apart | undefined): Promise<Verdict> {
+  const path = join(copy.path, file)
   const sound = readFileSync(path, "utf8")
   const places = sound.split(find).length - 1
   if (places !== 1) return { caught: false, by: `The text to replace stands there ${places} times; once is wanted` }
@@ -92,77 +115,58 @@ async function examine(copy: string, { file, find, replace, tests }: Mutant): Pr
     sound.replace(find, () => replace),
   )
   try {
-    return await runTests(copy, tests)
+    return await runTests({ copy, tests, apart, ms: deadlineMs })
   } finally {
     writeFileSync(path, sound)
   }
 }
 
+interface Tests {
+  copy: TreeCopy
+  tests: readonly string[]
+  apart: Apart | undefined
+  ms: number
+}
+
 /**
- * The first test that fails, in the order in which they end. Nothing else has to be known, so the others are stopped then, with what they
- * started; what they keep outside their process, containers for one, they remove themselves: where Docker is at work they go on to their end, or to the deadline.
+ * The first test that fails, in the order in which they end. Nothing else has to be known, so the others are stopped then, with all that they started: processes, and where they run apart
+ * containers, networks, rules and mounts.
  */
-async function runTests(copy: string, tests: readonly string[], ms = deadlineMs): Promise<Verdict> {
+async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
+  // It is left as the tests before left it.
+  await apart?.end()
+  await apart?.begin()
   const options = ["--test", "--test-timeout=60000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
-  const env = { ...process.env, TMPDIR: join(copy, "tmp") }
-  const child = spawn(process.execPath, [...options, ...tests], { cwd: copy, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
+  const [word = "", ...words] = [...(apart?.within(copy.path) ?? []), process.execPath, ...options, ...tests]
+  const env = { ...process.env, TMPDIR: copy.temporary }
+  const child = spawn(word, words, { cwd: copy.path, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
   const ended = new Promise<number | null>((done) => void child.on("exit", done))
-  const patient = tests.some((file) => file.includes(".docker."))
   let failed: string | undefined
   let isLate = false
+  const stop = () => Promise.all([stopGroup(child.pid), apart?.end()])
   const deadline = setTimeout(() => {
     isLate = true
-    stopGroup(child.pid)
+    void stop()
   }, ms)
   for await (const line of createInterface(child.stdout)) {
-    failed ??= /^fail (.*)$/.exec(line)?.[1]
-    if (failed !== undefined && !patient) break
+    failed = /^fail (.*)$/.exec(line)?.[1]
+    if (failed !== undefined) break
   }
-  if (failed !== undefined && !patient) stopGroup(child.pid)
-  const code = await ended
   clearTimeout(deadline)
-  if (isLate && failed === undefined) return { caught: true, by: `The tests did not end within ${ms / 60_000} minutes` }
+  if (failed !== undefined) await stop()
+  const code = await ended
+  await stop()
+  copy.tidy()
+  if (isLate) return { caught: true, by: `The tests did not end within ${ms / 1_000} s` }
   if (failed === undefined && code === 0) return { caught: false, by: `All of these passed: ${tests.join(", ")}` }
   return { caught: true, by: failed ?? `exit code ${code}` }
 }
 
+/** The tests' processes, and those that they started, also where one of them has ended by itself. */
 function stopGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, "SIGKILL")
   } catch {
     // It has ended by itself.
-  }
-}
-
-/** Tests that were stopped, or whose fault it is, leave things mounted: their folder could not be removed then. */
-function unmountBelow(folder: string): void {
-  const places = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => (line.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))))
-    .filter((place) => place.startsWith(`${folder}/`))
-  for (const place of places.reverse()) spawnSync("umount", ["--lazy", place])
-}
-
-/** What git knows, and what is new and not ignored, with the packages of the original. Its `tmp` is the tests' place for temporary files. */
-function copyOfTree(): Disposable & { path: string } {
-  const path = mkdtempSync(join(tmpdir(), "quayside-mutants-"))
-  // Some tests start the program as another user.
-  chmodSync(path, 0o755)
-  const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8" }).split("\0")
-  for (const file of files.filter((name) => name !== "" && !name.startsWith("images/"))) {
-    mkdirSync(dirname(join(path, file)), { recursive: true })
-    cpSync(join(root, file), join(path, file), { force: true })
-  }
-  symlinkSync(join(root, "node_modules"), join(path, "node_modules"))
-  mkdirSync(join(path, "tmp"))
-  // The test of the layout asks git for the files.
-  execFileSync("git", ["init", "--quiet", path])
-  writeFileSync(join(path, ".git/info/exclude"), "/node_modules\n/tmp\n")
-  return {
-    path,
-    [Symbol.dispose]() {
-      unmountBelow(path)
-      rmSync(path, { recursive: true, force: true, maxRetries: 3 })
-    },
   }
 }

@@ -22,4 +22,5 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   runs,
 }
 
+export { hanging } from "./hanging.ts"
 export { type Mutant, needsDocker } from "./mutant.ts"

@@ -1,0 +1,21 @@
+import { faults } from "./mutant.ts"
+
+/** Faults that no test's own bound ends, with something that is left then: what `script/mutants.ts` does about such is tested with them, and they count for nothing else. */
+export const hanging = [
+  ...faults(
+    "src/engine/docker/subnets.ts",
+    ["src/engine/docker/subnets.test.ts"],
+    [
+      [
+        "a process is blocked and has started another",
+        "  pick(isTaken:",
+        '  pick = (process.getBuiltinModule("node:child_process").spawn("sleep", ["1000"], { stdio: "ignore", cwd: process.env.TMPDIR }), () => { for (;;); })\n  #pick(isTaken:',
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/remove.ts",
+    ["test/attacks/groups.docker.test.ts"],
+    [["a process is blocked and has started containers", "  const seconds = Math.ceil(", "  for (;;);\n  const seconds = Math.ceil("]],
+  ),
+]

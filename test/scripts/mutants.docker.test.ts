@@ -1,0 +1,39 @@
+import assert from "node:assert/strict"
+import { existsSync, readFileSync } from "node:fs"
+import { mkdtemp, readdir, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { processes, runMutants } from "../fixtures/mutants.ts"
+
+test("a fault that blocks its tests while they have containers leaves no container, network, rule, mount, group or file", {
+  timeout: 300_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
+  const inContainers = () => processes(({ groups }) => /\/quayside-apart-\w+\/[0-9a-f]{64}/.test(groups))
+  try {
+    let isOver = false
+    let most = 0
+    const running = runMutants(["--part", "hanging", "--docker", "--deadline", "40"], folder).finally(() => (isOver = true))
+    while (!isOver) {
+      most = Math.max(most, inContainers().length)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const { code, said } = await running
+    assert.match(said, /^caught .*a process is blocked and has started containers\n +by: The tests did not end within 40 s$/m)
+    assert.equal(code, 0)
+    assert.ok(most > 0, "there were containers")
+    assert.deepEqual(inContainers(), [])
+    assert.deepEqual(await readdir(folder), [])
+    assert.ok(!readFileSync("/proc/self/mountinfo", "utf8").includes(folder))
+    // Networks and rules are gone with the network's last process, of which there is none.
+    assert.deepEqual(
+      processes(({ cwd }) => cwd.startsWith(folder)),
+      [],
+    )
+    for (const root of ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"])
+      if (existsSync(root)) assert.ok(!(await readdir(root)).some((name) => name.startsWith("quayside-apart-")), root)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict"
+import { mkdtemp, readdir, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { processes, runMutants } from "../fixtures/mutants.ts"
+
+test("a fault that blocks its tests for ever is caught at the deadline, and leaves no process and no file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
+  try {
+    const { code, said } = await runMutants(["--part", "hanging", "--no-docker", "--deadline", "8"], folder)
+    assert.match(said, /^caught .*a process is blocked and has started another\n +by: The tests did not end within 8 s$/m)
+    assert.equal(code, 0)
+    assert.deepEqual(await readdir(folder), [])
+    assert.deepEqual(
+      processes(({ cwd }) => cwd.startsWith(folder)),
+      [],
+    )
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
