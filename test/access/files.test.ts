@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basic, bearer } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
+import { give, takeBack } from "./giving.ts"
 import { each } from "./requests.ts"
 import { type CastName, openStage } from "./stage.ts"
 
@@ -32,9 +33,33 @@ const boss = people.boss.authorization
 const readOnly = bearer((await people.ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
 const forRun = bearer((await people.ann.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
 const forFiles = bearer((await people.ann.client.createFilesToken()).Token)
+/** Of gwen, to whom things are granted to write. */
+const gwensReading = bearer((await people.gwen.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
+const gwensForRun = bearer((await people.gwen.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
+const gwensForFiles = bearer((await people.gwen.client.createFilesToken()).Token)
+
+type Caller = CastName | "readOnly" | "forRun" | "forFiles" | "gwensReading" | "gwensForRun" | "gwensForFiles"
+/** Whoever is granted `write` writes; `use` and `read` read. */
+const granted = { gwen: "write", guy: "read", gil: "read", mia: "none" } as const
+const none = { gwen: "none", guy: "none", gil: "none" } as const
 
 /** A directory of each kind, with a file and a directory in it. */
-const places: Record<string, { path: string; levels: Partial<Record<CastName | "readOnly" | "forRun" | "forFiles", Level>> }> = {
+const places: Record<string, { path: string; levels: Partial<Record<Caller, Level>> }> = {
+  "a granted dataset": {
+    path: "/users/ann/granted",
+    levels: { ...granted, ann: "write", boss: "write", gwensReading: "read", gwensForRun: "none", gwensForFiles: "write" },
+  },
+  "a dataset that is granted to groups": { path: "/users/ann/for-groups", levels: { ...granted, gwensReading: "read" } },
+  "a dataset that is granted for an hour": { path: "/users/ann/for-an-hour", levels: granted },
+  "a dataset that was granted until a moment ago": {
+    path: "/users/ann/until-now",
+    levels: { ...none, ann: "write", gwensForFiles: "none" },
+  },
+  "a dataset that was granted to groups until a moment ago": { path: "/users/ann/groups-until-now", levels: none },
+  "a dataset of which the grants were taken back": { path: "/users/ann/taken-back", levels: { ...none, gwensReading: "none" } },
+  "a granted dataset outside of homes": { path: "/sets/granted", levels: { ...granted, ann: "write", boss: "write" } },
+  "a granted dataset that is deleted": { path: "/users/ann/granted-gone", levels: { ...none, ann: "write", boss: "write" } },
+  "a published dataset that is granted too": { path: "/users/ann/both", levels: { gwen: "write", guy: "read", mia: "read" } },
   "a home": {
     path: "/users/ann/plain",
     levels: { ann: "write", readOnly: "read", forFiles: "write", forRun: "none", bob: "none", mia: "none", boss: "write" },
@@ -56,16 +81,33 @@ const places: Record<string, { path: string; levels: Partial<Record<CastName | "
     levels: { ann: "write", bob: "none", boss: "write" },
   },
 }
-const datasets: Record<string, { published?: true; deleted?: true }> = {
+interface Dataset {
+  published?: true
+  deleted?: true
+  given?: Omit<Parameters<typeof give>[3], "by">
+  takenBack?: true
+}
+const datasets: Record<string, Dataset> = {
+  "/users/ann/granted": { given: {} },
+  "/users/ann/for-groups": { given: { to: "groups" } },
+  "/users/ann/for-an-hour": { given: { until: "later" } },
+  "/users/ann/until-now": { given: { until: "over" } },
+  "/users/ann/groups-until-now": { given: { to: "groups", until: "over" } },
+  "/users/ann/taken-back": { given: {}, takenBack: true },
+  "/users/ann/granted-gone": { given: {}, deleted: true },
+  "/users/ann/both": { given: {}, published: true },
+  "/sets/granted": { given: {} },
   "/users/ann/private": {},
   "/users/ann/published": { published: true },
   "/users/ann/gone": { published: true, deleted: true },
   "/sets/theirs": {},
   "/sets/all": { published: true },
 }
-for (const [AccessInfo, { published, deleted }] of Object.entries(datasets)) {
+for (const [AccessInfo, { published, deleted, given, takenBack }] of Object.entries(datasets)) {
   const fields = { Name: AccessInfo, AccessInfo, UserName: "ann", IsPublished: published === true }
   const { ID } = await world.admin.createData({ body: fields })
+  if (given) await give(stage, "data", { id: ID }, { by: "ann", ...given })
+  if (takenBack) await takeBack(stage, "data", { id: ID }, "ann")
   if (deleted) await world.admin.deleteData({ query: { ID } })
 }
 for (const { path } of Object.values(places)) await dav(boss, "MKCOL", path)
@@ -75,7 +117,17 @@ const callers: Record<string, string> = {
   readOnly,
   forRun,
   forFiles,
+  gwensReading,
+  gwensForRun,
+  gwensForFiles,
 }
+/** Whose proof it is. */
+const ownerOf = (caller: string): string => {
+  if (caller.startsWith("gwens")) return "gwen"
+  return callers[caller] === people[caller as CastName]?.authorization ? caller : "ann"
+}
+const onlyReads = (caller: string) => caller === "readOnly" || caller === "gwensReading"
+const opensRuns = (caller: string) => caller === "forRun" || caller === "gwensForRun"
 let count = 0
 
 /** A fresh file and a fresh directory in that place, made by the administrator. */
@@ -90,9 +142,17 @@ async function things(path: string): Promise<{ file: string; directory: string; 
 /** A file of the caller's own, to copy and move from. */
 async function ownFile(who: string): Promise<string> {
   count += 1
-  const path = `/users/${who === "readOnly" || who === "forRun" || who === "forFiles" ? "ann" : who}/own${count}.txt`
+  const path = `/users/${ownerOf(who)}/own${count}.txt`
   await dav(boss, "PUT", path, { body: "own" })
   return path
+}
+
+const files = new Map<string, Promise<unknown>>()
+/** Made when it is first asked for by this name. */
+function kept<T>(name: string, make: () => Promise<T>): Promise<T> {
+  const made = (files.get(name) as Promise<T> | undefined) ?? make()
+  files.set(name, made)
+  return made
 }
 
 const lockBody = `<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>`
@@ -136,10 +196,10 @@ const methods: Record<
 }
 
 function expected(level: Level, caller: string, { done, reads, ownOnly }: (typeof methods)[string]): number {
-  if (caller === "forRun") return 403
+  if (opensRuns(caller)) return 403
+  // A proof that only reads writes nowhere, its own home included, and is told so before anything is looked up.
+  if (onlyReads(caller) && (!reads || ownOnly)) return 403
   if (level === "none") return 404
-  // A proof that only reads writes nowhere, its own home included.
-  if (caller === "readOnly" && (!reads || ownOnly)) return 403
   return reads || level === "write" ? done : 403
 }
 
@@ -150,12 +210,15 @@ for (const [method, how] of Object.entries(methods)) {
     )
     const wrong: string[] = []
     await each(cases, async ({ says, path, caller, level }) => {
-      const at = { ...(await things(path)), own: await ownFile(caller) }
-      const answer = await dav(callers[caller], ...how.ask(at))
       const status = expected(level, caller, how)
+      // What is refused changes nothing, and neither does what reads: those share their files.
+      const isShared = status >= 300 || (how.reads === true && !how.ownOnly)
+      const make = isShared ? kept : <T>(_name: string, made: () => Promise<T>) => made()
+      const at = { ...(await make(path, () => things(path))), own: await make(caller, () => ownFile(caller)) }
+      const answer = await dav(callers[caller], ...how.ask(at))
       if (answer.status !== status)
         wrong.push(`${caller} at ${says} (${level}): ${status} is expected, got ${answer.status} ${answer.text.slice(0, 200)}`)
-      if (status === 404) {
+      if (level === "none") {
         const never = { file: "/users/never/f.txt", directory: "/users/never/d", absent: "/users/never/a.txt", own: at.own }
         const missing = await dav(callers[caller], ...how.ask(never))
         const words = ({ status: told, body }: Answer) => `${told} ${body.msg} ${body.code}`
@@ -174,9 +237,15 @@ test("directories that only lead somewhere show only what leads on, and cannot b
   }
   assert.deepEqual(await names(bob.authorization, "/"), ["/", "/sets/", "/users/"])
   assert.deepEqual(await names(bob.authorization, "/users/"), ["/users/", "/users/ann/", "/users/bob/"])
-  assert.deepEqual(await names(bob.authorization, "/users/ann/"), ["/users/ann/", "/users/ann/published/"])
+  const all = ["/users/ann/both/", "/users/ann/published/"]
+  assert.deepEqual(await names(bob.authorization, "/users/ann/"), ["/users/ann/", ...all])
   assert.deepEqual(await names(bob.authorization, "/sets/"), ["/sets/", "/sets/all/"])
-  assert.deepEqual(await names(people.mia.authorization, "/users/ann/"), ["/users/ann/", "/users/ann/published/"])
+  assert.deepEqual(await names(people.mia.authorization, "/users/ann/"), ["/users/ann/", ...all])
+  const given = ["/users/ann/for-an-hour/", "/users/ann/for-groups/", "/users/ann/granted/"]
+  for (const { authorization } of [people.gwen, people.guy, people.gil]) {
+    assert.deepEqual(await names(authorization, "/users/ann/"), ["/users/ann/", ...[...all, ...given].sort()])
+    assert.deepEqual(await names(authorization, "/sets/"), ["/sets/", "/sets/all/", "/sets/granted/"])
+  }
   for (const path of ["/", "/users/", "/users/ann/", "/sets/"]) {
     const requests: Request[] = [
       ["DELETE", path],

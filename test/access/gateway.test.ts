@@ -5,7 +5,7 @@ import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basic, bearer } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
-import { type Cell, type Named, standings } from "./expectations.ts"
+import { type Cell, standings } from "./expectations.ts"
 import { each } from "./requests.ts"
 import { type CastName, openStage, scenarios } from "./stage.ts"
 
@@ -44,17 +44,25 @@ async function socketStatus(path: string, as: string | undefined): Promise<numbe
   return status
 }
 
-const runs: { says: string; thing: Named; isOver: boolean; standing: Partial<Record<CastName, string>> }[] = []
-for (const { type, says, make, standing, isDeleted } of scenarios) {
-  if (type === "run") runs.push({ says, thing: await make(stage), isOver: isDeleted === true, standing })
-}
+const runs = await Promise.all(
+  scenarios
+    .filter(({ type }) => type === "run")
+    .map(async ({ says, make, standing, isDeleted, askers = Object.keys(standing) as CastName[] }) => {
+      return { says, thing: await make(stage), isOver: isDeleted === true, standing, askers }
+    }),
+)
+/** Whether this person may open a run in this state, by the table above. */
+const mayOpen = ({ isOver, standing }: (typeof runs)[number], who: CastName): boolean =>
+  !isOver && opens[(standings.run as readonly string[]).indexOf(standing[who] ?? "")] === "ok"
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-for (const { says, thing, isOver, standing } of runs) {
+for (const run of runs) {
+  const { says, thing, standing, askers } = run
   test(`a run ${says} is opened by whoever may, with every method and by WebSocket, and is nowhere for all others`, async () => {
-    for (const [caller, what] of Object.entries(standing) as [CastName, string][]) {
-      const may = !isOver && opens[(standings.run as readonly string[]).indexOf(what)] === "ok"
+    await each(askers, async (caller) => {
+      const may = mayOpen(run, caller)
+      const what = standing[caller]
       const as = people[caller].authorization
       for (const method of methods) {
         const [answer, missing] = await Promise.all([thing.id, never].map((id) => ask(appsUrl, method, `/run/${id}/echo`, { as })))
@@ -63,7 +71,26 @@ for (const { says, thing, isOver, standing } of runs) {
           assert.deepEqual([answer?.status, answer?.body.msg], [404, missing?.body.msg], `${caller} (${what}) ${method}: ${answer?.text}`)
       }
       assert.equal(await socketStatus(`/run/${thing.id}/any`, as), may ? 101 : 404, `${caller} (${what})`)
-    }
+    })
+  })
+
+  test(`a run ${says} is opened by the proofs that may open it, by HTTP and by WebSocket alike`, async () => {
+    await each(askers, async (caller) => {
+      const { authorization, password } = people[caller]
+      const opened = mayOpen(run, caller) ? 200 : 404
+      const proofs: Record<string, [as: string, status: number]> = {
+        "a password": [basic(caller, password), opened],
+        "a token as a password": [basic(caller, authorization.slice("Bearer ".length)), opened],
+        "a token for this run": [await tokenOf(caller, [`run:${thing.id}`]), opened],
+        "a token for another run": [await tokenOf(caller, [`run:${never}`]), 404],
+        "a token that reads": [await tokenOf(caller, ["read"]), 404],
+      }
+      for (const [kind, [as, status]] of Object.entries(proofs)) {
+        const where = `${caller} (${standing[caller]}) with ${kind}`
+        assert.equal((await ask(appsUrl, "GET", `/run/${thing.id}/echo`, { as })).status, status, where)
+        assert.equal(await socketStatus(`/run/${thing.id}/any`, as), status === 200 ? 101 : status, `${where}, by WebSocket`)
+      }
+    })
   })
 }
 
@@ -93,8 +120,16 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
   await people.ann.client.deleteToken({ query: { ID: revoked.ID } })
   const gone = await world.person("gone")
   await world.admin.deleteUser({ query: { ID: (await world.admin.readUser({ query: { UserName: "gone" } })).ID } })
+  const out = await world.person("out")
+  const { ID } = await world.admin.readUser({ query: { UserName: "out" } })
+  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const expiring = await people.ann.client.createToken({ body: { Name: "e", ExpiresAt: new Date(Date.now() + 500).toISOString() } })
+  while ((await ask(baseUrl, "GET", "/whoami", { as: bearer(expiring.Token) })).status === 200);
   const forFiles = (await people.ann.client.createFilesToken()).Token
   const proofs = [
+    out.authorization,
+    basic("out", out.password),
+    bearer(expiring.Token),
     undefined,
     basic("ann", "wrong"),
     basic("nobody", "x"),
@@ -105,7 +140,9 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
     bearer(""),
   ]
   for (const as of proofs) {
-    for (const run of [String(id), never]) {
+    // Passwords cost a hash each, and are slowed down.
+    const kinds = as?.startsWith("Basic") ? [id] : runs.map(({ thing }) => thing.id)
+    for (const run of [...kinds, never]) {
       const answer = await ask(appsUrl, "GET", `/run/${run}/`, { as })
       assert.equal(answer.status, 401, `${as}: ${answer.text}`)
       assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
@@ -196,9 +233,10 @@ async function follow(browser: Browser, address: string): Promise<{ addresses: s
 }
 
 test("a browser comes to a run by /open exactly when its person may, and learns the run's own address only then", async () => {
-  for (const { says, thing, standing, isOver } of runs) {
-    for (const [caller, what] of Object.entries(standing) as [CastName, string][]) {
-      const may = opens[(standings.run as readonly string[]).indexOf(what)] === "ok"
+  for (const { says, thing, standing, isOver, askers } of runs) {
+    for (const caller of askers) {
+      const what = standing[caller]
+      const may = mayOpen({ standing, isOver: false } as (typeof runs)[number], caller)
       const browser = await signedIn(caller)
       const { addresses, last } = await follow(browser, `${baseUrl}/open?ID=${thing.id}`)
       const missing = await follow(browser, `${baseUrl}/open?ID=${never}`)
@@ -266,6 +304,51 @@ async function streamEnds(base: string, path: string, authorization: string): Pr
   AbortSignal.timeout(20_000).addEventListener("abort", () => reject(new Error(`${path} is still open`)))
   return { end: promise }
 }
+
+test("sockets, streams and followed logs that are open end when the grant is withdrawn, in whatever way, and nobody else's", async () => {
+  const { bob, mia, gwen, guy, gil } = people
+  const { createGrant, deleteGrant, createGroup, updateGroup, deleteGroup } = world.admin
+  const own = await people.ann.client.createProject({ body: { ProjectName: "w", Type: "http", ImageID: stage.imageId } })
+  const run = await people.ann.client.startRun({ body: { ProjectID: own.ID } })
+  const on = { RunID: run.ID, Access: "write" } as const
+  const Until = new Date(Date.now() + 8_000).toISOString()
+  await createGrant({ body: { ...on, UserName: "gil", Until } })
+  const byName = await createGrant({ body: { ...on, UserName: "gwen" } })
+  await createGrant({ body: { ...on, UserName: "guy" } })
+  const crews = await Promise.all(
+    ["bob", "mia"].map(async (name) => {
+      const group = await createGroup({ body: { GroupName: `crew-of-${name}`, Members: [name] } })
+      await createGrant({ body: { ...on, GroupName: group.GroupName } })
+      return group.ID
+    }),
+  )
+  const open = async (who: CastName) => {
+    const { socket } = await openSocket(`${appsUrl}/run/${run.ID}/x`, { authorization: people[who].authorization })
+    assert.ok(socket, who)
+    const streams = await Promise.all([
+      streamEnds(appsUrl, `/run/${run.ID}/stream`, people[who].authorization),
+      streamEnds(baseUrl, `/running_project/logs?ID=${run.ID}&follow=1`, people[who].authorization),
+    ])
+    return [once(socket, "close", { signal: AbortSignal.timeout(30_000) }), ...streams.map(({ end }) => end)]
+  }
+  const names = ["gil", "gwen", "guy", "bob", "mia"] as const
+  const all = await Promise.all(names.map(open))
+  const { socket: owners } = await openSocket(`${appsUrl}/run/${run.ID}/x`, { authorization: people.ann.authorization })
+  assert.ok(owners)
+  await deleteGrant({ query: { ID: byName.ID } })
+  // What only reads opens nothing.
+  await createGrant({ body: { RunID: run.ID, UserName: "guy", Access: "read" } })
+  await updateGroup({ body: { ID: crews[1] as number, Members: [] } })
+  await deleteGroup({ query: { ID: crews[0] as number } })
+  await Promise.all(all.map((each, i) => Promise.all(each).catch((cause) => assert.fail(`${names[i]}: ${cause}`))))
+  for (const who of [bob, mia, gwen, guy, gil]) {
+    assert.equal((await ask(appsUrl, "GET", `/run/${run.ID}/echo`, { as: who.authorization })).status, 404, who.userName)
+    const logs = await ask(baseUrl, "GET", `/running_project/logs?ID=${run.ID}`, { as: who.authorization })
+    assert.equal(logs.status, who === guy ? 403 : 404, who.userName)
+  }
+  assert.equal(owners.readyState, WebSocket.OPEN)
+  owners.terminate()
+})
 
 test("sockets, streams, followed logs and events that are open end when the proof ends or the person is disabled", async () => {
   const ends: Record<string, (token: { ID: number }) => Promise<unknown>> = {

@@ -52,7 +52,8 @@ async function beforeNow(write: (until: string) => Promise<unknown>, ms = shortM
   while (Date.now() <= end) await new Promise((resolve) => setTimeout(resolve, end - Date.now() + 1))
 }
 
-async function takeBack({ people }: Stage, type: Grantable, thing: Named, by: CastName): Promise<Named> {
+/** Of several grants of the same thing none is left. */
+export async function takeBack({ people }: Stage, type: Grantable, thing: Named, by: CastName): Promise<Named> {
   const { data } = await people[by].client.listGrants({ query: { [field[type]]: thing.id } })
   await Promise.all(data.map(({ ID }) => people[by].client.deleteGrant({ query: { ID } })))
   return thing
