@@ -40,7 +40,13 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-export const security = { "content-security-policy": policy, "referrer-policy": "same-origin", "x-frame-options": "DENY" }
+/** Whoever opened the tab has no hold on it, wherever it is led from here. */
+export const security = {
+  "content-security-policy": policy,
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "same-origin",
+  "x-frame-options": "DENY",
+}
 
 export function redirect(location: string, cookies: readonly string[] = []): PageAnswer {
   return { status: 302, headers: { location, ...security }, cookies, body: "" }

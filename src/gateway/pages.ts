@@ -18,10 +18,11 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** What every answer of the gateway's own carries: it is kept nowhere, does nothing, and tells nobody where the browser was. */
+/** What every answer of the gateway's own carries: it is kept nowhere, does nothing, tells nobody where the browser was, and leaves nobody a hold on the tab. */
 export const ownHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": policy,
+  "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",

@@ -296,3 +296,10 @@ test("every answer of the API is JSON that says so, and is never sniffed", async
     assert.equal(headers["x-content-type-options"], "nosniff")
   }
 })
+
+test("no answer, page or refusal is lent to a page of another origin, not even unread", async () => {
+  for (const path of ["/images", "/image?ID=99999", "/healthz", "/docs", "/ui/sign-in", "/open?ID=1", "/ui/style.css"]) {
+    const { headers } = await call("GET", path)
+    assert.equal(headers["cross-origin-resource-policy"], "same-origin", path)
+  }
+})

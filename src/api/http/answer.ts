@@ -23,6 +23,8 @@ export function send(response: ServerResponse, status: number, text: string | Bu
     String(length),
     "cache-control",
     "no-store",
+    "cross-origin-resource-policy",
+    "same-origin",
     "x-content-type-options",
     "nosniff",
     "x-request-id",

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { test } from "node:test"
+import { adminPassword, openWorld } from "../world.ts"
+import { freshContext, openBrowser } from "./browser.ts"
+
+/** A page of somebody else, at an origin of its own. */
+async function elsewhere(): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<title>elsewhere</title>"))
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return { url, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve()).closeAllConnections()) }
+}
+
+test("a page elsewhere that opens a run or a page of Quayside's has no hold on the tab, nor the tab on it", {
+  timeout: 120_000,
+}, async () => {
+  await using world = await openWorld()
+  const { baseUrl } = world.quayside
+  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const project = await world.admin.createProject({ body: { ProjectName: "web", Type: "http", ImageID: image.ID } })
+  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
+  await using other = await elsewhere()
+  await using browser = await openBrowser()
+  const context = await freshContext(browser)
+  const own = await context.newPage()
+  await own.goto(`${baseUrl}/ui/sign-in`)
+  const signIn = (body: string) =>
+    fetch("/session", { method: "POST", headers: { "content-type": "application/json" }, body }).then((r) => r.status)
+  assert.equal(await own.evaluate(signIn, JSON.stringify({ UserName: "admin", Password: adminPassword })), 200)
+  const page = await context.newPage()
+  await page.goto(other.url)
+  for (const url of [`${baseUrl}/open?ID=${run.ID}`, run.URL, `${baseUrl}/open?ID=999`, `${baseUrl}/ui/`]) {
+    const [tab] = await Promise.all([
+      context.waitForEvent("page"),
+      page.evaluate((to) => void Object.assign(globalThis, { tab: window.open(to) }), url),
+    ])
+    await tab.waitForURL((at) => at.href !== "about:blank" && !at.pathname.startsWith("/.quayside/"))
+    await tab.waitForLoadState()
+    assert.equal(await tab.evaluate(() => window.opener), null, url)
+    assert.equal(await page.evaluate(() => (globalThis as unknown as { tab: Window }).tab.closed), true, url)
+    await tab.close()
+  }
+})
