@@ -104,7 +104,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
     closePasswords: () => hasher.close(),
     async [Symbol.asyncDispose]() {
-      hasher.close()
+      await hasher[Symbol.asyncDispose]()
       await lastUsed[Symbol.asyncDispose]()
     },
   }

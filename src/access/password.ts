@@ -1,12 +1,10 @@
-import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from "node:crypto"
+import { randomBytes, timingSafeEqual } from "node:crypto"
 import { availableParallelism } from "node:os"
-import { promisify } from "node:util"
 import { Failure } from "#contract"
 import { Overloaded, Semaphore } from "#kit"
 import { Refusal } from "./caller.ts"
 import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
-
-const derive = promisify(argon2) as (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<Buffer>
+import { HashThreads } from "./hash-threads.ts"
 
 /**
  * 35 to 60 ms on one core of a small server, and 33 MiB while it lasts; OWASP asks for at least 19 MiB and 2 passes. More than 32 MiB is
@@ -49,11 +47,6 @@ function fromPhc(text: string): Hash {
   }
 }
 
-function tagOf(password: string, hash: Omit<Hash, "tag">, length: number): Promise<Buffer> {
-  const { memory, passes, parallelism, nonce } = hash
-  return derive("argon2id", { message: Buffer.from(password.normalize("NFC")), nonce, memory, passes, parallelism, tagLength: length })
-}
-
 /** Refuses what cannot be a password: empty, longer than 1,024 bytes, NUL in it, or of the form of a token. */
 export function checkNewPassword(password: string, field = "Password"): void {
   if (password === "") throw new Failure("invalid", "A password is wanted, got an empty one", { field })
@@ -80,8 +73,9 @@ export interface VerifyOptions {
   end?: (right: boolean) => void
 }
 
-/** Hashes passwords in the thread pool, few at a time. Rejects with a `Refusal` (503) when too many wait, and when it was closed. */
-export class Hasher {
+/** Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal` (503) when too many wait, and when it was closed. */
+export class Hasher implements AsyncDisposable {
+  readonly #threads = new HashThreads()
   readonly #all: Semaphore
   readonly #suspects: Semaphore
 
@@ -94,7 +88,7 @@ export class Hasher {
   /** A PHC string with a salt of its own. */
   hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return inTurn(this.#all, async () => toPhc({ ...cost, nonce, tag: await tagOf(password, { ...cost, nonce }, tagLength) }))
+    return inTurn(this.#all, async () => toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }))
   }
 
   /** Whether the password is the one. */
@@ -103,11 +97,16 @@ export class Hasher {
       inTurn(this.#all, async () => {
         options.begin()
         const known = fromPhc(phc)
-        const right = timingSafeEqual(await tagOf(password, known, known.tag.length), known.tag)
+        const right = timingSafeEqual(await this.#tagOf(password, known, known.tag.length), known.tag)
         options.end?.(right)
         return right
       })
     return options.suspect ? inTurn(this.#suspects, check) : check()
+  }
+
+  #tagOf(password: string, hash: Omit<Hash, "tag">, length: number): Promise<Buffer> {
+    const { memory, passes, parallelism, nonce } = hash
+    return this.#threads.derive({ message: password.normalize("NFC"), nonce, memory, passes, parallelism, tagLength: length })
   }
 
   /** For the end of the service: a queue takes up to half a minute, and who waits is better told at once. */
@@ -115,6 +114,11 @@ export class Hasher {
     const reason = new Refusal("unavailable", "The service stops", 5)
     this.#suspects.close(reason)
     this.#all.close(reason)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close()
+    await this.#threads.end()
   }
 }
 

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { describe, it } from "node:test"
+import { HashThreads } from "./hash-threads.ts"
+
+const parameters = () => ({ message: "sesam", nonce: randomBytes(16), memory: 33 * 1024, passes: 2, parallelism: 1, tagLength: 32 })
+
+/** The priorities of this process's threads, by their IDs; 0 is the usual one, and higher is less. */
+function priorities(): Map<string, number> {
+  const of = (thread: string) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, "utf8")
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16])
+  }
+  return new Map(readdirSync("/proc/self/task").map((thread) => [thread, of(thread)]))
+}
+
+describe("a thread that hashes", { skip: process.platform === "linux" ? false : "other systems have no priority of a thread" }, () => {
+  it("makes way for all others of the process, and is kept for the next hash", async () => {
+    const threads = new HashThreads()
+    const usual = priorities().get(String(process.pid)) as number
+    const lesser = () => [...priorities()].filter(([, priority]) => priority > usual).map(([thread]) => thread)
+    assert.equal((await threads.derive(parameters())).length, 32)
+    const kept = lesser()
+    assert.equal(kept.length, 1)
+    await threads.derive(parameters())
+    assert.deepEqual(lesser(), kept)
+    await threads.end()
+    assert.deepEqual(lesser(), [])
+  })
+
+  it("that fails is said to have, and another one takes its place", async () => {
+    const threads = new HashThreads()
+    await assert.rejects(threads.derive({ ...parameters(), memory: 1 }), /memory/)
+    assert.equal((await threads.derive(parameters())).length, 32)
+    await threads.end()
+    assert.equal((await threads.derive(parameters())).length, 32, "one is started again")
+    await threads.end()
+  })
+})

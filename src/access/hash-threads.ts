@@ -1,0 +1,75 @@
+import { type Argon2Parameters, argon2Sync } from "node:crypto"
+import { readlinkSync } from "node:fs"
+import { setPriority } from "node:os"
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
+
+/** Milliseconds after which threads that nobody needs are ended, to give their memory back. Longer than a Basic header is believed. */
+const idleMs = 120_000
+/** What is answered meanwhile goes first on every core; even where all are busy with other things, a hash has a quarter of one. */
+const niceness = 5
+
+/**
+ * Derives keys by argon2id in threads of their own, of lower priority than the service's. A hash fills a core for as long as it lasts: in the thread pool it would
+ * stand before files and name look-ups, and at equal priority before the answers to everybody else.
+ */
+export class HashThreads {
+  readonly #free: Worker[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  /** As many at once as are asked for: the caller bounds them. Each is a thread, kept for the next one. */
+  async derive(parameters: Argon2Parameters): Promise<Buffer> {
+    clearTimeout(this.#timer)
+    const thread = this.#free.pop() ?? this.#start()
+    const tag = await derivedBy(thread, parameters)
+    this.#free.push(thread)
+    this.#timer = setTimeout(() => void this.end(), idleMs).unref()
+    return tag
+  }
+
+  #start(): Worker {
+    const thread = new Worker(import.meta.filename, { workerData: { hashes: true }, execArgv: [] })
+    // Whoever waits for it is told by `derivedBy`; nobody waits for one that is free.
+    thread.on("error", () => {})
+    thread.on("exit", () => {
+      const at = this.#free.indexOf(thread)
+      if (at >= 0) this.#free.splice(at, 1)
+    })
+    return thread
+  }
+
+  /** Ends the threads that are free; a later hash starts one again. */
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    await Promise.all(this.#free.splice(0).map((thread) => thread.terminate()))
+  }
+}
+
+/** A thread that ends before it answers is not used again. */
+async function derivedBy(thread: Worker, parameters: Argon2Parameters): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  const ended = () => reject(new Error("The thread that hashes passwords ended"))
+  thread.on("message", resolve).on("error", reject).on("exit", ended)
+  thread.ref()
+  thread.postMessage(parameters)
+  try {
+    return Buffer.from(await promise)
+  } finally {
+    thread.off("message", resolve).off("error", reject).off("exit", ended)
+    thread.unref()
+  }
+}
+
+/** Linux has a priority for each thread; elsewhere, and where it may not be set, a hash has that of all others. */
+function yieldToOthers(): void {
+  try {
+    const [id] = /\d+$/.exec(readlinkSync("/proc/thread-self")) ?? []
+    if (id !== undefined) setPriority(Number(id), niceness)
+  } catch {
+    // Slower answers while people sign in are better than nobody signing in.
+  }
+}
+
+if (!isMainThread && workerData?.hashes === true) {
+  yieldToOthers()
+  parentPort?.on("message", (parameters: Argon2Parameters) => parentPort?.postMessage(argon2Sync("argon2id", parameters)))
+}
