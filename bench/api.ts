@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { freePorts } from "../test/world.ts"
+import { freePorts } from "../test/fixtures/free-ports.ts"
 import { imageBody, userName, usersPerSet } from "./baseline/rows.mjs"
 import { answers, median, spread } from "./tools.ts"
 

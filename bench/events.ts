@@ -13,7 +13,7 @@ import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { freePorts } from "../test/world.ts"
+import { freePorts } from "../test/fixtures/free-ports.ts"
 import { answers, median } from "./tools.ts"
 
 const { values: options } = parseArgs({

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { freePorts } from "../test/world.ts"
+import { freePorts } from "../test/fixtures/free-ports.ts"
 import { answers, family, median, spread } from "./tools.ts"
 
 const run = promisify(execFile)

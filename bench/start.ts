@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { freePorts } from "../test/world.ts"
+import { freePorts } from "../test/fixtures/free-ports.ts"
 import { answers, family, median, memoryOf, spread } from "./tools.ts"
 
 const repeats = 15

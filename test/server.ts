@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { basic, createClient } from "#client"
-import { freePorts } from "./world.ts"
+import { freePorts } from "./fixtures/free-ports.ts"
 
 /** `quayside serve` as a process of its own, on free ports and a directory of its own. */
 export interface ServerProcess extends AsyncDisposable {

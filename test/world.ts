@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
 import { basic, bearer, type Client, createClient } from "#client"
 import { type Logger, silentLogger } from "#kit"
 import { compose, type Quayside, readSettings } from "#main"
+import { freePorts } from "./fixtures/free-ports.ts"
 
 export const adminPassword = "correct horse battery"
 
@@ -96,18 +96,4 @@ export async function newDatabase(server: string): Promise<{ url: string; drop()
   const url = new URL(server)
   url.pathname = `/${name}`
   return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
-}
-
-/** Ports that were free a moment ago, all different. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

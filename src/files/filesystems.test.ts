@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { basic, eventually, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { basic, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 /** Whether this process may mount. */
 function mayMount(): boolean {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { connect } from "node:net"
 import { after, before, test } from "node:test"
-import { basic, eventually, FilesWorld, type RawConnection } from "../../test/fixtures/files-world.ts"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { basic, FilesWorld, type RawConnection } from "../../test/fixtures/files-world.ts"
 import { Turns } from "./turns.ts"
 
 let world: FilesWorld

@@ -4,7 +4,8 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { request } from "node:http"
 import { join } from "node:path"
 import { test } from "node:test"
-import { basic, eventually, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { basic, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 const entries = 1_000_000
 

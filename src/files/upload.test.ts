@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { basic, eventually, FilesWorld } from "../../test/fixtures/files-world.ts"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { basic, FilesWorld } from "../../test/fixtures/files-world.ts"
 
 let world: FilesWorld
 before(async () => {

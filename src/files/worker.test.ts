@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { asRoot, basic, eventually, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { asRoot, basic, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 let world: FilesWorld
 const failures: object[] = []

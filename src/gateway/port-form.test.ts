@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createServer } from "node:net"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
-import { freeRange } from "../../test/fixtures/free-range.ts"
+import { freeRange } from "../../test/fixtures/free-ports.ts"
 import { RunPorts } from "./ports.ts"
 import { type Asked, ann, cookiesOf, keyA, keyB, Program, page, Scene, type SceneOptions, targetOf } from "./scene.ts"
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { Browser } from "../fixtures/cookie-jar.ts"
+import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
-import { freePorts, openWorld } from "../world.ts"
+import { openWorld } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
 
 const [port = 0] = await freePorts(1)

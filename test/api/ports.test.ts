@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freeRange } from "../fixtures/free-range.ts"
+import { freeRange } from "../fixtures/free-ports.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { ask } from "./asking.ts"
 

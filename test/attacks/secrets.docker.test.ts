@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
-import { freePorts } from "../world.ts"
+import { freePorts } from "../fixtures/free-ports.ts"
 
 /*
  * A whole life with passwords, tokens, cookies, tickets and keys that are looked for wherever they should not be: in what the server writes, in its answers, errors and figures, in the

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import { Browser } from "../fixtures/cookie-jar.ts"
+import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
 import { type ServerProcess, startServer } from "../server.ts"
-import { freePorts } from "../world.ts"
 import { differences, runSteps, stepsOf } from "./page.ts"
 
 const folder = new URL("../../docs/how-to/", import.meta.url)

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freePorts } from "../world.ts"
+import { freePorts } from "../fixtures/free-ports.ts"
 
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const directory = await mkdtemp(join(tmpdir(), "quayside-serve-"))
