@@ -65,7 +65,14 @@ function checkName(name: string): void {
 function checkExpiry(expiresAt: number | null, now: number): void {
   if (expiresAt === null) return
   if (!Number.isFinite(expiresAt) || expiresAt <= now) {
-    throw new Failure("invalid", "A time in the future is wanted, or none", { field: "ExpiresAt" })
+    const came = Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : "no time"
+    throw new Failure(
+      "invalid",
+      `ExpiresAt must be a time in the future, or null; got ${came}, and now is ${new Date(now).toISOString()}`,
+      {
+        field: "ExpiresAt",
+      },
+    )
   }
 }
 

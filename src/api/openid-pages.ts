@@ -7,7 +7,7 @@ import { groupChanged, membersOf } from "./handlers/groups.ts"
 import { escapeHtml } from "./html.ts"
 import { handOut } from "./http/cookies.ts"
 import { sessionCookie } from "./http/session-cookie.ts"
-import { file, message, type Page, type PageAnswer, type PageRequest, redirect } from "./page.ts"
+import { file, message, type Page, type PageAnswer, type PageRequest, redirect, withParameters } from "./page.ts"
 
 /** Binds a sign-in to the browser that began it. */
 const cookieName = "quayside_oidc"
@@ -103,4 +103,7 @@ export const signIn: Page = async (services, request) => {
   return { ...page, body: page.body.toString().replace("<!-- openid -->", () => link) }
 }
 
-export const openIdPages: Readonly<Record<string, Page>> = { "/oidc/login": login, "/oidc/callback": callback }
+export const openIdPages: Readonly<Record<string, Page>> = {
+  "/oidc/login": withParameters(["next"], login),
+  "/oidc/callback": callback,
+}

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { type Caller, Refusal } from "#access"
-import { Failure, type FailureCode, failureStatus } from "#contract"
+import { Failure, type FailureCode, failureStatus, parseQuery } from "#contract"
 import type { Actor } from "#events"
 import type { Services } from "./context.ts"
 import { escapeHtml } from "./html.ts"
@@ -27,6 +27,16 @@ export interface PageAnswer {
 }
 
 export type Page = (services: Services, request: PageRequest) => Promise<PageAnswer>
+
+/** The page with these query parameters and no others, each once, as at every operation: a token among others would be carried on. */
+export function withParameters(names: readonly string[], page: Page): Page {
+  const params = Object.fromEntries(names.map((name) => [name, textParam]))
+  return async (services, request) => {
+    parseQuery(params, request.queryText)
+    return page(services, request)
+  }
+}
+const textParam = { schema: { type: "string" }, repeats: false, parse: (text: string) => text } as const
 
 /** Pages run their own scripts and styles, speak to this origin alone and are never framed. */
 const policy = [

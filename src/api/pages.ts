@@ -3,7 +3,7 @@ import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
 import { mayOn } from "./handlers/rules.ts"
 import { openIdPages, signIn } from "./openid-pages.ts"
-import { file, message, type Page, type PageAnswer, redirect, sessionCaller } from "./page.ts"
+import { file, message, type Page, type PageAnswer, redirect, sessionCaller, withParameters } from "./page.ts"
 
 const noSuchRun = message(404, { title: "No such run", text: "There is no such run, or you may not open it." })
 
@@ -53,7 +53,7 @@ const home: Page = async (services, request) => {
 /** What a browser is served at the base URL, beside the API. */
 export const pages: Readonly<Record<string, Page>> = {
   "/": async () => redirect("/ui/"),
-  "/open": open,
+  "/open": withParameters(["ID", "nonce", "path"], open),
   "/ui/": home,
   "/ui/sign-in": signIn,
   ...openIdPages,

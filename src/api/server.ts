@@ -9,7 +9,7 @@ import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { drain } from "./http/body.ts"
 import { cookieOf } from "./http/cookies.ts"
-import { checkOneHost, HostCheck } from "./http/guards.ts"
+import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
@@ -73,6 +73,7 @@ export function createApi(services: Services): ApiServer {
     try {
       checkTarget(targetOf(request))
       checkOneHost(request)
+      checkTransferCoding(request)
       hosts.check(visit.host)
       if (!target) throw routes.refusal(request.method ?? "", visit.path)
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)

@@ -193,9 +193,9 @@ export function time<N extends boolean = false>(
   type T = N extends true ? string | null : string
   const parse = (value: unknown, field: string): T => {
     if (nullable && value === null) return null as T
-    const at = typeof value === "string" && rfc3339.test(value) ? Date.parse(value) : Number.NaN
-    if (Number.isNaN(at)) throw invalid(field, "a time like 2026-01-31T12:00:00.000Z", value)
-    return new Date(at).toISOString() as T
+    const at = typeof value === "string" ? utcOf(value) : undefined
+    if (at === undefined) throw invalid(field, "a time like 2026-01-31T12:00:00.000Z", value)
+    return at as T
   }
   return {
     write,
@@ -207,7 +207,17 @@ export function time<N extends boolean = false>(
     fromQuery: parse,
   }
 }
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i
+const rfc3339 = /^(\d{4}-\d\d-(\d\d))T([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i
+
+/** Undefined for what is no time, and for what UTC writes with a year of other than four digits. */
+function utcOf(text: string): string | undefined {
+  const [, date = "", day] = rfc3339.exec(text) ?? []
+  // Where a month has no such day, JavaScript takes one of the next month.
+  if (new Date(date).getUTCDate() !== Number(day)) return undefined
+  const at = new Date(text)
+  const utc = Number.isNaN(at.getTime()) ? "" : at.toISOString()
+  return /^\d{4}-/.test(utc) ? utc : undefined
+}
 
 /** A field with a shape of its own. */
 export function shaped<T>(

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
+import { codingFault } from "#kit"
 import { isReading } from "./methods.ts"
 import { forbidden, invalid } from "./refusal.ts"
 
@@ -35,6 +36,12 @@ export function checkSingle({ rawHeaders }: IncomingMessage): void {
   }
 }
 const single = new Set(["authorization", "host", "destination", "depth", "overwrite", "if-match", "origin"])
+
+/** A body in a transfer coding that nobody here takes off would be stored in it. */
+export function checkTransferCoding({ headers }: IncomingMessage): void {
+  const fault = codingFault(headers)
+  if (fault !== undefined) throw invalid(fault)
+}
 
 /** A write that a browser sends for a page of another place is refused, whatever proof goes with it. Programs send neither header. */
 export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {

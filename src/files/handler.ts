@@ -6,7 +6,7 @@ import { copy, move } from "./copymove.ts"
 import { shareWith } from "./cors.ts"
 import { remove } from "./delete.ts"
 import { get } from "./get.ts"
-import { checkHost, checkOrigin, checkSingle } from "./guard.ts"
+import { checkHost, checkOrigin, checkSingle, checkTransferCoding } from "./guard.ts"
 import { lock, unlock } from "./lock.ts"
 import { isReading, type MethodName, methodNames } from "./methods.ts"
 import { mkcol } from "./mkcol.ts"
@@ -51,6 +51,7 @@ export function createHandler(settings: HandlerOptions): Handle {
     try {
       checkHost(request, scene.hosts)
       checkSingle(request)
+      checkTransferCoding(request)
       if (shareWith(settings.allowedOrigin, request, response)) return
       const method = methodOf(request)
       checkOrigin(request, settings.allowedOrigin)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
+import { codingFault } from "#kit"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import { answerAtOrigin } from "./origin-form.ts"
@@ -44,8 +45,8 @@ function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
   if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
     throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
-  if ((headers["transfer-encoding"] ?? "chunked").toLowerCase() !== "chunked")
-    throw new Failure("invalid", "Of transfer codings only chunked is known")
+  const fault = codingFault(headers)
+  if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
   if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
     throw new Failure("invalid", "A request that changes the protocol has no body")
   }

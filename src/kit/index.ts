@@ -7,6 +7,7 @@ export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } fro
 export { isTrickle, Pieces } from "./pieces.ts"
 export { rfc3339 } from "./rfc3339.ts"
 export { Signer } from "./signing.ts"
+export { codingFault } from "./transfer-coding.ts"
 export { Used } from "./used.ts"
 export { deadline, Overloaded, type RetryOptions, retry, Semaphore } from "./waiting.ts"
 export { Watchdog } from "./watchdog.ts"

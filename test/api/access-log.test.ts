@@ -20,8 +20,10 @@ test("a request leaves one line with method, path, status, duration, request ID,
   await ask(baseUrl, "POST", "/admin/image", { as: admin, body: { Name: "secret-name", Image: "b" } })
   await ask(baseUrl, "GET", "/whoami", { as: basic("admin", "secret-password") })
   await ask(baseUrl, "GET", '/no"where/qs_secret-token')
+  for (const secret of ["qf_secret.secret", "%71s_secret", "qs_%73ecret", `${"secret-of-some-session-".repeat(2)}`])
+    await ask(baseUrl, "GET", `/${secret}`)
   await ask(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
-  assert.equal(lines.length, 5)
+  assert.equal(lines.length, 9)
   const told = lines.map((line) => JSON.parse(line))
   for (const line of told) {
     assert.deepEqual(Object.keys(line), ["time", "level", "method", "path", "status", "ms", "requestId", "user", "address", "msg"])
@@ -35,6 +37,10 @@ test("a request leaves one line with method, path, status, duration, request ID,
       ["POST", "/admin/image", 200, "admin"],
       ["GET", "/whoami", 401, "-"],
       ["GET", '/no"where/qs_…', 404, "-"],
+      ["GET", "/qf_…", 404, "-"],
+      ["GET", "/qs_…", 404, "-"],
+      ["GET", "/qs_…", 404, "-"],
+      ["GET", "/…", 404, "-"],
       ["GET", "/open", 302, "-"],
     ],
   )

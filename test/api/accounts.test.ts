@@ -115,6 +115,52 @@ test("a token in an address is refused, whatever it is called", async () => {
   assert.equal((await ask(filesUrl, "GET", `/users/admin/?access_token=${Token}`)).status, 400)
 })
 
+test("times that no calendar has, or that UTC cannot write with four digits, are refused with what came, and those with offsets are taken", async () => {
+  const expiring = (ExpiresAt: unknown) => call("POST", "/token", { body: { Name: "t", ExpiresAt } })
+  for (const ExpiresAt of [
+    "2030-02-30T00:00:00Z",
+    "2029-02-29T00:00:00Z",
+    "2030-00-10T00:00:00Z",
+    "2030-01-01T24:00:00Z",
+    "2030-01-01T00:00:60Z",
+    "2030-01-01T00:00:00+25:00",
+    "10000-01-01T00:00:00Z",
+    "+010000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-14:00",
+    "2030-01-01T00:00:00",
+    "2030-01-01",
+    "now",
+    "",
+    1_900_000_000,
+  ]) {
+    const { status, body } = await expiring(ExpiresAt)
+    assert.deepEqual([status, body.field], [400, "ExpiresAt"], String(ExpiresAt))
+    assert.match(String(body.msg), /a time like 2026-01-31T12:00:00.000Z; got/)
+    assert.ok(String(body.msg).endsWith(`got ${JSON.stringify(ExpiresAt)}`), String(body.msg))
+  }
+  const past = await expiring("2020-01-01T00:00:00+02:00")
+  assert.equal(past.status, 400)
+  assert.match(String(past.body.msg), /in the future, or null; got 2019-12-31T22:00:00.000Z, and now is 2/)
+  for (const [given, answered] of [
+    ["2032-02-29T23:30:00-01:00", "2032-03-01T00:30:00.000Z"],
+    ["9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999Z"],
+    ["2030-01-01t00:00:00z", "2030-01-01T00:00:00.000Z"],
+  ])
+    assert.equal((await expiring(given)).body.ExpiresAt, answered)
+})
+
+test("/open and /oidc/login refuse parameters that they do not know, and carry none on", async () => {
+  const headers = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+  for (const path of ["/open?ID=1&token=x", "/open?ID=1&ID=2", "/open?id=1", "/oidc/login?return=https://elsewhere.example"]) {
+    const refused = await ask(baseUrl, "GET", path)
+    assert.deepEqual([refused.status, refused.body.code, refused.headers.location], [400, "invalid", undefined], path)
+    assert.equal((await ask(baseUrl, "GET", path, { headers })).status, 400, path)
+  }
+  const near = await ask(baseUrl, "GET", "/open?id=1")
+  assert.match(String(near.body.msg), /Unknown query parameter "id"; did you mean ID\?/)
+  assert.equal((await ask(baseUrl, "GET", "/open?ID=1&path=x&nonce=n")).status, 302)
+})
+
 test("signing in gives a new session and ends the one that the browser came with", async () => {
   await world.person("rosa")
   const first = await signIn("rosa", "rosa-password")

@@ -151,6 +151,22 @@ test("what the HTTP layer itself refuses has the failure object and a request's 
   }
 })
 
+test("a body in a transfer coding that is not chunked is refused at every address, and nothing of it is kept", async () => {
+  for (const [url, method, path] of [
+    [baseUrl, "POST", "/image"],
+    [appsUrl, "POST", "/run/1/"],
+    [filesUrl, "PUT", "/users/admin/coded"],
+  ] as const) {
+    for (const coding of ["gzip, chunked", "gzip,\tchunked", "x, chunked"]) {
+      const head = `${method} ${path} HTTP/1.1\r\nHost: localhost:${new URL(url).port}\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n`
+      const answer = await raw(url, `${head}Transfer-Encoding: ${coding}\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 400 /, `${path} ${coding}`)
+      assert.match(answer, /Of transfer codings only chunked is known; got/, `${path} ${coding}`)
+    }
+  }
+  assert.equal((await ask(filesUrl, "GET", "/users/admin/coded", { as: admin })).status, 404)
+})
+
 test("Host must be a configured name or a loopback one", async () => {
   const { port } = new URL(baseUrl)
   for (const host of ["localhost", `localhost:${port}`, "127.0.0.1", "127.9.9.9:80", "[::1]:8080", "LOCALHOST"])

@@ -95,7 +95,7 @@ ${made}
 
 ## Failures
 
-The \`code\` of a failed request and its usual status: an address that is too long is 414 with \`too_large\`, an expectation that cannot be met 417 with \`invalid\`.
+The \`code\` of a failed request and its usual status: an address that is too long is 414 with \`too_large\`, an expectation that cannot be met 417 and a request that does not arrive in time 408 with \`invalid\`.
 
 ${table(["Code", "Status"], failures)}
 ## Reasons

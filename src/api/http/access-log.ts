@@ -40,7 +40,8 @@ export class AccessLog {
   }
 }
 
-/** A token that was pasted into a path stays out of the log. */
+/** A token that was pasted into a path stays out of the log, whatever it is for and however it is written; so does all that is as long as a secret. */
 function plainPath(path: string): string {
-  return JSON.stringify(path.slice(0, pathMax).replaceAll(/qs_[\w-]+/g, "qs_…"))
+  const plain = path.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  return JSON.stringify(plain.replaceAll(/(q[sf]_)[\w.-]+|[\w-]{40,}/g, "$1…").slice(0, pathMax))
 }

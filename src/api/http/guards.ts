@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { Failure } from "#contract"
-import { isLoopbackAddress, peerOf } from "#kit"
+import { codingFault, isLoopbackAddress, peerOf } from "#kit"
 
 /** `host:port`, `[v6]:port` or `host`, without the port and in lower case. */
 export function hostName(host: string): string {
@@ -46,6 +46,12 @@ export function checkOneHost({ rawHeaders }: IncomingMessage): void {
     if (name.length === 4 && name.toLowerCase() === "host") count += 1
   }
   if (count > 1) throw new Failure("invalid", `Host stands ${count} times; once is meant`, { field: "Host" })
+}
+
+/** Refuses a body in a transfer coding that nobody here takes off. */
+export function checkTransferCoding({ headers }: IncomingMessage): void {
+  const fault = codingFault(headers)
+  if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
 }
 
 const reads = new Set(["GET", "HEAD", "OPTIONS"])
