@@ -81,6 +81,14 @@ export const access = [
     ],
   ),
   ...faults(
+    "src/access/hash-threads.ts",
+    ["src/access/hash-threads.test.ts"],
+    [
+      ["a hash has the priority of what is answered meanwhile", "  yieldToOthers()\n", ""],
+      ["each hash has a thread of its own", "this.#free.pop() ?? this.#start()", "this.#start()"],
+    ],
+  ),
+  ...faults(
     "src/access/proofs.ts",
     ["src/access/identity.test.ts"],
     [["a password is hashed whenever its person is read again", "if (known) return known\n    const flightKey", "const flightKey"]],
