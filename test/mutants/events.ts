@@ -2,8 +2,29 @@ import { faults } from "./mutant.ts"
 
 const connections = ["test/api/event-connections.test.ts"]
 
+const told = ["test/access/events.test.ts"]
+
 /** Who is told what happens, and over what. */
 export const events = [
+  ...faults("src/api/events/policy.ts", told, [
+    ["who loses sight of a thing is not told", 'to || (was && may(caller, was, "read")) ? "gone"', 'to ? "gone"'],
+    [
+      "what is hidden now is told to whoever saw it before",
+      'if (now && may(caller, now, "read"))',
+      'if (now && may(caller, was ?? now, "read"))',
+    ],
+    ["a project's owner is told why a run ended", 'if (may(caller, run, "details")) return "whole"', 'if (run) return "whole"'],
+    ["a project's owner is told how far a run is", 'row.event === "run.progress" || ', ""],
+    ["what a grant changes is told to everybody", 'if (to && !to.includes(caller.userId)) return "none"', ""],
+    ["a grantee is told what others of the same groups are", "if (userId !== undefined) yield userId", ""],
+    ["an owner is told what others of the same groups are", "if (thing?.ownerId !== undefined) yield thing.ownerId", ""],
+    ["members of a group are told what others are", '[...groupIds].sort().join(" ") + scopes.join()', "scopes.join()"],
+    ["who is to be told of a group's things is told what others are", "if (to) yield* to", ""],
+    ["rights are judged as they were before", "if (people.size > 0) identity.forget(...people)", ""],
+  ]),
+  ...faults("src/api/handlers/groups.ts", told, [
+    ["who leaves a group keeps its projects", "await tellMembers(events, tx,", "if (before.length < 0) await tellMembers(events, tx,"],
+  ]),
   ...faults("src/api/http/event-stream.ts", connections, [
     ["a stream keeps its request and response", '  response.emit("finish")\n', ""],
     ["a stream's end is not counted", '  socket.on("close", over)\n', ""],

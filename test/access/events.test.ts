@@ -1,0 +1,102 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { bearer, createClient, type ServerEvent } from "#client"
+import { listen } from "../api/listening.ts"
+import { castNames, openStage } from "./stage.ts"
+import type { About, Step, Story } from "./steps.ts"
+import { stories } from "./stories.ts"
+
+/** All stories are told at the same time, one step after the other: between two steps everybody is told all of the first. */
+const stage = await openStage()
+after(() => stage[Symbol.asyncDispose]())
+const { world, people } = stage
+const { baseUrl } = world.quayside
+
+/** Everybody, and by another proof those whose streams must be the same. */
+const readers = new Map<string, Awaited<ReturnType<typeof listen>>>()
+for (const name of castNames) readers.set(name, await listen(people[name].client))
+for (const name of ["ann", "boss"] as const) {
+  const { Token } = await people[name].client.createToken({ body: { Name: "reads", Scopes: ["read"] } })
+  readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearer(Token) })))
+}
+after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDispose]())))
+
+/** So that no run but the one of which that is told has to fetch its image. */
+const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: stage.imageId } })
+await people.ann.client.startRun({ body: { ProjectID: fetching } })
+for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
+
+/** An event as the stories speak of it; what else it tells is there for all to see. */
+function spoken({ event, data }: ServerEvent): string {
+  const { ID: _own, ProjectID, State, Reason, ...more } = data as ServerEvent["data"] & { Reason?: { code: string; msg: string } | null }
+  const [type, verb] = event.split(".")
+  const isOfRun = type === "run" && verb !== "updated" && verb !== "deleted"
+  assert.equal(typeof ProjectID, isOfRun ? "number" : "undefined", `${event} ${JSON.stringify(data)}`)
+  assert.deepEqual(Reason ? Object.keys(Reason).sort() : [], Reason ? ["code", "msg"] : [])
+  assert.equal(Reason === undefined, verb !== "state")
+  const parts = [event, State, Reason && `because ${Reason.code}`, ...Object.keys(more)]
+  return parts.filter((part) => part !== undefined && part !== null).join(" ")
+}
+
+/** Resolves when everybody was told all that happened so far; returns what that was, for each of them, by what it was about. */
+async function settled(): Promise<Map<string, Map<string, string[]>>> {
+  const { ID } = await people.ann.client.createImage({ body: { Name: "mark", Image: "fake/http", IsPublished: true } })
+  const told = [...readers].map(async ([name, reader]) => {
+    await reader.until(`image.created ${ID}`)
+    const events = reader.events.splice(0)
+    reader.told.length = 0
+    events.pop()
+    const of = new Map<string, string[]>()
+    for (const event of events) {
+      const about = `${event.event.split(".")[0]} ${event.data.ID}`
+      const before = of.get(about) ?? []
+      // How often it is told how far a start is depends on how long it takes.
+      if (event.event === "run.progress" && before.includes(spoken(event))) continue
+      of.set(about, [...before, spoken(event)])
+    }
+    return [name, of] as const
+  })
+  return new Map(await Promise.all(told))
+}
+
+interface Told {
+  story: Story
+  things: About[]
+  wrong: string[]
+}
+
+const tales: Told[] = stories.map((story) => ({ story, things: [], wrong: [] }))
+/** What anybody was told of what is in no story. */
+const strays: string[] = []
+
+function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string, string[]>>): void {
+  for (const [reader, of] of told) {
+    const [name = ""] = reader.split(",")
+    const wanted = Object.entries(tells).flatMap(([event, who]) => (who.split(" ").includes(name) ? [event] : []))
+    const got = tale.things.flatMap(({ type, id }) => of.get(`${type} ${id}`) ?? [])
+    for (const { type, id } of tale.things) of.delete(`${type} ${id}`)
+    if (wanted.sort().join() !== got.sort().join())
+      tale.wrong.push(`${says}: ${reader} is told [${got.sort()}], wanted is [${wanted.sort()}]`)
+  }
+}
+
+await settled()
+const most = Math.max(...stories.map(({ steps }) => steps.length))
+for (let i = 0; i < most; i += 1) {
+  const under = tales.filter(({ story }) => story.steps[i])
+  await Promise.all(
+    under.map(async ({ story, things }) => {
+      const made = await (story.steps[i] as Step).does(stage, things)
+      if (made) things.push(made)
+    }),
+  )
+  const told = await settled()
+  for (const tale of under) compare(tale.story.steps[i] as Step, tale, told)
+  for (const [name, of] of told) for (const [about, events] of of) strays.push(`${name} is told ${events} of ${about}`)
+}
+
+for (const { story, wrong } of tales) {
+  test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))
+}
+
+test("nobody is told of anything else", () => assert.deepEqual(strays, []))
