@@ -100,7 +100,7 @@ const groupsProject: Story = {
   ],
 }
 
-/** Bob comes when mia goes. An image is granted to the group, and a project is the group's. */
+/** Bob comes when gwen goes; both are in no other group. An image is granted to the group, and a project is the group's. */
 function membership(): Story {
   const GroupName = fresh("crew")
   return {
@@ -109,16 +109,16 @@ function membership(): Story {
       {
         says: "made",
         async does(stage) {
-          return { type: "group", id: (await as(stage, "boss").createGroup({ body: { GroupName, Members: ["mia"] } })).ID }
+          return { type: "group", id: (await as(stage, "boss").createGroup({ body: { GroupName, Members: ["gwen"] } })).ID }
         },
-        tells: { "group.created": "mia boss" },
+        tells: { "group.created": "gwen boss" },
       },
       made("image", {}, { "image.created": "ann boss" }),
-      given("image", { GroupName }, { "image.updated": "mia", "grant.created": "ann mia boss" }, "boss"),
-      made("project", { UserName: "ann", GroupName }, { "project.created": "ann mia boss" }, "boss"),
-      members(["mia", "bob"], { "group.updated": "mia bob boss", "project.updated": "bob", "image.updated": "bob" }),
-      put("image", { Comment: "c" }, { "image.updated": "ann mia bob boss" }),
-      members(["bob"], { "group.updated": "bob boss", "group.deleted": "mia", "project.deleted": "mia", "image.deleted": "mia" }),
+      given("image", { GroupName }, { "image.updated": "gwen", "grant.created": "ann gwen boss" }, "boss"),
+      made("project", { UserName: "ann", GroupName }, { "project.created": "ann gwen boss" }, "boss"),
+      members(["gwen", "bob"], { "group.updated": "gwen bob boss", "project.updated": "bob", "image.updated": "bob" }),
+      put("image", { Comment: "c" }, { "image.updated": "ann gwen bob boss" }),
+      members(["bob"], { "group.updated": "bob boss", "group.deleted": "gwen", "project.deleted": "gwen", "image.deleted": "gwen" }),
       put("image", { Comment: "d" }, { "image.updated": "ann bob boss" }),
       put("project", { Comment: "d" }, { "project.updated": "ann bob boss" }),
       {

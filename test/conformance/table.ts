@@ -425,6 +425,8 @@ const beyond: readonly Entry[] = [
     "a stream ends when the person is disabled, the token revoked or expired, the session over",
     "two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables",
     "A gap that is too old to replay is said by reset, whose id is where the stream goes on",
+    "a reader who goes on after its last event loses none and gets none twice, in the order of commits, however often the process is killed",
+    "nobody is told of what no story tells them",
   ],
   [
     "GET `/audit`",

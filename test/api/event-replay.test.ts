@@ -1,0 +1,100 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { basic, bearer, type Client, createClient, follow, type ServerEvent } from "#client"
+import { Failure } from "#contract"
+import { eventually } from "../fixtures/eventually.ts"
+import { startServer } from "../server.ts"
+import { newDatabase } from "../world.ts"
+import { listen } from "./listening.ts"
+
+/** How often the process is killed, and how many changes each writer has acknowledged before. */
+const kills = 3
+const between = 25
+const writers = 4
+
+/** Makes one image after the other until it is stopped; what was acknowledged, in order. A request that the process did not survive may have been done or not. */
+function write(client: Client, stop: AbortSignal): { acknowledged: number[]; over: Promise<void> } {
+  const acknowledged: number[] = []
+  const over = (async () => {
+    while (!stop.aborted) {
+      try {
+        acknowledged.push((await client.createImage({ body: { Name: "n", Image: "a" } })).ID)
+      } catch (error) {
+        if (error instanceof Failure && error.status < 500) throw error
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  })()
+  return { acknowledged, over }
+}
+
+async function allImages(client: Client): Promise<number[]> {
+  const ids: number[] = []
+  for (let page = 1; ; page += 1) {
+    const { data, pageCount } = await client.listImages({ query: { page, pageSize: 200 } })
+    ids.push(...data.map(({ ID }) => ID))
+    if (page >= pageCount) return ids.sort((a, b) => a - b)
+  }
+}
+
+test("a reader who goes on after its last event loses none and gets none twice, in the order of commits, however often the process is killed", {
+  timeout: 120_000,
+}, async () => {
+  const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
+  await using stack = new AsyncDisposableStack()
+  if (database) stack.defer(() => database.drop())
+  const server = stack.use(await startServer({ QUAYSIDE_ENGINE: "fake", ...(database ? { QUAYSIDE_DATABASE_URL: database.url } : {}) }))
+  const { baseUrl } = server
+  const { Token } = await createClient({ baseUrl, authorization: basic("admin", server.password) }).createToken({ body: { Name: "t" } })
+  const client = createClient({ baseUrl, authorization: bearer(Token) })
+  const begin = await listen(client)
+  await eventually("the place is told", () => begin.place !== "")
+  const { place } = begin
+  await begin[Symbol.asyncDispose]()
+
+  const stop = new AbortController()
+  const readers = Array.from({ length: 3 }, (_, i) => {
+    const told: ServerEvent[] = []
+    const over = (async () => {
+      for await (const event of follow(client, { signal: stop.signal, after: place, waitMs: 10 + 100 * i })) told.push(event)
+    })()
+    return { told, over }
+  })
+  const rest = new AbortController()
+  const writing = Array.from({ length: writers }, () => write(client, rest.signal))
+  for (let i = 1; i <= kills; i += 1) {
+    const enough = () => writing.every(({ acknowledged }) => acknowledged.length >= between * i)
+    await eventually("enough is written", enough, 60_000)
+    await server.kill("SIGKILL")
+    await server.start()
+  }
+  rest.abort()
+  await Promise.all(writing.map(({ over }) => over))
+  const { ID: last } = await client.createImage({ body: { Name: "last", Image: "a" } })
+  for (const { told } of readers) await eventually("the last is told", () => told.at(-1)?.data.ID === last, 30_000)
+
+  const there = await allImages(client)
+  for (const { told } of readers) {
+    const ids = told.map(({ id }) => Number(id))
+    assert.ok(
+      ids.every((id, i) => i === 0 || id > (ids[i - 1] as number)),
+      "ids grow",
+    )
+    assert.deepEqual(new Set(told.map(({ event }) => event)), new Set(["image.created"]))
+    const made = told.map(({ data }) => data.ID)
+    assert.deepEqual(
+      made.toSorted((a, b) => a - b),
+      there,
+    )
+    for (const { acknowledged } of writing) {
+      const own = new Set(acknowledged)
+      assert.deepEqual(
+        made.filter((id) => own.has(id)),
+        acknowledged,
+      )
+    }
+    assert.deepEqual(told, readers[0]?.told)
+  }
+  stop.abort()
+  await Promise.all(readers.map(({ over }) => over))
+})
