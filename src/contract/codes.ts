@@ -28,6 +28,7 @@ export const reasonSentences = {
   image_too_large: "The image is larger than images may be here",
   image_unavailable: "The project's image was deleted, or the person who starts it may not use it",
   data_unavailable: "A dataset of the project was deleted, or the person who starts it may not read it",
+  code_unavailable: "The project's code could not be copied for the person who starts it",
   mount_missing: "A directory that should be mounted does not exist",
   insufficient_cpu: "No node has so many CPUs",
   insufficient_memory: "No node has so much memory",

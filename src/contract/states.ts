@@ -32,5 +32,5 @@ export interface Progress {
   step: string
   current: number
   total: number | null
-  unit: "bytes" | "layers"
+  unit: "bytes" | "layers" | "entries"
 }

@@ -2,13 +2,14 @@ import { renameSync } from "node:fs"
 import { type Address, assertCreatable, parseTarget, pathText } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
-import { CopyLimit, copyEntry } from "./copy.ts"
+import { copyEntry, type Spot } from "./copy.ts"
 import { hostName, isOurs } from "./guard.ts"
 import { type Change, checkLocks } from "./locking.ts"
 import { type Place, placeForNew, placeOfExisting } from "./place.ts"
 import { ClientGone, forbidden, invalid, notFound, Refusal } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
 import type { Stage } from "./stage.ts"
+import { CopyLimit } from "./tally.ts"
 
 interface Transfer {
   call: Call
@@ -86,7 +87,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   await call.owned(transfer.target.names)
   using ends = checkedEnds(transfer)
   if (!stage.parent.look(stage.name)) throw notFound()
-  replace(transfer, ends, () => renameSync(stage.parent.at(stage.name), ends.target.parent.at(ends.target.name)))
+  replace(transfer, ends, stage)
   if (transfer.moves) await call.scene.workplace.discard(ends.source.parent, ends.source.name)
   finish(transfer, ends.target)
 }
@@ -108,21 +109,21 @@ function moveNow(transfer: Transfer): boolean {
   using ends = checkedEnds(transfer)
   const { source, target } = ends
   if (source.parent.stat().dev !== target.parent.stat().dev) return false
-  replace(transfer, ends, () => renameSync(source.parent.at(source.name), target.parent.at(target.name)))
+  replace(transfer, ends, source)
   finish(transfer, target)
   return true
 }
 
 /** A file is replaced by a file in one step; a directory goes first, within the same turn of the event loop. */
-function replace({ call, target }: Transfer, ends: Ends, put: () => void): void {
+function replace({ call, target }: Transfer, ends: Ends, from: Spot): void {
   const { workplace, locks, properties } = call.scene
-  if (ends.target.stats) {
+  const { parent, name, stats } = ends.target
+  if (stats) {
     for (const lock of locks.below(pathText(target.names))) locks.remove(lock)
     properties.forget(pathText(target.names))
-    const files = ends.target.stats.isFile() && ends.source.stats.isFile()
-    if (!files) workplace.discard(ends.target.parent, ends.target.name).catch(call.scene.report)
   }
-  put()
+  if (stats?.isFile() && ends.source.stats.isFile()) renameSync(from.parent.at(from.name), parent.at(name))
+  else workplace.replace(from, { parent, name }).catch(call.scene.report)
 }
 
 function finish({ call, target, moves, shallow }: Transfer, place: Place): void {

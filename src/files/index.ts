@@ -1,5 +1,5 @@
 export type { Access, Authority, Identified, Refused } from "./authority.ts"
-export type { Copied, CopyOptions } from "./copy.ts"
 export type { ListenAddress } from "./sockets.ts"
-export { type Files, type FilesOptions, startFiles } from "./start.ts"
-export { Tree, type TreeOptions } from "./tree.ts"
+export { type Files, type FilesOptions, startFiles, treeOf } from "./start.ts"
+export type { Copied } from "./tally.ts"
+export type { CopyProgress, CopyTreeOptions, Tree } from "./tree.ts"

@@ -1,5 +1,7 @@
 import type { Access, Identified, Refused } from "./authority.ts"
+import { Refusal } from "./refusal.ts"
 import type { Settings } from "./settings.ts"
+import type { CopyProgress, PlainRefusal, TreeCall } from "./tree.ts"
 
 /** Descriptors that the worker is born with; standard input, output, error and the channel come before. */
 export const rootDescriptor = 4
@@ -19,6 +21,9 @@ export type ToWorker =
   | { type: "identified"; id: number; answer: Identified | null }
   /** Null: the authority failed. */
   | { type: "accesses"; id: number; answer: Access[] | null }
+  | { type: "tree"; id: number; call: TreeCall }
+  /** What is under way for that call ends as soon as it can, and is answered all the same. */
+  | { type: "cancel"; id: number }
 
 export type ToMain =
   | { type: "ready" }
@@ -28,6 +33,15 @@ export type ToMain =
   | { type: "identify"; id: number; authorization: string | undefined; address: string }
   | { type: "refused"; refusals: readonly Refused[] }
   | { type: "access"; id: number; userId: number; paths: readonly string[] }
+  | { type: "treeProgress"; id: number; progress: CopyProgress }
+  | { type: "treeDone"; id: number; outcome: TreeOutcome }
+
+/** How a `TreeCall` ended. */
+export type TreeOutcome = { answer: unknown } | { refusal: PlainRefusal } | { error: PlainError }
+
+export function outcomeOf(error: unknown): TreeOutcome {
+  return error instanceof Refusal ? { refusal: { code: error.code, message: error.message } } : { error: plainError(error) }
+}
 
 /** An error that crosses the border between processes. */
 export interface PlainError {

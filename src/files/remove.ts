@@ -6,6 +6,8 @@ import { Slice } from "./slice.ts"
 /** `open(2)`: a handle on the entry itself, needing no right on it. */
 const O_PATH = 0o10000000
 const width = 32
+/** While so many directories wait, another is only taken up where one would not get on otherwise: a million of them need no list of a million names. */
+const mostWaiting = 1_000
 
 /**
  * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on the way is first moved up into `place` under
@@ -13,22 +15,35 @@ const width = 32
  * removed because others keep writing into it.
  */
 export async function removeTree(place: Folder, name: Name, fresh: () => string): Promise<boolean> {
-  const waiting: Name[] = [name]
-  const slice = new Slice()
+  const removal: Removal = { place, fresh, waiting: [name], slice: new Slice() }
   let all = true
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (!(await removeOne(place, next, fresh, waiting, slice))) all = false
+  for (let next = removal.waiting.pop(); next !== undefined; next = removal.waiting.pop()) {
+    if (!(await removeOne(removal, next))) all = false
   }
   return all
 }
 
-async function removeOne(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<boolean> {
+interface Removal {
+  place: Folder
+  fresh: () => string
+  /** Names in `place`; the last one is the next. */
+  waiting: Name[]
+  slice: Slice
+}
+
+async function removeOne(removal: Removal, name: Name): Promise<boolean> {
+  const { place, waiting } = removal
   const stats = place.look(name)
   if (!stats) return true
   if (!stats.isDirectory()) return unlink(place.at(name)).then(() => true, passed)
   changeMode(place, name, 0o700)
+  const below = waiting.length
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    await empty(place, name, fresh, waiting, slice)
+    if (!(await empty(removal, name))) {
+      // Its turn comes again when those that were found in it are gone.
+      waiting.splice(below, 0, name)
+      return true
+    }
     const code = errorOf(() => rmdirSync(place.at(name)))
     if (code === undefined || code === "ENOENT") return true
     if (code !== "ENOTEMPTY") throw Object.assign(new Error(`A directory could not be removed: ${code}`), { code })
@@ -36,10 +51,12 @@ async function removeOne(place: Folder, name: Name, fresh: () => string, waiting
   return false
 }
 
-async function empty(place: Folder, name: Name, fresh: () => string, waiting: Name[], slice: Slice): Promise<void> {
+/** Answers false where it was left off because too many directories wait. */
+async function empty({ place, fresh, waiting, slice }: Removal, name: Name): Promise<boolean> {
   using folder = place.folder(name)
   assertSameDevice(folder, place)
   const entries = folder.entries()
+  const before = waiting.length
   try {
     let files: Promise<unknown>[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -49,9 +66,11 @@ async function empty(place: Folder, name: Name, fresh: () => string, waiting: Na
         await Promise.all(files)
         files = []
       }
+      if (waiting.length > Math.max(before, mostWaiting)) break
       await slice.pause()
     }
     await Promise.all(files)
+    return waiting.length <= Math.max(before, mostWaiting)
   } finally {
     entries.closeSync()
   }

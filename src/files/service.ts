@@ -3,11 +3,13 @@ import type { Authority } from "./authority.ts"
 import type { Scene } from "./call.ts"
 import { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
+import { LocalTree } from "./local-tree.ts"
 import { Locks } from "./locks.ts"
 import { liveProperties } from "./properties.ts"
 import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
 import type { Settings } from "./settings.ts"
+import { TreeDesk } from "./tree-desk.ts"
 import { Turns } from "./turns.ts"
 import { Workplace } from "./workplace.ts"
 
@@ -17,6 +19,8 @@ const sweepMs = 600_000
 
 /** The file server itself, without knowing in which process it runs. */
 export class Service implements AsyncDisposable {
+  /** What the main process wants done. */
+  readonly tree: TreeDesk
   readonly #scene: Scene
   readonly #servers: Server[] = []
   readonly #settings: Settings
@@ -39,6 +43,7 @@ export class Service implements AsyncDisposable {
       refused: (refusals) => authority.refused(refusals),
       limits: settings.limits,
     }
+    this.tree = new TreeDesk(new LocalTree(root, this.#scene.workplace))
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
     this.#sweeper.unref()
     this.#sweep()
@@ -67,7 +72,7 @@ export class Service implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#sweeper)
-    await Promise.all(this.#servers.map(close))
+    await Promise.all([this.tree.end(), ...this.#servers.map(close)])
     await this.#scene.workplace[Symbol.asyncDispose]()
     this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()

@@ -2,10 +2,12 @@ import type { Logger } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Limits } from "./call.ts"
 import type { Folder } from "./descriptor.ts"
+import { openRoot } from "./root.ts"
 import { defaultLimits, type Settings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
 import { Supervisor } from "./supervisor.ts"
-import { openRoot } from "./tree.ts"
+import { type AskTree, Tree } from "./tree.ts"
+import { answerOf } from "./tree-answer.ts"
 
 export interface FilesOptions {
   /** The files root, a path that only trusted people can change; made when missing. */
@@ -29,6 +31,8 @@ export interface FilesOptions {
 export interface Files extends AsyncDisposable {
   /** What is listened on: for `localhost` both loopback addresses, with one port. */
   readonly addresses: readonly ListenAddress[]
+  /** The same root for the main process. Work that is under way at the end is broken off. */
+  readonly tree: Tree
   /** Makes the next request ask again who somebody is and what they may do. */
   invalidate(): void
   health(): Promise<{ ok: boolean; msg: string }>
@@ -64,8 +68,18 @@ async function startInProcess(options: FilesOptions, root: Folder, sockets: read
   const { Service } = await import("./service.ts")
   const service = new Service({ root, authority, settings: settingsOf(options), report })
   for (const socket of sockets) await service.listen({ _handle: socket.handle })
+  let calls = 0
+  const ask: AskTree = async (call, { signal, onProgress = () => {} }) => {
+    calls += 1
+    const id = calls
+    const onAbort = () => service.tree.cancel(id)
+    const done = service.tree.do({ id, call, onProgress })
+    signal?.addEventListener("abort", onAbort, { once: true })
+    return answerOf(await done.finally(() => signal?.removeEventListener("abort", onAbort)), signal)
+  }
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
+    tree: new Tree(ask),
     invalidate: () => service.invalidate(),
     health: async () => ({ ok: true, msg: "The file server runs in this process" }),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
@@ -78,6 +92,7 @@ async function startWorker(options: FilesOptions, root: Folder, sockets: readonl
   await supervisor.start()
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
+    tree: new Tree((call, how) => supervisor.ask(call, how)),
     invalidate: () => supervisor.invalidate(),
     health: () => supervisor.health(),
     async [Symbol.asyncDispose]() {
@@ -85,4 +100,9 @@ async function startWorker(options: FilesOptions, root: Folder, sockets: readonl
       for (const held of [...sockets, root]) held[Symbol.dispose]()
     },
   }
+}
+
+/** The root before it is there: whoever asks waits until the file server runs, and is told why when it does not. */
+export function treeOf(files: Promise<Files>): Tree {
+  return new Tree(async (call, how) => (await files).tree.ask(call, how))
 }

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
+import { Failure } from "#contract"
 import type { Logger } from "#kit"
-import { type WorkerOptions, WorkerProcess } from "./worker-process.ts"
+import type { TreeCall, TreeOptions } from "./tree.ts"
+import { WorkerGone, type WorkerOptions, WorkerProcess } from "./worker-process.ts"
 
 const shortestWaitMs = 50
 const longestWaitMs = 5_000
@@ -10,6 +12,8 @@ const pingEveryMs = 10_000
 const pongWithinMs = 5_000
 /** So many unanswered pings in a row end the worker. */
 const mostSilences = 6
+/** Work during which so many workers ended is given up: it may be what ends them. */
+const mostAttempts = 3
 
 /** Keeps one worker alive; sockets and root stay here, so the next one goes on where the last one stopped. */
 export class Supervisor implements AsyncDisposable {
@@ -18,6 +22,8 @@ export class Supervisor implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #worker: WorkerProcess
   #isReady = false
+  /** Resolves with the worker when it serves, and is another one from its end on. */
+  #serving = Promise.withResolvers<WorkerProcess>()
   #silences = 0
   #kept: Promise<void> | undefined
   #watch: NodeJS.Timeout | undefined
@@ -32,6 +38,7 @@ export class Supervisor implements AsyncDisposable {
   async start(): Promise<void> {
     await this.#worker.ready
     this.#isReady = true
+    this.#serving.resolve(this.#worker)
     this.#kept = this.#keep()
     this.#watch = setInterval(() => void this.#checkAlive(), pingEveryMs)
     this.#watch.unref()
@@ -39,6 +46,42 @@ export class Supervisor implements AsyncDisposable {
 
   get pid(): number | undefined {
     return this.#worker.pid
+  }
+
+  /** Has a worker do it; the next one again when one ends meanwhile. Rejects with `unavailable` when three ended over it, or this one is being stopped. */
+  async ask(call: TreeCall, options: TreeOptions): Promise<unknown> {
+    for (let attempt = 1; ; attempt += 1) {
+      options.signal?.throwIfAborted()
+      const worker = await this.#next(options.signal)
+      try {
+        return await worker.ask(call, options)
+      } catch (error) {
+        if (!(error instanceof WorkerGone)) throw error
+        this.#logger.warn(
+          { err: error, op: call.op, attempt },
+          "the file server's process ended in the middle of work for the main process",
+        )
+        if (attempt >= mostAttempts || this.#stopped.signal.aborted) throw unavailable(error)
+        this.#forget(worker)
+      }
+    }
+  }
+
+  /** A worker that ended serves no more, whoever notices first. */
+  #forget(worker: WorkerProcess): void {
+    if (worker !== this.#worker || !this.#isReady) return
+    this.#isReady = false
+    this.#serving = Promise.withResolvers<WorkerProcess>()
+  }
+
+  #next(signal: AbortSignal | undefined): Promise<WorkerProcess> {
+    const ends = signal ? AbortSignal.any([signal, this.#stopped.signal]) : this.#stopped.signal
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerProcess>()
+    const onEnd = () => reject(signal?.aborted ? signal.reason : unavailable(undefined))
+    if (ends.aborted) onEnd()
+    ends.addEventListener("abort", onEnd, { once: true })
+    this.#serving.promise.then(resolve)
+    return promise.finally(() => ends.removeEventListener("abort", onEnd))
   }
 
   invalidate(): void {
@@ -55,7 +98,7 @@ export class Supervisor implements AsyncDisposable {
     let waitMs = shortestWaitMs
     for (let startedAt = performance.now(); ; startedAt = performance.now()) {
       const cause = await this.#worker.ended
-      this.#isReady = false
+      this.#forget(this.#worker)
       if (this.#stopped.signal.aborted) return
       if (performance.now() - startedAt > steadyMs) waitMs = shortestWaitMs
       this.#logger.error({ err: cause, waitMs }, "the file server's process ended; it is started again")
@@ -67,6 +110,7 @@ export class Supervisor implements AsyncDisposable {
         () => true,
         () => false,
       )
+      if (this.#isReady) this.#serving.resolve(this.#worker)
     }
   }
 
@@ -87,3 +131,6 @@ export class Supervisor implements AsyncDisposable {
     await this.#kept
   }
 }
+
+const unavailable = (cause: unknown): Failure =>
+  new Failure("unavailable", "The process that works on files ended before this was done; try again", { cause })

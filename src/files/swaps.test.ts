@@ -4,7 +4,6 @@ import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
-import { Tree } from "#files"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 /*
@@ -130,9 +129,9 @@ test("a file that becomes a link is never read or written through", async () => 
   assertUntouched()
 })
 
-test("a copy of code, a new directory and a removal by the main process reach nothing through a directory that becomes a link", async () => {
+test("a copy of code, a new directory and a removal for the main process reach nothing through a directory that becomes a link", async () => {
   const path = "/users/ann/play/swap"
-  await using tree = Tree.open({ root: world.root, owner })
+  const { tree } = world.files
   const works = [
     () => tree.copyTree(path, "/users/ann/copied"),
     () => tree.copyTree(`${path}/sub`, "/users/ann/copied"),

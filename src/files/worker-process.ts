@@ -3,9 +3,11 @@ import { getCompileCacheDir } from "node:module"
 import { dirname, extname, join } from "node:path"
 import type { Authority } from "./authority.ts"
 import type { Folder } from "./descriptor.ts"
-import { errorFrom, type Owner, type ToMain, type ToWorker } from "./messages.ts"
+import { errorFrom, type Owner, type ToMain, type ToWorker, type TreeOutcome } from "./messages.ts"
 import type { Settings } from "./settings.ts"
 import type { BoundSocket } from "./sockets.ts"
+import type { TreeCall, TreeOptions } from "./tree.ts"
+import { answerOf } from "./tree-answer.ts"
 
 const stopMs = 15_000
 
@@ -19,6 +21,17 @@ export interface WorkerOptions {
   onFailure(error: Error): void
 }
 
+/** The process ended before it answered: what it did by then is not known. */
+export class WorkerGone extends Error {
+  override readonly name = "WorkerGone"
+}
+
+interface Asked {
+  settle(outcome: TreeOutcome): void
+  fail(error: WorkerGone): void
+  onProgress: TreeOptions["onProgress"]
+}
+
 /** One worker process, from its start to its end. */
 export class WorkerProcess {
   /** Resolves when it accepts connections; rejects with why it cannot. */
@@ -28,8 +41,11 @@ export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #options: WorkerOptions
   readonly #pongs = new Map<number, () => void>()
+  readonly #asked = new Map<number, Asked>()
   #pings = 0
+  #asks = 0
   #lastWords: Error | undefined
+  #gone: WorkerGone | undefined
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -45,10 +61,16 @@ export class WorkerProcess {
         resolve(this.#lastWords ?? new Error(`The file server's process ended (${signal ?? code})`)),
       )
     })
+    void this.ended.then((cause) => this.#goes(cause))
     const ready = new Promise<void>((resolve) => this.#child.on("message", (message: ToMain) => this.#hear(message, resolve)))
     this.ready = Promise.race([ready, this.ended.then((error) => Promise.reject(error))])
     this.ready.catch(() => {})
     this.tell({ type: "start", owner, settings, sockets: sockets.length })
+  }
+
+  #goes(cause: Error): void {
+    this.#gone = new WorkerGone(cause.message, { cause })
+    for (const { fail } of this.#asked.values()) fail(this.#gone)
   }
 
   get pid(): number | undefined {
@@ -75,6 +97,23 @@ export class WorkerProcess {
     return Promise.race([pong, this.ended.then(() => false)]).finally(() => this.#pongs.delete(id))
   }
 
+  /** Has the tree worked on. Rejects with `WorkerGone` when the process ends first; where the signal is aborted it waits for the end all the same. */
+  async ask(call: TreeCall, { signal, onProgress }: TreeOptions): Promise<unknown> {
+    this.#asks += 1
+    const id = this.#asks
+    const onAbort = () => this.tell({ type: "cancel", id })
+    try {
+      if (this.#gone) throw this.#gone
+      const answered = new Promise<TreeOutcome>((settle, fail) => this.#asked.set(id, { settle, fail, onProgress }))
+      this.tell({ type: "tree", id, call })
+      signal?.addEventListener("abort", onAbort, { once: true })
+      return answerOf(await answered, signal)
+    } finally {
+      this.#asked.delete(id)
+      signal?.removeEventListener("abort", onAbort)
+    }
+  }
+
   kill(): void {
     this.#child.kill("SIGKILL")
   }
@@ -93,6 +132,8 @@ export class WorkerProcess {
     else if (message.type === "dying") this.#lastWords = errorFrom(message.error)
     else if (message.type === "failure") this.#options.onFailure(errorFrom(message.error))
     else if (message.type === "pong") this.#pongs.get(message.id)?.()
+    else if (message.type === "treeProgress") this.#asked.get(message.id)?.onProgress?.(message.progress)
+    else if (message.type === "treeDone") this.#asked.get(message.id)?.settle(message.outcome)
     else if (message.type === "refused") for (const each of message.refusals) authority.refused(each)
     else if (message.type === "identify") {
       this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))

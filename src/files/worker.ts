@@ -20,6 +20,8 @@ process.on("message", (message: ToWorker) => {
   else if (message.type === "stop") stop().catch(fail)
   else if (message.type === "invalidate") service?.invalidate()
   else if (message.type === "ping") tell({ type: "pong", id: message.id })
+  else if (message.type === "tree") work(message).catch(fail)
+  else if (message.type === "cancel") service?.tree.cancel(message.id)
   else authority.answer(message)
 })
 process.on("disconnect", () => process.exit(0))
@@ -34,6 +36,12 @@ async function start({ owner, settings, sockets }: Start): Promise<void> {
   service = new Service({ root: Folder.adopt(rootDescriptor), authority, settings, report })
   for (let i = 0; i < sockets; i += 1) await service.listen({ fd: firstSocket + i })
   tell({ type: "ready" })
+}
+
+async function work({ id, call }: Extract<ToWorker, { type: "tree" }>): Promise<void> {
+  if (!service) throw new Error("The main process asked before this one was ready")
+  const outcome = await service.tree.do({ id, call, onProgress: (progress) => tell({ type: "treeProgress", id, progress }) })
+  tell({ type: "treeDone", id, outcome })
 }
 
 async function stop(): Promise<void> {

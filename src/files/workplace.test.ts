@@ -43,6 +43,35 @@ test("what a dead process left is swept, whatever is in it", async () => {
   assert.equal(existsSync(join(path, "outside/kept")), true)
 })
 
+test("what a dead process had moved away to put something in its place comes back, unless something is there", async () => {
+  await using place = new Workplace(root, report)
+  const dead = deadId()
+  for (const [n, name] of ["gone", "there"].entries()) {
+    mkdirSync(work(dead, String(n), "old"), { recursive: true })
+    symlinkSync(join(path, "place", name), work(dead, `${n}.from`))
+  }
+  mkdirSync(join(path, "place/there/new"), { recursive: true })
+  symlinkSync(join(path, "outside"), join(path, "linked"))
+  mkdirSync(work(dead, "9/old"), { recursive: true })
+  symlinkSync(join(path, "linked/planted"), work(dead, "9.from"))
+  await place.sweep(root)
+  assert.deepEqual([readdirSync(join(path, "place/gone")), readdirSync(join(path, "place/there"))], [["old"], ["new"]])
+  assert.equal(existsSync(join(path, "outside/planted")), false)
+  assert.equal(existsSync(work(dead)), false)
+})
+
+test("what replaces something takes its place and nothing else, and what cannot leaves it there", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(join(path, "fresh/new"), { recursive: true })
+  mkdirSync(join(path, "taken/old"), { recursive: true })
+  const gone = place.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
+  assert.deepEqual([existsSync(join(path, "fresh")), readdirSync(join(path, "taken"))], [false, ["new"]])
+  await gone
+  assert.throws(() => place.replace({ parent: root, name: "missing" }, { parent: root, name: "taken" }), { code: "ENOENT" })
+  assert.deepEqual(readdirSync(join(path, "taken")), ["new"])
+  assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])
+})
+
 test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {
   await using place = new Workplace(root, report)
   mkdirSync(work("0123456789ab-1-1-00"), { recursive: true })

@@ -1,7 +1,7 @@
-import { fchownSync, futimesSync, readlinkSync, renameSync } from "node:fs"
+import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { hiddenFolder, hiddenPrefix } from "./address.ts"
+import type { Spot } from "./copy.ts"
 import type { Folder, Name } from "./descriptor.ts"
-import type { Owner } from "./messages.ts"
 import { isGone, processId } from "./process-id.ts"
 import { refusalOf } from "./refusal.ts"
 import { attempt, changeMode, removeTree } from "./remove.ts"
@@ -9,6 +9,7 @@ import { Draft, Stage } from "./stage.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
+const noteSuffix = ".from"
 
 /** The worker's own folder in the hidden place: what is not finished, or already deleted, is here and nowhere else. */
 export class Workplace implements AsyncDisposable {
@@ -21,12 +22,11 @@ export class Workplace implements AsyncDisposable {
   #count = 0
   #sweeping: Promise<void> = Promise.resolve()
 
-  /** `owner`: whose the hidden place is, where this process is root and others that share it are not. */
-  constructor(root: Folder, report: (error: unknown) => void, owner?: Owner) {
+  constructor(root: Folder, report: (error: unknown) => void) {
     this.#report = report
-    using hidden = ensured(root, hiddenFolder, owner)
-    this.#all = ensured(hidden, "work", owner)
-    this.#own = ensured(this.#all, this.#id, owner)
+    using hidden = ensured(root, hiddenFolder)
+    this.#all = ensured(hidden, "work")
+    this.#own = ensured(this.#all, this.#id)
     this.#device = root.stat().dev
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
@@ -57,6 +57,31 @@ export class Workplace implements AsyncDisposable {
     return grave.remove().catch(this.#report)
   }
 
+  /**
+   * Moves an entry to a name, and what stands there away, before it returns: between the two moves a note tells the sweep what to put back. The promise resolves when the space of what stood there
+   * is free, and never rejects.
+   */
+  replace(from: Spot, to: Spot & { name: string }): Promise<void> {
+    const move = () => renameSync(from.parent.at(from.name), to.parent.at(to.name))
+    if (!to.parent.look(to.name)) {
+      move()
+      return Promise.resolve()
+    }
+    const grave = this.stage(to.parent)
+    const note = this.#own.at(`${grave.name}${noteSuffix}`)
+    try {
+      symlinkSync(`${readlinkSync(to.parent.self)}/${to.name}`, note)
+      bury(to.parent, to.name, grave)
+      exhumeUnless(move, to, grave)
+    } catch (error) {
+      grave.abandon()
+      throw error
+    } finally {
+      attempt(() => unlinkSync(note))
+    }
+    return grave.remove().catch(this.#report)
+  }
+
   /** Removes what workers left that are gone. Calls follow one another. */
   sweep(root: Folder): Promise<void> {
     this.#sweeping = this.#sweeping.then(() => this.#sweepNow(root))
@@ -72,6 +97,7 @@ export class Workplace implements AsyncDisposable {
 
   async #remove(root: Folder, name: string): Promise<void> {
     using left = this.#all.folder(name)
+    for (const entry of namesIn(left)) if (entry.endsWith(noteSuffix)) putBack(root, left, entry)
     for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
     await removeTree(this.#all, name, () => `${name}-${this.#fresh()}`)
   }
@@ -113,15 +139,48 @@ function bury(parent: Folder, name: Name, grave: Stage): void {
   }
 }
 
+/** What was buried comes back when nothing could be put in its place. */
+function exhumeUnless(move: () => void, to: Spot, grave: Stage): void {
+  try {
+    move()
+  } catch (error) {
+    attempt(() => renameSync(grave.parent.at(grave.name), to.parent.at(to.name)))
+    throw error
+  }
+}
+
+/** A worker died after it had moved something away and before it had put the new one there. */
+function putBack(root: Folder, left: Folder, note: string): void {
+  attempt(() => {
+    const target = targetBelow(root, left, note)
+    const name = target?.at(-1)
+    if (!target || name === undefined) return
+    using parent = root.descend(target.slice(0, -1))
+    if (parent.look(name)) return
+    const grave = note.slice(0, -noteSuffix.length)
+    const isBeside = left.look(grave)?.isSymbolicLink()
+    renameSync(isBeside ? parent.at(`${hiddenPrefix}${idOf(left)}-${grave}`) : left.at(grave), parent.at(name))
+  })
+}
+
+/** Where a link in a worker's folder leads, as names below the root. */
+function targetBelow(root: Folder, left: Folder, link: string): string[] | undefined {
+  const rootPath = readlinkSync(root.self)
+  const target = readlinkSync(left.at(link))
+  return target.startsWith(`${rootPath}/`) ? target.slice(rootPath.length + 1).split("/") : undefined
+}
+
+function idOf(left: Folder): string {
+  return readlinkSync(left.self).split("/").at(-1) ?? ""
+}
+
 /** The marker names the directory; what the dead worker left there has its id in its name. */
 async function removeBeside(root: Folder, left: Folder, marker: string): Promise<void> {
-  const rootPath = readlinkSync(root.self)
-  const target = readlinkSync(left.at(marker))
-  const id = readlinkSync(left.self).split("/").at(-1) ?? ""
-  if (!target.startsWith(`${rootPath}/`)) return
+  const target = targetBelow(root, left, marker)
+  if (!target) return
   try {
-    using folder = root.descend(target.slice(rootPath.length + 1).split("/"))
-    const own = namesIn(folder).filter((name) => name.startsWith(`${hiddenPrefix}${id}-`))
+    using folder = root.descend(target)
+    const own = namesIn(folder).filter((name) => name.startsWith(`${hiddenPrefix}${idOf(left)}-`))
     for (const name of own) await removeTree(folder, name, freshNames(name))
   } catch (error) {
     if (!refusalOf(error)) throw error
@@ -136,11 +195,9 @@ function freshNames(name: string): () => string {
   }
 }
 
-function ensured(parent: Folder, name: string, owner: Owner | undefined): Folder {
+function ensured(parent: Folder, name: string): Folder {
   attempt(() => parent.make(name, 0o700))
-  const folder = parent.folder(name)
-  if (owner) fchownSync(folder.fd, owner.uid, owner.gid)
-  return folder
+  return parent.folder(name)
 }
 
 function namesIn(folder: Folder): string[] {

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path"
 import { createIdentity } from "#access"
-import { type ApiServer, createApi, expireGrants, undoMoves } from "#api"
+import { type ApiServer, createApi, expireGrants, prepareRun, undoMoves } from "#api"
 import { Registries } from "#engine"
 import { createEvents } from "#events"
-import { startFiles, Tree } from "#files"
+import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
@@ -13,7 +13,7 @@ import { gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
 import { checkRights, confineInTime, engineOf } from "./engine.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
-import { apiSettings, filesOptions, ownerOf, runEvents, runSettings } from "./parts.ts"
+import { apiSettings, filesOptions, runEvents, runSettings } from "./parts.ts"
 import { credentialsFrom } from "./registry-credentials.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
@@ -89,12 +89,13 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
   identity.onForget(async () => (await files)?.invalidate())
-  const tree = stack.use(Tree.open({ root: filesRoot, owner: ownerOf(settings) }))
+  const tree = treeOf(starting)
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
   demandWanted()
   const confineAtLast = await confineInTime({ store, engine, clock, logger })
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
-  await tree.ensureDirectory("/users/admin")
+  const home = tree.ensureDirectory("/users/admin")
+  home.catch(() => {})
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const ending = new AbortController()
   stack.defer(() => ending.abort())
@@ -110,6 +111,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       events: runEvents(events),
       settings: runSettings(settings, dataDir),
       imageTerms: imageTermsOf({ store, images, clock }),
+      prepare: prepareRun({ store, tree }),
     }),
   )
   const gateway = createGateway({
@@ -147,6 +149,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
   runs.begin()
   await starting
+  await home
   demandWanted()
   const parts = stack.move()
   return {

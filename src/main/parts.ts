@@ -9,7 +9,7 @@ import type { Addresses } from "./addresses.ts"
 import type { Settings } from "./settings.ts"
 
 /** Whose the files of people are. */
-export function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
+function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
   return { uid: runUid, gid: runUid }
 }
 

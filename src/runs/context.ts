@@ -18,6 +18,13 @@ export interface RunEvents {
   warning(run: RunRow, text: string): void
 }
 
+/** How something is prepared for a run. */
+export interface Preparing {
+  report(progress: Progress): void
+  /** Aborted when the run is to stop: what was begun is taken back, and the promise settles then. */
+  signal: AbortSignal
+}
+
 /** What all parts of this folder share. */
 export interface Context {
   readonly store: Store
@@ -33,6 +40,8 @@ export interface Context {
   readonly probing: { count: number }
   /** On what terms the run's person may have its image now. */
   imageTerms(run: RunRow): Promise<ImageTerms>
+  /** Makes what the run mounts and is not there yet, before the engine is asked to start it; again at each attempt. */
+  prepare(run: RunRow, how: Preparing): Promise<void>
   /** Asks for a look at the engine soon. */
   observeSoon(): void
 }

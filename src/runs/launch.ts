@@ -69,6 +69,7 @@ export class Launch implements Disposable {
   }
 
   async #bring(): Promise<Address> {
+    if (this.#stage === "pulling") await this.#patiently(this.#prepare())
     const [imageTerms, diskMiB] = await Promise.all([this.#ctx.imageTerms(this.#run), diskBoundOf(this.#ctx.store, this.#run.userId)])
     const spec = { ...specOf(this.#run), imageTerms, diskMiB }
     const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal))
@@ -81,6 +82,12 @@ export class Launch implements Disposable {
       this.#found = result
     }
     return untilReady(this.#ctx, this.#run, { found, signal: AbortSignal.any([this.#cut.signal, this.#ctx.closed]) })
+  }
+
+  /** Long before the engine knows of the run: a failure leaves nothing there. */
+  #prepare(): Promise<void> {
+    const report = (progress: Progress) => this.#report({ state: "pulling", progress })
+    return this.#ctx.prepare(this.#run, { report, signal: this.#cut.signal })
   }
 
   /** An engine cleans up when a start is cut short, and is waited for; one that never lets go must not keep the run from being stopped. */

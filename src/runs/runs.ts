@@ -6,7 +6,7 @@ import type { RunRow, Store } from "#store"
 import { Activity } from "./activity.ts"
 import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
-import type { Context, RunEvents } from "./context.ts"
+import type { Context, Preparing, RunEvents } from "./context.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
 import { moveIn, type Wish } from "./moves.ts"
 import { queuePosition } from "./queue.ts"
@@ -28,6 +28,8 @@ export interface RunsOptions {
   settings?: GivenRunSettings
   /** On what terms a run's person may have its image, asked at each attempt to start it. Default: without credentials, and built here only where an administrator registered it. */
   imageTerms?: (run: RunRow) => Promise<ImageTerms>
+  /** Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start it. An `EngineError` is the run's reason. Default: nothing. */
+  prepare?: (run: RunRow, how: Preparing) => Promise<void>
 }
 
 export interface StartOptions {
@@ -161,6 +163,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     closed,
     probing: { count: 0 },
     imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
+    prepare: options.prepare ?? (async () => {}),
     observeSoon: () => supervisor.observeSoon(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)

@@ -91,9 +91,37 @@ export const isolation = [
     [["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"']],
   ),
   ...faults(
-    "src/files/copy.ts",
+    "src/files/workplace.ts",
+    ["src/files/workplace.test.ts"],
+    [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
+  ),
+  ...faults(
+    "src/api/handlers/projects.ts",
+    ["test/api/code.test.ts"],
+    [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
+  ),
+  ...faults(
+    "src/files/copy-file.ts",
     ["src/files/tree.test.ts"],
     [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
+  ),
+  ...faults(
+    "src/files/supervisor.ts",
+    ["src/files/tree-crash.test.ts"],
+    [["work is lost with the worker", "attempt >= mostAttempts ||", "attempt >= 1 ||"]],
+  ),
+  ...faults(
+    "src/files/worker-process.ts",
+    ["src/files/tree-crash.test.ts"],
+    [["nobody tells the worker that its work is not wanted any more", 'this.tell({ type: "cancel", id })', "undefined"]],
+  ),
+  ...faults(
+    "src/files/local-tree.ts",
+    ["src/files/tree.test.ts"],
+    [
+      ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || call) await"],
+      ["a copy may take for ever", "deadline(maxMs,", "deadline(maxMs + 600_000,"],
+    ],
   ),
   ...faults(
     "src/gateway/request-headers.ts",

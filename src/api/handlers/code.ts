@@ -1,9 +1,14 @@
 import { homeOf } from "#access"
-import type { Tree } from "#files"
-import type { ProjectRow } from "#store"
+import { Failure, type Progress, type ReasonCode } from "#contract"
+import { EngineError } from "#engine"
+import type { CopyProgress, CopyTreeOptions, Tree } from "#files"
+import type { Preparing } from "#runs"
+import type { ProjectRow, RunRow, Store } from "#store"
 
 /** What a copy of a project's code may hold at most. */
 const limits = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
+
+type Copying = Pick<CopyTreeOptions, "signal" | "onProgress">
 
 /** Somebody's own directories for a project. */
 export function projectDirectories(userName: string, projectId: number) {
@@ -20,33 +25,42 @@ function releaseOf(projectId: number): string {
 export async function release(tree: Tree, project: Pick<ProjectRow, "id" | "userName">, signal?: AbortSignal): Promise<void> {
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
-  await tree.copyTree(code, releaseOf(project.id), { ...limits, ...(signal ? { signal } : {}) })
+  await tree.copyTree(code, releaseOf(project.id), { ...limits, signal })
 }
 
-/** Directories that are being made now: a second start of the same waits instead of making them again. */
-const beingMade = new Map<string, Promise<void>>()
+/** Makes the directories of whoever starts a run, before the engine is asked; what is there stays. Code that is not there yet begins as what the project's owner released. */
+export function prepareRun({ store, tree }: { store: Store; tree: Tree }): (run: RunRow, how: Preparing) => Promise<void> {
+  return async ({ userId, userName, projectId }, { report, signal }) => {
+    const own = projectDirectories(userName, projectId)
+    const isOwner = (await store.projects.get(projectId))?.userId === userId
+    const onProgress = (progress: CopyProgress) => report(progressOf(progress))
+    try {
+      if (!isOwner) await begin(tree, { from: releaseOf(projectId), to: own.code }, { signal, onProgress })
+      await tree.ensureDirectory(own.code, own.model, own.user)
+    } catch (error) {
+      throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
+    }
+  }
+}
 
-/** Makes a starter's directories for a project; what is there stays. Code that is not there yet begins as what the owner released. */
-export async function makeDirectories(tree: Tree, userName: string, project: Pick<ProjectRow, "id" | "userName">): Promise<void> {
-  const own = projectDirectories(userName, project.id)
-  if (userName !== project.userName) await once(own.code, () => begin(tree, releaseOf(project.id), own.code))
-  for (const path of [own.code, own.model, own.user]) await tree.ensureDirectory(path)
+function reasonCodeOf({ code }: Failure): ReasonCode {
+  return code === "storage_full" ? "disk_full" : "code_unavailable"
+}
+
+/** Bytes tell more, unless there are hardly any. */
+function progressOf({ done, total }: CopyProgress): Progress {
+  const unit = total.bytes >= 2 ** 20 ? "bytes" : "entries"
+  return { step: "copying the code", current: done[unit], total: Math.max(done[unit], total[unit]), unit }
 }
 
 /** The code of a copy begins as what the copier could start: their own code, or what the owner released. */
-export async function copyCode(tree: Tree, userName: string, projects: { from: ProjectRow; to: ProjectRow }): Promise<void> {
-  const { from, to } = projects
+export async function copyCode(tree: Tree, userName: string, copied: { from: ProjectRow; to: ProjectRow } & Copying): Promise<void> {
+  const { from, to, ...how } = copied
   const source = userName === from.userName ? projectDirectories(userName, from.id).code : releaseOf(from.id)
-  await begin(tree, source, projectDirectories(userName, to.id).code)
+  await begin(tree, { from: source, to: projectDirectories(userName, to.id).code }, how)
 }
 
-async function begin(tree: Tree, from: string, to: string): Promise<void> {
-  if ((await tree.exists(to)) || !(await tree.exists(from))) return
-  await tree.copyTree(from, to, limits)
-}
-
-async function once(path: string, work: () => Promise<void>): Promise<void> {
-  const making = beingMade.get(path) ?? work().finally(() => beingMade.delete(path))
-  beingMade.set(path, making)
-  await making
+/** Where several begin at once, one of them puts its copy there, and the others' go. */
+async function begin(tree: Tree, { from, to }: { from: string; to: string }, how: Copying): Promise<void> {
+  if (await tree.exists(from)) await tree.copyTree(from, to, { ...limits, ...how, replace: false })
 }

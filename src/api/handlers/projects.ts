@@ -215,7 +215,10 @@ async function releaseNow(services: Services, context: Context): Promise<Project
   return oneAnswer(projects, services, context, project)
 }
 
-/** Its references stay as they are, those included that the copier may not see; what was decided about the original alone (publication, group, trust) does not come along. */
+/**
+ * The copy is a deleted project until its code is there, and nobody is told of it before: whoever dies or gives up in between leaves nothing that could be seen or started.
+ * Its references stay as they are, those included that the copier may not see; what was decided about the original alone (publication, group, trust) does not come along.
+ */
 async function copy(services: Services, context: Context): Promise<Project> {
   const { caller } = context
   const id = needId(context)
@@ -229,17 +232,16 @@ async function copy(services: Services, context: Context): Promise<Project> {
       ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
     })
     await tx.projects.setLinks(to.id, await tx.projects.links([id]))
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
+    await tx.projects.setDeleted(to.id, true)
     return { from, to }
   })
-  await copyCode(services.tree, caller.userName, { from, to }).catch(async (error: unknown) => {
-    await services.store.change(async (tx) => {
-      await tx.projects.setDeleted(to.id, true)
-      await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "project", id: to.id }, was: projectThing(to) })
-    })
-    throw error
+  await copyCode(services.tree, caller.userName, { from, to, signal: context.signal })
+  const whole = await services.store.change(async (tx) => {
+    const row = (await tx.projects.setDeleted(to.id, false)) ?? to
+    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
+    return row
   })
-  return oneAnswer(projects, services, context, to)
+  return oneAnswer(projects, services, context, whole)
 }
 
 export const projectHandlers = {

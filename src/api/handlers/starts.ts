@@ -6,7 +6,6 @@ import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
 import { runMemory, toMiB } from "../units.ts"
-import { makeDirectories } from "./code.ts"
 import { type Plan, planRun } from "./plan.ts"
 import { planAgain } from "./plan-again.ts"
 import { respondsAsync } from "./prefer.ts"
@@ -20,16 +19,14 @@ type Beginning = Context<"startRun"> | Context<"repeatRun">
 async function start(services: Services, context: Context<"startRun">) {
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
-  const { request, project } = await requestOf(services, context, "project:start")
-  if (!request.refusal) await makeDirectories(services.tree, request.userName, project)
-  return begin(services, context, request)
+  return begin(services, context, await requestOf(services, context, "project:start"))
 }
 
 /** Once more what a run was: its amounts, its image, its places, whatever image and project say by now. */
 async function repeat(services: Services, context: Context<"repeatRun">) {
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
-  const { store, tree } = services
+  const { store } = services
   const run = await allowedRun(services, context, "run:repeat")
   const starter = context.caller
   if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
@@ -37,7 +34,6 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
   await demandOn(store, starter, "project:start", { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
   const planned = await planAgain(store, { starter, project, run })
-  if (!planned.refusal) await makeDirectories(tree, starter.userName, project)
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
   return begin(services, context, requestFor(services, starter, { project, planned, resources }))
@@ -76,7 +72,7 @@ async function madeBefore(services: Services, context: Beginning): Promise<RunRo
 }
 
 async function preview(services: Services, context: Context<"previewRun">) {
-  const { request } = await requestOf(services, context, "project:preview")
+  const request = await requestOf(services, context, "project:preview")
   const { refusal, placement, queued } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
@@ -85,11 +81,7 @@ async function preview(services: Services, context: Context<"previewRun">) {
 }
 
 /** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */
-async function requestOf(
-  services: Services,
-  context: Starting,
-  action: "project:start" | "project:preview",
-): Promise<{ request: StartRequest; project: ProjectRow }> {
+async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<StartRequest> {
   const given = parseBody(runningProjectFields, context.body)
   const projectId = projectOf(given)
   const { store, settings } = services
@@ -108,7 +100,7 @@ async function requestOf(
     gpus: given.Gpus ?? 0,
     gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
   }
-  return { request: requestFor(services, starter, { project, planned, resources }), project }
+  return requestFor(services, starter, { project, planned, resources })
 }
 
 /** Whoever is refused because the project runs already wants to go there. */

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict"
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import type { Progress } from "#contract"
+import { eventually } from "../fixtures/eventually.ts"
+import { adminPassword, openWorld } from "../world.ts"
+import { type Asked, ask, ids } from "./asking.ts"
+import { listen } from "./listening.ts"
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { baseUrl } = world.quayside
+const admin = basic("admin", adminPassword)
+const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
+const onDisk = (path: string) => join(world.dataDir, "files", path)
+const codeOf = (name: string, project: number) => `/users/${name}/projects/${project}/code`
+const unfinished = () => {
+  const work = onDisk(".quayside/work")
+  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
+}
+
+/** Directories of the runs' user, as its programs make them. */
+function makeDirectory(path: string): void {
+  mkdirSync(onDisk(path), { recursive: true })
+  if (process.getuid?.() !== 0) return
+  for (const [i] of path.split("/").entries())
+    chownSync(
+      onDisk(
+        path
+          .split("/")
+          .slice(0, i + 1)
+          .join("/"),
+      ),
+      1000,
+      1000,
+    )
+}
+
+/** A published project of ann's with so many MiB of code. */
+async function released(mebibytes: number): Promise<number> {
+  const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID } })
+  makeDirectory(codeOf("ann", ID))
+  for (let i = 0; i < mebibytes; i += 1) writeFileSync(onDisk(`${codeOf("ann", ID)}/${i}`), Buffer.alloc(2 ** 20, "c"))
+  await ann.client.updateProject({ body: { ID, IsPublic: true } })
+  return ID
+}
+
+test("while a stranger's first start copies the code, its run says how far that is, and the events do", async () => {
+  const ProjectID = await released(48)
+  await using told = await listen(bob.client)
+  const { ID } = await bob.client.startRun({ body: { ProjectID } })
+  await told.until(`run.progress ${ID}`)
+  const seen = told.events.filter(({ event }) => event === "run.progress").map(({ data }) => data.Progress as Progress)
+  const total = 48 * 2 ** 20
+  assert.deepEqual(seen[0], { step: "copying the code", current: 0, total, unit: "bytes" })
+  assert.equal(readFileSync(onDisk(`${codeOf("bob", ProjectID)}/47`)).length, 2 ** 20)
+  assert.equal((await bob.client.readRun({ query: { ID } })).Progress, null)
+  await bob.client.stopRun({ query: { ID } })
+})
+
+test("a run that is stopped while its code is copied leaves nothing of the copy, and the next start copies it", async () => {
+  const ProjectID = await released(64)
+  const respond = { Prefer: "respond-async" }
+  const started = await call("POST", "/running_project", { as: bob.authorization, headers: respond, body: { ProjectID } })
+  const ID = Number(started.body.ID)
+  await eventually("the copy has begun", async () => unfinished().length > 0)
+  assert.equal((await call("DELETE", `/running_project?ID=${ID}`, { as: bob.authorization })).status, 200)
+  assert.deepEqual([existsSync(onDisk(codeOf("bob", ProjectID))), unfinished()], [false, []])
+  const run = await bob.client.startRun({ body: { ProjectID } })
+  assert.equal(readdirSync(onDisk(codeOf("bob", ProjectID))).length, 64)
+  await bob.client.stopRun({ query: { ID: run.ID } })
+})
+
+test("code that is too deep is not released, and who starts the project gets what was released before", async () => {
+  const ID = await released(1)
+  makeDirectory(`${codeOf("ann", ID)}/${Array.from({ length: 120 }, () => "d").join("/")}`)
+  const refused = await call("POST", `/project/release?ID=${ID}`)
+  assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
+  assert.match(String(refused.body.msg), /nested deeper than 100/)
+  const run = await bob.client.startRun({ body: { ProjectID: ID } })
+  assert.deepEqual(readdirSync(onDisk(codeOf("bob", ID))), ["0"])
+  await bob.client.stopRun({ query: { ID: run.ID } })
+})
+
+test("a start whose directories cannot be made is a failed run that says why", async () => {
+  const ProjectID = await released(1)
+  makeDirectory("/users/bob/projects")
+  writeFileSync(onDisk(`/users/bob/projects/${ProjectID}`), "in the way")
+  const failed = await call("POST", "/running_project", { as: bob.authorization, body: { ProjectID } })
+  assert.deepEqual([failed.status, failed.body.code, failed.body.State], [409, "code_unavailable", "failed"])
+  assert.match(String(failed.body.msg), /something in it is not a directory/)
+})
+
+test("a copy of a project is not there until its code is, and not at all when that cannot be copied", async () => {
+  const ID = await released(1)
+  await using told = await listen(bob.client)
+  const copy = await bob.client.copyProject({ query: { ID } })
+  await told.until(`project.created ${copy.ID}`)
+  assert.deepEqual(readdirSync(onDisk(codeOf("bob", copy.ID))), ["0"])
+  makeDirectory(`/projects/${ID}/release/${Array.from({ length: 120 }, () => "d").join("/")}`)
+  const refused = await call("POST", `/project/copy?ID=${ID}`, { as: bob.authorization })
+  assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
+  assert.deepEqual(ids(await call("GET", "/projects?UserName=bob", { as: bob.authorization })), [copy.ID])
+  assert.equal(told.told.filter((what) => what.startsWith("project.")).length, 1, "nobody was told of it")
+})
+
+test("what Quayside makes in the files root belongs to the runs' user, whoever Quayside runs as", {
+  skip: process.getuid?.() !== 0 && "only root can be another user",
+}, async () => {
+  const ProjectID = await released(1)
+  const run = await ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID } })
+  const base = `/users/admin/projects/${ProjectID}`
+  for (const path of ["/users/bob", base, `${base}/code`, `${base}/code/0`, `${base}/model`, `/projects/${ProjectID}/release`])
+    assert.equal(statSync(onDisk(path)).uid, 1000, path)
+  await ask(baseUrl, "DELETE", `/running_project?ID=${run.body.ID}`, { as: admin })
+})
