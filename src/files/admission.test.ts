@@ -134,3 +134,17 @@ test("an unknown method is refused with the ones there are", async () => {
   assert.equal(answer.status, 405)
   assert.match(answer.headers.allow ?? "", /OPTIONS, GET, HEAD, PUT/)
 })
+
+test("a method that does not go with what is there is refused with those that do", async () => {
+  await world.ask("MKCOL", "/users/ann/there")
+  await world.ask("PUT", "/users/ann/there/file", { body: "x" })
+  const allowed = async (method: string, path: string) => {
+    const { status, headers } = await world.ask(method, path, { body: "" })
+    assert.equal(status, 405, `${method} ${path}`)
+    return String(headers.allow).split(", ").sort()
+  }
+  const onBoth = ["COPY", "DELETE", "LOCK", "MOVE", "OPTIONS", "PROPFIND", "PROPPATCH", "UNLOCK"]
+  for (const method of ["GET", "PUT", "MKCOL"]) assert.deepEqual(await allowed(method, "/users/ann/there"), onBoth, method)
+  assert.deepEqual(await allowed("MKCOL", "/users/ann/there/file"), [...onBoth, "GET", "HEAD", "PUT"].sort())
+  assert.deepEqual(await allowed("PUT", "/users/ann/there/no/"), [...onBoth, "MKCOL"].sort())
+})

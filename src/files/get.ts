@@ -4,6 +4,7 @@ import type { Call } from "./call.ts"
 import { etagOf, isFresh, rangeHolds } from "./conditions.ts"
 import { closing } from "./descriptor.ts"
 import { headersOf, kindOf } from "./kinds.ts"
+import { allowOn } from "./methods.ts"
 import { notFound, Refusal } from "./refusal.ts"
 import { guardHeaders } from "./respond.ts"
 import { sendFile } from "./send-file.ts"
@@ -26,7 +27,7 @@ export async function get(call: Call): Promise<void> {
 
 const isDirectory = (): Refusal =>
   new Refusal(405, "method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
-    headers: { Allow: "OPTIONS, PROPFIND, PROPPATCH, MKCOL, DELETE, COPY, MOVE, LOCK, UNLOCK" },
+    headers: allowOn("directory"),
   })
 
 async function answer(call: Call, fd: number, stats: Stats): Promise<void> {

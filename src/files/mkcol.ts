@@ -1,6 +1,7 @@
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkLocks } from "./locking.ts"
+import { allowOn } from "./methods.ts"
 import { placeForNew } from "./place.ts"
 import { Refusal } from "./refusal.ts"
 import { answerEmpty, hasBody } from "./respond.ts"
@@ -11,7 +12,7 @@ export async function mkcol(call: Call): Promise<void> {
   if (hasBody(call.request)) throw new Refusal(415, "unsupported_media_type", "MKCOL takes no body")
   assertCreatable(call.names)
   using place = placeForNew(call.scene.root, call.names)
-  if (place.stats) throw exists()
+  if (place.stats) throw exists(place.stats.isDirectory() ? "directory" : "file")
   // Where a home or a dataset would begin, only the service makes it.
   await call.owned()
   checkLocks(call, [{ names: call.names, member: true, deep: false }])
@@ -19,7 +20,5 @@ export async function mkcol(call: Call): Promise<void> {
   answerEmpty(call.response, 201)
 }
 
-const exists = (): Refusal =>
-  new Refusal(405, "method_not_allowed", "Something of this name exists already", {
-    headers: { Allow: "OPTIONS, GET, HEAD, PUT, DELETE, PROPFIND" },
-  })
+const exists = (kind: "file" | "directory"): Refusal =>
+  new Refusal(405, "method_not_allowed", `A ${kind} of this name exists already`, { headers: allowOn(kind) })

@@ -4,6 +4,7 @@ import type { Call } from "./call.ts"
 import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
 import type { Folder } from "./descriptor.ts"
 import { checkLocks } from "./locking.ts"
+import { allowOn } from "./methods.ts"
 import { type Place, placeForNew } from "./place.ts"
 import { receive } from "./receive.ts"
 import { invalid, Refusal } from "./refusal.ts"
@@ -30,10 +31,9 @@ function checkForm(call: Call): void {
   if (call.request.headers["content-range"] !== undefined) throw invalid("A PUT replaces the whole file: Content-Range is not understood")
   if (call.address.slash)
     throw new Refusal(405, "method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
-      headers: allow,
+      headers: { Allow: `${allowOn("directory").Allow}, MKCOL` },
     })
 }
-const allow = { Allow: "OPTIONS, PROPFIND, MKCOL, DELETE" }
 
 function begin(call: Call): Draft {
   using place = checked(call)
@@ -64,7 +64,8 @@ function finish(call: Call, draft: Draft, modified: number | undefined): void {
 function checked(call: Call): Place {
   const place = placeForNew(call.scene.root, call.names)
   try {
-    if (place.stats?.isDirectory()) throw new Refusal(405, "method_not_allowed", "A directory has this name", { headers: allow })
+    if (place.stats?.isDirectory())
+      throw new Refusal(405, "method_not_allowed", "A directory has this name", { headers: allowOn("directory") })
     checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
     checkLocks(call, [{ names: call.names, member: !place.stats, deep: false }])
     return place

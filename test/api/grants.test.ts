@@ -187,6 +187,24 @@ test("grants are listed to the owner, to those they were given to, and to admini
   assert.deepEqual(await shown(admin), [])
 })
 
+test("a grant is found and taken back by all the fields that it was answered with", async () => {
+  const image = await newImage()
+  const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
+  const { ImageID, DataID, ProjectID, RunID, UserName, GroupName, Access } = body
+  const query = new URLSearchParams(
+    Object.entries({ ImageID, DataID, ProjectID, RunID, UserName, GroupName, Access }).map(([name, value]) => [name, String(value)]),
+  ).toString()
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?${query}`)), [Number(body.ID)])
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}&DataID=1`)), [])
+  for (const method of ["GET /grants", "DELETE /grant"]) {
+    const [verb = "", path] = method.split(" ")
+    const { status: code, body: refusal } = await call(ann, verb, `${path}?RunID=0&UserName=bob`)
+    assert.deepEqual([code, refusal.code, refusal.field], [400, "invalid", "RunID"])
+  }
+  assert.equal((await take(ann, query)).status, 200)
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
+})
+
 test("grants on a deleted thing rest, and count again when it is restored", async () => {
   const image = await newImage()
   const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })

@@ -27,6 +27,20 @@ test("every endpoint answers at its path and at /admin and its path alike", asyn
   assert.equal((await call("POST", "/admin/user", { as: ann.authorization, body: { UserName: "x" } })).status, 403)
 })
 
+test("a method that no HTTP server knows is 405 with Allow, and what is no request line 400", async () => {
+  const brew = "BREW /image HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  const behind = await raw(baseUrl, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n${brew}`)
+  assert.deepEqual(
+    [...behind.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status),
+    ["200", "405"],
+  )
+  const answer = await raw(baseUrl, brew)
+  assert.match(answer, /^HTTP\/1\.1 405 /)
+  assert.match(answer, /\r\nallow: GET, HEAD, POST, PUT, DELETE\r\n/)
+  assert.equal(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))).code, "method_not_allowed")
+  for (const bytes of ["\x16\x03\x01\x02\x00\x01\x00", "BREW\r\n\r\n"]) assert.match(await raw(baseUrl, bytes), /^HTTP\/1\.1 400 /)
+})
+
 test("an unknown path is 404 and a wrong method 405 with Allow, both without proof", async () => {
   for (const path of [
     "/nothing",

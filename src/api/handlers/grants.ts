@@ -116,10 +116,15 @@ async function checkShared(tx: Change, dataId: number): Promise<void> {
   if (row) await checkSharing(tx, row, "DataID")
 }
 
-/** Undefined where the filter contradicts itself, so that nothing can match. */
+/** Undefined where the filter contradicts itself, so that nothing can match. As in an answer, 0 beside what is named says that it is on nothing else. */
 function whereOf(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | undefined {
-  const [type, ...others] = types.filter((type) => query[kinds[type].field] !== undefined)
+  const asked = types.filter((type) => query[kinds[type].field] !== undefined)
+  const [type, ...others] = asked.filter((type) => query[kinds[type].field] !== 0)
   if (others.length > 0) return undefined
+  if (!type && asked[0]) {
+    const { field } = kinds[asked[0]]
+    throw new Failure("invalid", `${field}=0 names nothing: one of ImageID, DataID, ProjectID and RunID must be more than 0`, { field })
+  }
   const { UserName, GroupName, Access, Until } = query
   return {
     ...(type === undefined ? {} : { thingType: type, thingId: query[kinds[type].field] as number }),

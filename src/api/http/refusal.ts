@@ -54,7 +54,25 @@ function end(socket: Duplex, failure: Failure): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-function failureOf(error: Error & { code?: string }): Failure {
+/** The method is a word, though none that Node's parser knows: what is there takes others. */
+const otherMethod = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r?\n/
+
+interface ParseError extends Error {
+  code?: string
+  /** What came at once, with requests that were understood before it. */
+  rawPacket?: Buffer
+  bytesParsed?: number
+}
+
+/** From the beginning of the line that was not understood. */
+function rejected({ rawPacket, bytesParsed = 0 }: ParseError): string {
+  const text = rawPacket?.toString("latin1") ?? ""
+  return text.slice(bytesParsed === 0 ? 0 : text.lastIndexOf("\n", bytesParsed - 1) + 1)
+}
+
+function failureOf(error: ParseError): Failure {
+  if (error.code === "HPE_INVALID_METHOD" && otherMethod.test(rejected(error)))
+    return new Failure("method_not_allowed", "The method is not known", { headers: { allow: "GET, HEAD, POST, PUT, DELETE" } })
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
       return new Failure("headers_too_large", "The request's head may have 32 KiB at most")
