@@ -144,6 +144,37 @@ test("a provider that does not listen, or answers with a fault of its own, is un
   await assert.rejects(openIdAt(issuer.url).begin(undefined), refusedAs("unavailable", /passwords work/))
 })
 
+const places = ["/.well-known/openid-configuration", "/token", "/jwks", "/userinfo"]
+
+test("a provider that begins an answer and never ends it is unavailable, and waited for no longer than patience lasts", async () => {
+  for (const place of places) {
+    await using issuer = await startHostileIssuer()
+    issuer.idToken = () => signed(issuer, { preferred_username: undefined })
+    issuer.spoiled[place] = (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{")
+    const openId = openIdAt(issuer.url, { patienceSeconds: 1 })
+    await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /passwords work/), place)
+  }
+})
+
+test("a provider whose answers have no end is unavailable, and is not read to it", async () => {
+  for (const place of places) {
+    await using issuer = await startHostileIssuer()
+    issuer.idToken = () => signed(issuer, { preferred_username: undefined })
+    const closed = Promise.withResolvers<number>()
+    issuer.spoiled[place] = (response) => {
+      let sent = 0
+      response.writeHead(200, { "content-type": "application/json" }).on("close", () => closed.resolve(sent))
+      const more = () => {
+        while (!response.destroyed && response.write(" ".repeat(65_536))) sent += 65_536
+        if (!response.destroyed) response.once("drain", more)
+      }
+      more()
+    }
+    await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unavailable", /passwords work/), place)
+    assert.ok((await closed.promise) < 64 * 1024 * 1024, place)
+  }
+})
+
 test("claims that only userinfo has are taken from there, for the same subject alone", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer, { preferred_username: undefined })

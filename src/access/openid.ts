@@ -3,6 +3,7 @@ import type * as Library from "openid-client"
 import { type Clock, Signer, Used } from "#kit"
 import { Refusal } from "./caller.ts"
 import { type ClaimNames, type ProvidedPerson, personOf } from "./openid-claims.ts"
+import { boundedFetch } from "./openid-fetch.ts"
 
 export interface OpenIdOptions extends ClaimNames {
   /** The provider's issuer identifier: https, or http where it is on this machine. */
@@ -17,6 +18,8 @@ export interface OpenIdOptions extends ClaimNames {
   /** At least 32 bytes that all processes of this installation share. */
   key: Uint8Array
   clock: Clock
+  /** For each question to the provider. Default 10. */
+  patienceSeconds?: number
 }
 
 /** Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject with a `Refusal` that tells a person what is wrong. */
@@ -31,7 +34,7 @@ export interface OpenId {
 export const openIdMs = 10 * 60_000
 /** How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a moment ago counts. */
 const metadataMs = 10 * 60_000
-const patienceSeconds = 10
+const patienceDefault = 10
 const home = "/ui/"
 /** Browsers keep no cookie of more than 4 KiB. */
 const addressMax = 2_000
@@ -130,7 +133,8 @@ class Provider {
     const takesBasic = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true
     const secret = takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
     const configuration = new library.Configuration(metadata, clientId, {}, clientSecret === "" ? library.None() : secret)
-    configuration.timeout = patienceSeconds
+    configuration[library.customFetch] = boundedFetch
+    configuration.timeout = this.#options.patienceSeconds ?? patienceDefault
     for (const extend of this.#extensions(library)) extend(configuration)
     return configuration
   }
@@ -142,9 +146,9 @@ class Provider {
   }
 
   #discovered(library: typeof Library): Promise<Library.ServerMetadata> {
-    const { clock, issuer, clientId } = this.#options
+    const { clock, issuer, clientId, patienceSeconds = patienceDefault } = this.#options
     if (this.#metadata && this.#metadata.until > clock.now()) return this.#metadata.found
-    const options = { timeout: patienceSeconds, execute: this.#extensions(library) }
+    const options = { timeout: patienceSeconds, [library.customFetch]: boundedFetch, execute: this.#extensions(library) }
     const found = library.discovery(new URL(issuer), clientId, {}, library.None(), options).then((each) => each.serverMetadata())
     const metadata = { until: clock.now() + metadataMs, found }
     this.#metadata = metadata

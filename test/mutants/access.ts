@@ -43,6 +43,8 @@ export const access = [
     ["src/access/openid.test.ts"],
     [
       ["an ID token's signature is not looked at", "return [library.enableNonRepudiationChecks, ", "return ["],
+      ["a provider's answer may have any length", "configuration[library.customFetch] = boundedFetch\n", ""],
+      ["metadata may have any length", "[library.customFetch]: boundedFetch, ", ""],
       ["userinfo wins over what was signed", "...claims }", "}"],
       ["a sign-in has no end", "if (!used.once(", "if (false && !used.once("],
       [
