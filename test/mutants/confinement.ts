@@ -81,6 +81,7 @@ export const confinement = [
     "src/engine/docker/networks.ts",
     ["src/engine/docker/networks.docker.test.ts"],
     [
+      ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
       ["everybody is on one network", "network.user === user && network.group", "network.group"],
       [
         "what was unused for long is never given away again",
@@ -89,9 +90,6 @@ export const confinement = [
       ],
     ],
   ),
-  ...faults("src/engine/docker/networks.ts", network, [
-    ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
-  ]),
   ...faults("src/engine/docker/engine.ts", network, [
     [
       "runs are open when Quayside is stopped",

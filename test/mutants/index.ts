@@ -3,6 +3,7 @@ import { api } from "./api.ts"
 import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
 import { events } from "./events.ts"
+import { failures } from "./failures.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
@@ -19,6 +20,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   events,
   isolation,
   confinement,
+  failures,
   runs,
 }
 

@@ -47,13 +47,15 @@ export class Confinement {
     throw refusal(this.#family, failures)
   }
 
-  async #ensure(table: Table, rules: readonly string[]): Promise<boolean> {
+  /** Somebody may put a rule of theirs first at the same moment: then it is tried again. */
+  async #ensure(table: Table, rules: readonly string[], triesLeft = 2): Promise<boolean> {
     const lines = await table.lines()
     if (this.#holds(lines, rules)) return false
     await table.change([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
     const after = await table.lines()
     this.#known = { wanted: rules.join("\n"), printed: this.#printed(after).join("\n") }
     if (!this.#isHooked(after) || this.#printed(after).length !== rules.length) {
+      if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
       throw new EngineError("engine_error", "The firewall rules that confine runs do not stay where they were put", {
         detail: after.join("\n"),
       })

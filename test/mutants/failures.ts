@@ -1,0 +1,51 @@
+import { faults } from "./mutant.ts"
+
+/** What holds when a disk is full or a process is killed at any moment. */
+export const failures = [
+  ...faults(
+    "src/store/sqlite/errors.ts",
+    ["test/api/full-disk.test.ts"],
+    [
+      [
+        "a full disk of the database is told as a fault of the program",
+        'return new Failure("storage_full", "The disk that holds the database is full", { cause: error })',
+        "return error",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/refusal.ts",
+    ["src/files/filesystems.test.ts"],
+    [["a full disk of the files is told as a fault of the program", "  ENOSPC: full,\n", ""]],
+  ),
+  ...faults(
+    "src/files/receive.ts",
+    ["src/files/filesystems.test.ts"],
+    [["an upload that did not fit counts as whole", "if (error) this.#failure ??= error", "void error"]],
+  ),
+  ...faults(
+    "src/files/workplace.ts",
+    ["src/files/workplace.test.ts", "src/files/filesystems.test.ts"],
+    [["what a killed worker left stays", "(isGone(name) || age > abandonedMs)", "(age > abandonedMs)"]],
+  ),
+  ...faults(
+    "src/runs/life.ts",
+    ["src/runs/crash.test.ts"],
+    [["a program that ended while nobody looked is started again", "if (this.#handedOver && (await this.#hasExited(run))) return\n", ""]],
+  ),
+  ...faults(
+    "src/engine/docker/engine.ts",
+    ["test/scripts/killed.docker.test.ts"],
+    [["what a killed start left mounted stays so", "await this.#sweep(left, runs)", ""]],
+  ),
+  ...faults(
+    "src/engine/docker/engine.ts",
+    ["src/engine/docker/recovery.docker.test.ts"],
+    [["what a start may go on with is taken away from it", "if (pending.has(key)) continue\n", ""]],
+  ),
+  ...faults(
+    "src/engine/docker/observe.ts",
+    ["src/runs/limits.docker.test.ts"],
+    [["what runs wrote to their own file systems is not seen", "(sizes.get(path) ?? 0), SizeRw)", "(sizes.get(path) ?? 0), 0)"]],
+  ),
+]
