@@ -40,13 +40,23 @@ interface Verdict {
   by: string
 }
 
+/** End the tests that run now. */
+const stops = new Set<() => unknown>()
+let isOver = false
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    isOver = true
+    process.exitCode = 1
+    for (const stop of stops) stop()
+  })
+}
 const all = chosen()
 const rounds = [
   { mutants: values.docker ? [] : all.filter((mutant) => !needsDocker(mutant)), workers },
   { mutants: values["no-docker"] ? [] : all.filter(needsDocker), workers: 1 },
 ]
 for (const round of rounds) {
-  if (round.mutants.length === 0) continue
+  if (round.mutants.length === 0 || isOver) continue
   await using apart = round.mutants.some(needsDocker) ? await openApart(imagesOf(round.mutants)) : undefined
   if (!(await isSound(round.mutants, apart))) {
     process.exitCode = 1
@@ -78,8 +88,8 @@ async function isSound(mutants: readonly Mutant[], apart: Apart | undefined): Pr
   using copy = copyTree(root)
   const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))]
   const verdict = await runTests({ copy, tests, apart, ms: tests.length * soundMs })
-  if (verdict.caught) process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
-  return !verdict.caught
+  if (verdict.caught && !isOver) process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
+  return !verdict.caught && !isOver
 }
 
 interface Work {
@@ -91,9 +101,10 @@ interface Work {
 async function work({ queue, total, apart }: Work): Promise<boolean[]> {
   using copy = copyTree(root)
   const caught: boolean[] = []
-  for (let next = queue.shift(); next; next = queue.shift()) {
+  for (let next = queue.shift(); next && !isOver; next = queue.shift()) {
     const [at, mutant] = next
     const verdict = await examine(copy, mutant, apart)
+    if (isOver) break
     tell(`${at + 1}/${total} ${mutant.file}: ${mutant.fault}`, verdict)
     caught.push(verdict.caught)
   }
@@ -136,7 +147,7 @@ async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
   // It is left as the tests before left it.
   await apart?.end()
   await apart?.begin()
-  const options = ["--test", "--test-timeout=60000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
+  const options = ["--test", "--test-timeout=120000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
   const [word = "", ...words] = [...(apart?.within(copy.path) ?? []), process.execPath, ...options, ...tests]
   const env = { ...process.env, TMPDIR: copy.temporary }
   const child = spawn(word, words, { cwd: copy.path, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
@@ -148,11 +159,14 @@ async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
     isLate = true
     void stop()
   }, ms)
+  stops.add(stop)
+  if (isOver) void stop()
   for await (const line of createInterface(child.stdout)) {
     failed = /^fail (.*)$/.exec(line)?.[1]
     if (failed !== undefined) break
   }
   clearTimeout(deadline)
+  stops.delete(stop)
   if (failed !== undefined) await stop()
   const code = await ended
   await stop()

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { eventually } from "../fixtures/eventually.ts"
 import { processes, runMutants } from "../fixtures/mutants.ts"
 
 test("a fault that blocks its tests for ever is caught at the deadline, and leaves no process and no file", async () => {
@@ -11,6 +12,26 @@ test("a fault that blocks its tests for ever is caught at the deadline, and leav
     const { code, said } = await runMutants(["--part", "hanging", "--no-docker", "--deadline", "8"], folder)
     assert.match(said, /^caught .*a process is blocked and has started another\n +by: The tests did not end within 8 s$/m)
     assert.equal(code, 0)
+    assert.deepEqual(await readdir(folder), [])
+    assert.deepEqual(
+      processes(({ cwd }) => cwd.startsWith(folder)),
+      [],
+    )
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test("whoever ends the script ends what it started, and finds nothing left", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
+  try {
+    const isThere = () => processes(({ cwd, words }) => cwd.startsWith(folder) && words.startsWith("sleep")).length > 0
+    const { code, said } = await runMutants(["--part", "hanging", "--no-docker"], folder, async (child) => {
+      await eventually("its tests hang, and have started something", isThere, 60_000)
+      child.kill("SIGTERM")
+    })
+    assert.equal(code, 1)
+    assert.equal(said, "")
     assert.deepEqual(await readdir(folder), [])
     assert.deepEqual(
       processes(({ cwd }) => cwd.startsWith(folder)),

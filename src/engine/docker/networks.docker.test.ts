@@ -11,7 +11,7 @@ import { Networks, type Place } from "./networks.ts"
 const run = promisify(execFile)
 const never = new AbortController().signal
 /** More than a daemon has networks for of its own accord. */
-const people = 40
+const people = 32
 const keepMs = 1_000
 
 async function opened(pool: string): Promise<AsyncDisposable & { networks: Networks; clock: ManualClock; names(): Promise<string[]> }> {
