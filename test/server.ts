@@ -53,7 +53,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}, he
     await ready(child)
   }
   await start()
-  await writeFile(join(directory, "data", "admin-password"), `${password}\n`, { mode: 0o600 })
+  await writeFile(join(settings.QUAYSIDE_DATA_DIR, "admin-password"), `${password}\n`, { mode: 0o600 })
   return {
     baseUrl: `http://localhost:${port}`,
     appsUrl: `http://localhost:${appsPort}`,

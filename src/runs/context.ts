@@ -1,4 +1,4 @@
-import type { Progress } from "#contract"
+import type { Progress, Reason } from "#contract"
 import type { Engine, ImageTerms } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
@@ -25,6 +25,12 @@ export interface Preparing {
   signal: AbortSignal
 }
 
+/** Why a person wants a run to be stopped, and who, for the audit. */
+export interface StopWish {
+  reason: Reason
+  actor: Actor | undefined
+}
+
 /** What all parts of this folder share. */
 export interface Context {
   readonly store: Store
@@ -38,6 +44,8 @@ export interface Context {
   readonly closed: AbortSignal
   /** How many programs are being asked whether they are ready. */
   readonly probing: { count: number }
+  /** Stops that were asked for and carried out while the database could not take them, by the run's ID. */
+  readonly wished: Map<number, StopWish>
   /** On what terms the run's person may have its image now. */
   imageTerms(run: RunRow): Promise<ImageTerms>
   /** Makes what the run mounts and is not there yet, before the engine is asked to start it; again at each attempt. */

@@ -1,4 +1,4 @@
-import { mayMove, type Reason, type RunState } from "#contract"
+import { isLive, mayMove, type Reason, type RunState } from "#contract"
 import type { Address } from "#engine"
 import type { Change, RunRow } from "#store"
 import type { Context } from "./context.ts"
@@ -19,7 +19,12 @@ export interface Move {
 
 /** Takes a run along a path. Undefined, and nothing is changed, when the table of states does not allow it (any more). */
 export function move(ctx: Moving, id: number, step: Move): Promise<RunRow | undefined> {
-  return ctx.store.change((tx) => moveIn(ctx, tx, { id, ...step }))
+  return ctx.store.change((tx) => moveIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
+}
+
+/** A run that ends is what gives room on a full disk. */
+function isEnd({ path }: Move): boolean {
+  return path.some((state) => state === "stopping" || !isLive(state))
 }
 
 export async function moveIn(ctx: Moving, tx: Change, step: Move & { id: number }): Promise<RunRow | undefined> {

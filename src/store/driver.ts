@@ -44,6 +44,16 @@ export interface Driver extends AsyncDisposable {
   readonly whereabouts: Whereabouts
   /** Committed rows only. */
   readonly reads: Session
+  /** Undefined where nothing can be kept back, since the disk is another machine's. */
+  readonly reserve?: Reserve
   /** Waits a bounded time for other processes that write; then fails with `unavailable`. */
   begin(): Promise<Transaction>
+}
+
+/** Room on the database's disk that is kept back for changes that must be possible when it is full. */
+export interface Reserve {
+  /** Gives some of it up; false when nothing is left. */
+  release(): boolean
+  /** Makes up for what was given up, where there is room again. Answers whether it is whole: until then, room that is there is not for everybody. Cheap when it is. */
+  restore(): boolean
 }

@@ -4,7 +4,7 @@ import type { Driver } from "./driver.ts"
 import { StoreError } from "./errors.ts"
 import { judge, readPlace } from "./place.ts"
 import { query } from "./sql/catalog.ts"
-import type { Change, Store } from "./store.ts"
+import type { Change, ChangeOptions, Store } from "./store.ts"
 import { ChangeOver, TablesOver } from "./tables/index.ts"
 import { Writer } from "./writer.ts"
 
@@ -111,8 +111,8 @@ class DatabaseStore extends TablesOver implements Store {
     this.instance = parts.instance
   }
 
-  change<T>(work: (tx: Change) => Promise<T>): Promise<T> {
-    return this.#parts.writer.change((member) => work(new ChangeOver(member, this.#parts.clock)))
+  change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T> {
+    return this.#parts.writer.change((member) => work(new ChangeOver(member, this.#parts.clock)), options)
   }
 
   check(): Promise<void> {

@@ -28,10 +28,15 @@ export interface Store extends Reads, AsyncDisposable {
    * savepoint: when it throws, nothing of it remains and the others are not touched. `work` may run a second time (the first time then left nothing), so
    * it does nothing but read and write through `tx`. What must happen once and only after COMMIT goes into `tx.afterCommit`.
    */
-  change<T>(work: (tx: Change) => Promise<T>): Promise<T>
+  change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T>
 
   /** Resolves when the database can be read and written. */
   check(): Promise<void>
+}
+
+export interface ChangeOptions {
+  /** What helps on a full disk, or must be possible there: it gets room that is kept back for this. Default false. */
+  urgent?: boolean
 }
 
 /** What can be read; inside a change it sees the change's own writes. */

@@ -4,6 +4,7 @@ import { Failure } from "#contract"
 import type { Logger } from "#kit"
 import type { Driver, Transaction } from "./driver.ts"
 import { Member } from "./member.ts"
+import type { ChangeOptions } from "./store.ts"
 
 /** A group ends after so many members or milliseconds: its members run without a pause for reads, and the first waits for the last. */
 const largest = 256
@@ -16,10 +17,15 @@ export interface WriterOptions {
   deadline: number
 }
 
+function isFull(error: unknown): boolean {
+  return error instanceof Failure && error.code === "storage_full"
+}
+
 type Work<T> = (member: Member) => Promise<T>
 
 interface Waiting {
   work: Work<unknown>
+  urgent: boolean
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -42,11 +48,11 @@ export class Writer {
     this.#deadline = options.deadline
   }
 
-  change<T>(work: Work<T>): Promise<T> {
+  change<T>(work: Work<T>, { urgent = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new Failure("unavailable", "The database is closed"))
     if (this.#current.getStore()?.open) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#queue.push({ work, urgent, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#drain()
     })
   }
@@ -66,13 +72,28 @@ export class Writer {
     this.#running = undefined
   }
 
-  async #runGroup(group: Waiting[]): Promise<void> {
+  /** While room that was kept back is on loan, it is for those only for whom it was given up. */
+  #admitted(waiting: Waiting[]): Waiting[] {
+    if (this.#driver.reserve?.restore() ?? true) return waiting
+    for (const each of waiting) if (!each.urgent) each.reject(new Failure("storage_full", "The disk that holds the database is full"))
+    return waiting.filter(({ urgent }) => urgent)
+  }
+
+  async #runGroup(waiting: Waiting[]): Promise<void> {
+    const group = this.#admitted(waiting)
+    if (group.length === 0) return
     const attempt = await this.#attempt(group)
     if (!("lost" in attempt)) return this.#settle(group, attempt.outcomes)
     for (const waiting of group) {
-      if (group.length === 1 || attempt.refused) waiting.reject(attempt.lost)
-      else await this.#runGroup([waiting])
+      const ends = group.length === 1 || attempt.refused
+      if (!ends || this.#getsRoom(waiting, attempt.lost)) await this.#runGroup([waiting])
+      else waiting.reject(attempt.lost)
     }
+  }
+
+  /** Whether the change has a better chance now: it comes to an end with what is kept back. */
+  #getsRoom({ urgent }: Waiting, error: unknown): boolean {
+    return urgent && isFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
   /** Everything is committed, or nothing is. `refused`: running the members one by one would not help. */
@@ -88,8 +109,7 @@ export class Writer {
       return { outcomes }
     } catch (error) {
       await tx?.rollback().catch((err) => this.#logger.error({ err }, "A transaction could not be rolled back"))
-      const full = error instanceof Failure && error.code === "storage_full"
-      return { lost: error, refused: tx === undefined || (committing && !full) }
+      return { lost: error, refused: tx === undefined || (committing && !isFull(error)) }
     }
   }
 
@@ -127,14 +147,17 @@ export class Writer {
     }
   }
 
-  #settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
+  async #settle(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
+    const again: Waiting[] = []
     for (const [i, outcome] of outcomes.entries()) {
       const waiting = group[i] as Waiting
       if (outcome.ok) {
         for (const effect of outcome.effects) this.#follow(effect)
         waiting.resolve(outcome.value)
-      } else waiting.reject(outcome.error)
+      } else if (this.#getsRoom(waiting, outcome.error)) again.push(waiting)
+      else waiting.reject(outcome.error)
     }
+    for (const waiting of again) await this.#runGroup([waiting])
   }
 
   #follow(effect: () => void): void {

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
+import { statSync } from "node:fs"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basic, createClient } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { smallDisk } from "../fixtures/small-disk.ts"
+import { startServer } from "../server.ts"
 import { adminPassword, openWorld, type World } from "../world.ts"
 import { type Answer, ask, isFailure } from "./asking.ts"
 
@@ -12,7 +15,7 @@ const skip = !canMount && "needs the right to mount"
 const firstLine = (answer: Answer) => [answer.status, answer.body.code]
 
 /** Images until the disk is full; the names of those that were acknowledged. */
-async function createUntilFull(world: World): Promise<string[]> {
+async function createUntilFull(world: { quayside: { baseUrl: string } }): Promise<string[]> {
   const made: string[] = []
   for (;;) {
     const names = Array.from({ length: 16 }, () => `image ${randomUUID()}`)
@@ -26,6 +29,64 @@ async function createUntilFull(world: World): Promise<string[]> {
     if (answers.every(({ status }) => status === 507)) return made
   }
 }
+
+/** A project that runs, and its run. */
+async function started({ quayside, admin }: Pick<World, "admin"> & { quayside: { baseUrl: string } }, imageId: number) {
+  const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId } as never })
+  const { ID } = (await ask(quayside.baseUrl, "POST", "/running_project", { as, body: { ProjectID: project.ID } })).body as never as {
+    ID: number
+  }
+  return ID
+}
+
+const stateOf = async (baseUrl: string, id: number) => {
+  const { State, Reason } = (await ask(baseUrl, "GET", `/running_project?ID=${id}`, { as })).body as never as {
+    State: string
+    Reason: { code: string } | null
+  }
+  return [State, Reason?.code]
+}
+
+test("on a full disk runs are stopped all the same, and what was told of them holds after kill -9", {
+  skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
+}, async () => {
+  await using disk = await smallDisk(48 * 1024)
+  await using server = await startServer({
+    QUAYSIDE_ENGINE: "fake",
+    QUAYSIDE_DATA_DIR: `${disk.path}/data`,
+    QUAYSIDE_ADMIN_PASSWORD: adminPassword,
+    QUAYSIDE_LOG_LEVEL: "error",
+  })
+  const { baseUrl } = server
+  const world = { quayside: server, admin: createClient({ baseUrl, authorization: as }) }
+  const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const runs: number[] = []
+  for (let n = 0; n < 6; n += 1) runs.push(await started(world, image.ID))
+  await eventually("room is kept back", () => statSync(`${disk.path}/data/quayside.db.ballast`).size === 3 * 2 ** 20)
+  const fill = async () => {
+    disk.fillUp()
+    await createUntilFull(world)
+  }
+  await fill()
+  const stop = (id = 0) => ask(baseUrl, "DELETE", `/running_project?ID=${id}`, { as })
+  for (const id of runs.slice(0, 2)) {
+    assert.deepEqual((await stop(id)).body, { ok: true })
+    assert.deepEqual(await stateOf(baseUrl, id), ["ended", "stopped_by_user"])
+  }
+  assert.deepEqual(firstLine(await ask(baseUrl, "POST", "/running_project", { as, body: { ProjectID: 1 } })), [507, "storage_full"])
+  await server.kill("SIGKILL")
+  await server.start()
+  for (const id of runs.slice(0, 2)) assert.deepEqual(await stateOf(baseUrl, id), ["ended", "stopped_by_user"])
+  for (const id of runs.slice(2)) assert.deepEqual(await stateOf(baseUrl, id), ["ready", undefined])
+  for (const id of runs.slice(2, 4)) assert.deepEqual((await stop(id)).body, { ok: true })
+  await disk.makeRoom()
+  await eventually("work goes on", async () => (await stop(runs[4])).status === 200)
+  await eventually(
+    "others may write",
+    async () => (await ask(baseUrl, "POST", "/image", { as, body: { Name: "after", Image: "a/b" } })).status === 200,
+  )
+  assert.deepEqual(await stateOf(baseUrl, runs[5] ?? 0), ["ready", undefined])
+})
 
 test("on a full disk writes are 507 storage_full, reads go on, nothing acknowledged is lost, and work goes on when there is room", {
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),

@@ -26,6 +26,29 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/runs.ts",
+    ["test/api/full-disk.test.ts"],
+    [["a full disk keeps people from stopping runs", "return ctx.store.change(work, { urgent: true })", "return ctx.store.change(work)"]],
+  ),
+  ...faults(
+    "src/runs/moves.ts",
+    ["test/api/full-disk.test.ts"],
+    [["a full disk keeps runs from being over", "{ urgent: isEnd(step) }", "{ urgent: false }"]],
+  ),
+  ...faults(
+    "src/runs/runs.ts",
+    ["src/runs/store-down.test.ts"],
+    [["a run that the database cannot stop goes on", "if (!isFull || !run ||", "if (isFull || !run ||"]],
+  ),
+  ...faults(
+    "src/runs/ending.ts",
+    ["src/runs/store-down.test.ts"],
+    [
+      ["a stop on a full disk is taken for a loss", "reason: wish?.reason ?? why", "reason: why"],
+      ["a stop that could not be is carried out later, unasked", "    ctx.wished.delete(run.id)\n    throw", "    throw"],
+    ],
+  ),
+  ...faults(
     "src/runs/limits.ts",
     ["src/runs/limits.test.ts"],
     [

@@ -19,8 +19,8 @@ export const store = [
   ...faults("src/store/writer.ts", failures, [
     [
       "one change too large takes its group with it",
-      "if (group.length === 1 || attempt.refused) waiting",
-      "if (attempt.refused || !attempt.refused) waiting",
+      "const ends = group.length === 1 || attempt.refused",
+      "const ends = attempt.refused || !attempt.refused",
     ],
   ]),
   ...faults("src/store/member.ts", suite, [
@@ -137,6 +137,26 @@ export const store = [
       "    rmSync(half, { force: true })\n    throw new StoreError",
       "    throw new StoreError",
     ],
+  ]),
+  ...faults("src/store/writer.ts", failures, [
+    ["what is urgent gets no room on a full disk", "urgent && isFull(error) && (this.#driver.reserve?.release() ?? false)", "false"],
+    ["everybody gets the room that is kept back", "urgent && isFull(error) &&", "isFull(error) &&"],
+    [
+      "what is left of the room that was given up is everybody's",
+      "if (this.#driver.reserve?.restore() ?? true) return waiting",
+      "if (Math.random() <= 1) return waiting",
+    ],
+  ]),
+  ...faults("src/store/sqlite/ballast.ts", failures, [
+    [
+      "room that was given up is not kept back again",
+      "while (!this.#isWhole && this.#grow(this.#wanted - this.#size)) {}",
+      "this.#wanted = 0",
+    ],
+    ["others read what takes the room", 'openSync(this.#path, "a", 0o600)', 'openSync(this.#path, "a", 0o644)'],
+  ]),
+  ...faults("src/store/sqlite/open.ts", failures, [
+    ["no server starts on a full disk", "if (!isFull(error) || !ballast.release()) throw error", "throw error"],
   ]),
   ...faults("src/store/sqlite/driver.ts", failures, [
     ["statements after a full disk commit by themselves", "if (!this.db.isTransaction) throw this.lost()", ""],

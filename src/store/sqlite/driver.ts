@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Driver, Session, Transaction } from "../driver.ts"
 import type { Whereabouts } from "../place.ts"
 import type { Catalog } from "../sql/catalog.ts"
+import type { Ballast } from "./ballast.ts"
 import { SqliteSession } from "./connection.ts"
 import { failureOf, isBusy } from "./errors.ts"
 import { whereaboutsOf } from "./place.ts"
@@ -18,6 +19,7 @@ export interface SqliteParts {
   /** Milliseconds to wait for another process that writes. */
   patience: number
   file: string
+  ballast: Ballast
   /** Held as long as the database is open. */
   lock: Disposable
 }
@@ -26,6 +28,7 @@ export interface SqliteParts {
 export class SqliteDriver implements Driver {
   readonly dialect = "sqlite"
   readonly whereabouts: Whereabouts
+  readonly reserve: Ballast
   readonly #reads: SqliteReads
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
@@ -34,6 +37,7 @@ export class SqliteDriver implements Driver {
   constructor(parts: SqliteParts) {
     this.#parts = parts
     this.whereabouts = whereaboutsOf(parts.file)
+    this.reserve = parts.ballast
     this.#scans = new ScanSession(parts.file, parts.catalog)
     this.#reads = new SqliteReads(parts.reader, parts.catalog, { scans: this.#scans })
     this.#transaction = new SqliteTransaction(parts.writer, parts.catalog, this.#reads)
@@ -60,6 +64,7 @@ export class SqliteDriver implements Driver {
     this.#reads.end()
     this.#parts.reader.close()
     this.#parts.writer.close()
+    await this.reserve[Symbol.asyncDispose]()
     this.#parts.lock[Symbol.dispose]()
   }
 }

@@ -7,13 +7,22 @@ const codes = { perm: 3, busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11
 /** The primary result code, or undefined for what does not come from SQLite. */
 function codeOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined
-  return error.errcode & 0xff
+  return error.errcode === shmSize ? codes.full : error.errcode & 0xff
 }
+
+/** The extended code with which SQLite tells that the index of its log cannot grow. It is a small file in memory but for its first bytes: nothing but a full disk is the matter. */
+const shmSize = 4874
 
 /** Another process writes, or holds the database for itself. */
 export function isBusy(error: unknown): boolean {
   const code = codeOf(error)
   return code === codes.busy || code === codes.locked
+}
+
+/** The disk is full. */
+export function isFull(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return codeOf(error) === codes.full || code === "ENOSPC" || (error instanceof StoreError && error.kind === "full")
 }
 
 /** The service stops, and somebody who waited long for something else comes only now. */
@@ -47,11 +56,9 @@ export function failureOf(error: unknown): unknown {
 /** What the administrator is told when the database cannot be opened. */
 export function openingError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error
+  if (isFull(error)) return full(file, error)
   const systemCode = error instanceof Error && "code" in error ? error.code : undefined
-  if (systemCode === "ENOSPC") return full(file, error)
   switch (codeOf(error)) {
-    case codes.full:
-      return full(file, error)
     case codes.busy:
     case codes.locked:
       return new StoreError("locked", `The database ${file} is in use by another process`, error)

@@ -218,6 +218,101 @@ test("The check tells that the disk is full, and that it is not any more", async
   await store.check()
 })
 
+/** Until the file beside the database has its size. */
+async function ballastOf(disk: { path: string }): Promise<string> {
+  const path = join(disk.path, "data/quayside.db.ballast")
+  for (let size = -1; ; ) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    const now = (await stat(path)).size
+    if (now === size && now > 0) return path
+    size = now
+  }
+}
+
+test("On a full disk what is urgent is written with room that was kept back for it, which nobody else gets, and which is kept back again when there is room", async () => {
+  await using disk = await smallDisk(32 * 1024)
+  const open = () => disk.open()
+  const store = await open()
+  const ann = await addUser(store, "ann")
+  const ballast = await ballastOf(disk)
+  const whole = (await stat(ballast)).size
+  assert.equal(whole, 2 * 2 ** 20)
+  const filling = await fillUp(disk.path)
+  const ids = await addUntilFull(store, ann.id)
+  const urgent = () => store.change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(10_000) })), { urgent: true })
+  for (let i = 0; i < 10; i += 1) {
+    const [first, ordinary, second] = await Promise.allSettled([urgent(), addImage(store, ann.id), urgent()])
+    assert.ok(ordinary.status === "rejected" && isFull(ordinary.reason), "what is not urgent gets nothing of it")
+    for (const each of [first, second]) ids.push(each.status === "fulfilled" ? each.value.id : assert.fail(String(each.reason)))
+  }
+  assert.ok((await stat(ballast)).size < whole)
+  await assert.rejects(store.check(), isFull)
+  await rm(filling)
+  // It is not tried at each change.
+  while (
+    !(await addImage(store, ann.id).then(
+      ({ id }) => ids.push(id),
+      () => 0,
+    ))
+  )
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal((await stat(ballast)).size, whole, "before anybody else gets the room")
+  await fillUp(disk.path)
+  ids.push((await urgent()).id)
+  await store[Symbol.asyncDispose]()
+
+  const again = await open()
+  assert.equal((await again.images.getMany(ids)).length, ids.length)
+  await rm(filling)
+  await addImage(again, ann.id)
+  await again[Symbol.asyncDispose]()
+  await using last = await open()
+  assert.equal((await last.images.getMany(ids)).length, ids.length)
+  assert.equal((await stat(await ballastOf(disk))).size, whole)
+})
+
+test("What is urgent is refused, too, when nothing is left of what was kept back, and then nothing is lost", async () => {
+  await using disk = await smallDisk(16 * 1024)
+  await using store = await disk.open()
+  const ann = await addUser(store, "ann")
+  const ballast = await ballastOf(disk)
+  await fillUp(disk.path)
+  const ids = await addUntilFull(store, ann.id)
+  for (;;) {
+    const made = await store
+      .change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(60_000) })), { urgent: true })
+      .catch((err) => err)
+    if (made instanceof Error) {
+      assert.ok(isFull(made), String(made))
+      break
+    }
+    ids.push(made.id)
+  }
+  assert.equal((await stat(ballast)).size, 0)
+  assert.equal((await store.images.getMany(ids)).length, ids.length)
+})
+
+test("A database is opened on a disk that is full, whether its server was killed or closed it", async () => {
+  await using disk = await smallDisk(32 * 1024)
+  const made = await disk.open()
+  const ann = await addUser(made, "ann")
+  await ballastOf(disk)
+  await made[Symbol.asyncDispose]()
+  const filling = await fillUp(disk.path)
+  const closed = await disk.open()
+  assert.equal((await closed.users.get(ann.id))?.userName, "ann")
+  await closed[Symbol.asyncDispose]()
+  await rm(filling)
+  await using writer = startProgram("write", disk.url, String(ann.id))
+  const acknowledged = [Number(await writer.line())]
+  await fillUp(disk.path)
+  acknowledged.push(...(await writer.kill()).map(Number))
+  await fillUp(disk.path)
+  await using store = await disk.open()
+  assert.equal((await store.images.getMany(acknowledged)).length, acknowledged.length)
+  await store.change((tx) => tx.users.setDeleted(ann.id, true), { urgent: true })
+})
+
 test("A change too large for the disk is refused alone, and those of its group are kept", async () => {
   await using disk = await smallDisk(6144)
   await using store = await disk.open()

@@ -5,9 +5,10 @@ import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { loadCatalog } from "../sql/compiled.ts"
+import { Ballast } from "./ballast.ts"
 import { keepCopy } from "./copy.ts"
 import { SqliteDriver } from "./driver.ts"
-import { openingError } from "./errors.ts"
+import { isFull, openingError } from "./errors.ts"
 import { lockOf } from "./place.ts"
 
 /** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. */
@@ -32,26 +33,48 @@ export interface SqliteOptions {
 /** Opens or makes the database, brings it to the newest version and takes it for this process alone. Throws `StoreError`. */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> {
   const file = resolve(options.file)
-  using cleanup = new DisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   try {
     makeFile(file)
     const lock = cleanup.use(takeLock(file))
-    const writer = new DatabaseSync(file, { timeout: busyTimeout })
+    const ballast = cleanup.use(new Ballast(file))
+    const { writer, reader } = withRoomOf(ballast, () => connect({ ...options, file }))
     cleanup.defer(() => writer.close())
-    writer.exec(`${pragmas} ${writerCache}`)
-    const version = versionOf(writer, file)
-    prepareWriter(writer)
-    migrate(writer, version, { ...options, file })
-    const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
     cleanup.defer(() => reader.close())
-    reader.exec(`${pragmas} ${readerCache} pragma query_only = on;`)
     const catalog = await loadCatalog("sqlite")
-    const driver = new SqliteDriver({ writer, reader, lock, catalog, file, patience: options.patience })
+    const driver = new SqliteDriver({ writer, reader, lock, catalog, file, ballast, patience: options.patience })
     cleanup.move()
     return driver
   } catch (error) {
     throw openingError(error, file)
   }
+}
+
+/** Who wants to make room on a full disk needs a service that starts there. */
+function withRoomOf<T>(ballast: Ballast, work: () => T): T {
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isFull(error) || !ballast.release()) throw error
+    }
+  }
+}
+
+function connect(options: SqliteOptions): { writer: DatabaseSync; reader: DatabaseSync } {
+  const { file } = options
+  using cleanup = new DisposableStack()
+  const writer = new DatabaseSync(file, { timeout: busyTimeout })
+  cleanup.defer(() => writer.close())
+  writer.exec(`${pragmas} ${writerCache}`)
+  const version = versionOf(writer, file)
+  prepareWriter(writer)
+  migrate(writer, version, options)
+  const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
+  cleanup.defer(() => reader.close())
+  reader.exec(`${pragmas} ${readerCache} pragma query_only = on;`)
+  cleanup.move()
+  return { writer, reader }
 }
 
 /** The file holds password hashes: nobody else reads it. SQLite gives its side files the same mode. */

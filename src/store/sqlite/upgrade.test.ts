@@ -136,5 +136,5 @@ test("A database of the newest version is opened without a copy and without bein
   const second = await database.open()
   await second[Symbol.asyncDispose]()
   assert.deepEqual(await readFile(file), before)
-  assert.deepEqual((await readdir(dirname(file))).sort(), ["quayside.db", "quayside.db.lock"])
+  assert.deepEqual((await readdir(dirname(file))).sort(), ["quayside.db", "quayside.db.ballast", "quayside.db.lock"])
 })
