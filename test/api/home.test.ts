@@ -4,8 +4,10 @@ import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import pg from "pg"
 import { basic } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
+import { listen } from "./listening.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
@@ -115,6 +117,31 @@ test("what somebody else changed in what runs does not run in the owner's home, 
   await change(bob, "project", { ID: made.project, ImageID: other })
   await change(bob, "project", { ID: made.project, ImageID: made.image })
   assert.equal(await homeIn(ann, made.project), "own directory", "who set it back may have changed more")
+})
+
+test("an owner is warned why a run does not hold the home, and nobody is where it does, or where there is a project of another", async () => {
+  await using listening = await listen(ann.client)
+  const warned = async (id: number) => {
+    const { body, text, status } = await call(ann, "POST", "/running_project", { body: { ProjectID: id } })
+    assert.equal(status, 200, text)
+    await call(ann, "DELETE", `/running_project?ID=${body.ID}`)
+    const own = () => listening.events.filter(({ data }) => data.ID === Number(body.ID))
+    await eventually("the end is told", () => own().some(({ data }) => data.State === "ended"))
+    return own().flatMap(({ event, data }) => (event === "run.warning" ? [data.Warning] : []))
+  }
+  const made = await pair()
+  assert.deepEqual(await warned(made.project), [])
+  await share(ann, made, "bob")
+  await change(bob, "project", { ID: made.project, CodePath: "/opt/tool" })
+  const words = "Your home is not in this run, but a directory of the project's own: "
+  assert.deepEqual(await warned(made.project), [`${words}bob was the last to change what the project runs`])
+  await change(ann, "project", { ID: made.project, CodePath: "" })
+  assert.deepEqual(await warned(made.project), [])
+  const theirs = await pair(bob)
+  await share(bob, theirs, "ann")
+  assert.deepEqual(await warned(theirs.project), [])
+  const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
+  assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts both project and image`])
 })
 
 test("a repetition gets the home no more once somebody else changed what runs", async () => {

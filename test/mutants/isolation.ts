@@ -128,13 +128,10 @@ export const isolation = [
     ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
-  ...faults("src/api/handlers/plan.ts", home, [
-    [
-      "what anybody wrote runs in the owner's home",
-      "for (const id of others) if ((await reads.users.get(id))?.isAdmin !== true) return false\n",
-      "",
-    ],
-    ["a stranger's image holds somebody's home", " || image.userId !== starter.userId", ""],
+  ...faults("src/api/handlers/home.ts", home, [
+    ["what anybody wrote runs in the owner's home", "writer !== starter && writer?.isAdmin !== true", "false"],
+    ["a stranger's image holds somebody's home", "[project, image].find(", "[project].find("],
+    ["nobody is told why their home is not there", "if (withheld === undefined || project", "if (withheld !== undefined || project"],
   ]),
   ...faults("src/api/handlers/rules.ts", home, [
     ["what was trusted stays so, whoever changes it", "...(caller.isAdmin ? {} : { isTrusted: false })", ""],

@@ -3,8 +3,9 @@ import { type Caller, decide, homeOf, imageThing, mountsOf } from "#access"
 import { normalPath, type Reason } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan, RunRow } from "#store"
 import { projectDirectories } from "./code.ts"
+import { withheldHome } from "./home.ts"
 import { isByAdmin } from "./image-contents.ts"
-import { holdsHome, type Plan } from "./plan.ts"
+import type { Plan } from "./plan.ts"
 
 type Readable = Pick<Reads, "images" | "data" | "users" | "grants">
 type Mount = RunPlan["mounts"][number]
@@ -59,7 +60,7 @@ async function mountAgain(
   const { source } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return mount
   if (source === homeOf(starter.userName))
-    return (await holdsHome(reads, { starter, project, image })) ? mount : lost("the home directory", starter)
+    return (await withheldHome(reads, { starter, project, image })) === undefined ? mount : lost("the home directory", starter)
   const datasets = (await reads.data.overlapping(source)).filter((row) => normalPath(row.accessInfo) === source)
   const rights = [...(await mountsOf(reads, starter, datasets)).values()]
   if (rights.includes("rw")) return mount

@@ -3,12 +3,15 @@ import { type Caller, can, dataThing, homeOf, imageThing, mayMount, type Thing, 
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts, type Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "./code.ts"
+import { homeWarning, withheldHome } from "./home.ts"
 import { isByAdmin } from "./image-contents.ts"
 
 /** A project as its starter would run it: everything resolved, and the reason for which it cannot run, where there is one. */
 export interface Plan {
   plan: RunPlan
   refusal: Reason | undefined
+  /** What the starter is to know of the run, whatever becomes of it. */
+  warning?: string | undefined
 }
 
 interface Parts {
@@ -40,9 +43,9 @@ export async function planRun(
   const data = links.map(({ dataId, mountPath }) => ({ part: found.get(dataId), id: dataId, mountPath }))
   const image = await imageOf(reads, starter, project.imageId)
   const byAdmin = image !== undefined && (await isByAdmin(reads, image.row))
-  const atHome = await holdsHome(reads, { starter, project, image: image?.row })
-  const parts = { starter, project, image, byAdmin, atHome, data }
-  return { plan: planOf(parts), refusal: refusalOf(parts) }
+  const withheld = await withheldHome(reads, { starter, project, image: image?.row })
+  const parts = { starter, project, image, byAdmin, atHome: withheld === undefined, data }
+  return { plan: planOf(parts), refusal: refusalOf(parts), warning: homeWarning(starter, project, withheld) }
 }
 
 async function imageOf(reads: Pick<Reads, "images" | "grants">, starter: Caller, id: number): Promise<Part<ImageRow> | undefined> {
@@ -107,20 +110,4 @@ function planOf({ starter, project, image: used, byAdmin, atHome, data }: Parts)
     mounts,
     secret: randomBytes(32).toString("base64url"),
   }
-}
-
-/**
- * A stranger's image never holds somebody's home: only one's own project with one's own image, each as oneself or an administrator last wrote it, or what an administrator trusts.
- * Whoever may write to a thing by a grant changes what runs there, but not what runs in its owner's home.
- */
-export async function holdsHome(
-  reads: Pick<Reads, "users">,
-  { starter, project, image }: { starter: Caller; project: ProjectRow; image: ImageRow | undefined },
-): Promise<boolean> {
-  if (!image) return false
-  if (project.isTrusted && image.isTrusted) return true
-  if (project.userId !== starter.userId || image.userId !== starter.userId) return false
-  const others = new Set([project.writtenBy, image.writtenBy].filter((id) => id !== starter.userId))
-  for (const id of others) if ((await reads.users.get(id))?.isAdmin !== true) return false
-  return true
 }

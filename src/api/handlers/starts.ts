@@ -15,6 +15,8 @@ import { allowedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
 type Beginning = Context<"startRun"> | Context<"repeatRun">
+/** `warning`: what the starter is told of the run, where it runs. */
+type Wanted = StartRequest & { warning?: string }
 
 async function start(services: Services, context: Context<"startRun">) {
   const before = await madeBefore(services, context)
@@ -43,19 +45,23 @@ function requestFor(
   { settings }: Services,
   starter: Caller,
   { project, planned, resources }: { project: ProjectRow; planned: Plan; resources: StartRequest["resources"] },
-): StartRequest {
+): Wanted {
   const { userId, userName, groupNames } = starter
   const internetOf = settings.internetGroups.find((group) => groupNames.includes(group))
   const plan = internetOf === undefined ? planned.plan : { ...planned.plan, internetOf }
-  return { userId, userName, projectId: project.id, plan, resources, ...(planned.refusal ? { refusal: planned.refusal } : {}) }
+  const { refusal, warning } = planned
+  // A warning may name whose the parts are: where one is hidden from the starter, there is a refusal.
+  const more = refusal ? { refusal } : warning === undefined ? {} : { warning }
+  return { userId, userName, projectId: project.id, plan, resources, ...more }
 }
 
 /** Stores the wish and answers as the caller wants to wait. */
-async function begin(services: Services, context: Beginning, request: StartRequest): Promise<RunningProject> {
+async function begin(services: Services, context: Beginning, { warning, ...request }: Wanted): Promise<RunningProject> {
   const asked = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
+  if (warning !== undefined) services.events.runWarning(run, warning)
   return answered(services, context, run)
 }
 
@@ -81,7 +87,7 @@ async function preview(services: Services, context: Context<"previewRun">) {
 }
 
 /** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */
-async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<StartRequest> {
+async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<Wanted> {
   const given = parseBody(runningProjectFields, context.body)
   const projectId = projectOf(given)
   const { store, settings } = services
