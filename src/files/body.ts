@@ -1,19 +1,21 @@
 import type { IncomingMessage } from "node:http"
-import { Pieces } from "#kit"
+import { trickles } from "#kit"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
 /** Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny pieces with 400. */
 export async function readBody(request: IncomingMessage, most: number): Promise<Buffer> {
   const tooLarge = () => new Refusal(413, "too_large", `The body has more than ${most} bytes`)
   if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge()
-  const pieces = new Pieces()
+  const chunks: Buffer[] = []
+  let length = 0
   return new Promise((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
-      if (pieces.length <= most && !pieces.isTrickle) pieces.add(chunk)
-      if (pieces.length > most) reject(tooLarge())
-      else if (pieces.isTrickle) reject(invalid("The body must come in larger pieces"))
+      length += chunk.length
+      if (length > most) reject(tooLarge())
+      else if (trickles(request)) reject(invalid("The body must come in larger pieces"))
+      else chunks.push(chunk)
     })
-    request.once("end", () => resolve(Buffer.concat(pieces.take())))
+    request.once("end", () => resolve(Buffer.concat(chunks)))
     request.once("error", () => reject(new ClientGone()))
     request.once("close", () => reject(new ClientGone()))
   })

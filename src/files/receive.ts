@@ -1,6 +1,5 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
-import { Pieces } from "#kit"
 import { ClientGone } from "./refusal.ts"
 
 /** The body stops being read while this much waits for the disk. */
@@ -21,7 +20,8 @@ class Receiver {
   readonly #fd: number
   readonly #done: (error?: Error) => void
   readonly #small: boolean
-  readonly #waiting = new Pieces()
+  #waiting: Buffer[] = []
+  #bytes = 0
   #writing = false
   #ended = false
   #failure: Error | undefined
@@ -36,8 +36,9 @@ class Receiver {
   }
 
   #onData = (chunk: Buffer): void => {
-    this.#waiting.add(chunk)
-    if (this.#waiting.length >= mostWaiting) this.#request.pause()
+    this.#waiting.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes >= mostWaiting) this.#request.pause()
     if (!this.#small) this.#write()
   }
 
@@ -68,7 +69,9 @@ class Receiver {
   }
 
   #writeWaiting(): void {
-    const batch = this.#waiting.take()
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#bytes = 0
     this.#writing = true
     if (this.#request.isPaused()) this.#request.resume()
     writeAll(this.#fd, batch, (error) => {
@@ -80,8 +83,7 @@ class Receiver {
 
   #writeSmall(): void {
     try {
-      const waiting = this.#waiting.take()
-      const all = waiting.length === 1 ? waiting[0] : Buffer.concat(waiting)
+      const all = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting)
       for (let done = 0; all && done < all.length; ) done += writeSync(this.#fd, all, done)
     } catch (error) {
       this.#failure = error as Error

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { isTrickle } from "#kit"
+import { trickles } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
@@ -72,16 +72,15 @@ function endOfUnread(request: IncomingMessage): Record<string, string> {
     request.resume()
     return {}
   }
-  const came = { length: 0, count: 0 }
+  let left = lingerBytes
   const { socket } = request
   const timer = setTimeout(() => socket.destroy(), lingerMs)
   timer.unref()
   request.once("end", () => clearTimeout(timer))
   socket.once("close", () => clearTimeout(timer))
   request.on("data", (chunk: Buffer) => {
-    came.length += chunk.length
-    came.count += 1
-    if (came.length > lingerBytes || isTrickle(came)) socket.destroy()
+    left -= chunk.length
+    if (left < 0 || trickles(request)) socket.destroy()
   })
   request.resume()
   return { Connection: "close" }

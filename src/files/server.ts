@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { Callers, http } from "#kit"
+import { Callers, gathered, http } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
@@ -13,6 +13,7 @@ const mostConnections = 10_000
 export function createFileServer(settings: HandlerOptions): Server {
   const handle = createHandler(settings)
   const server = http.createServer({
+    ...gathered,
     requireHostHeader: false,
     requestTimeout: 0,
     headersTimeout: 20_000,

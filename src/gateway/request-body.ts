@@ -1,4 +1,4 @@
-import { type Clock, Pieces } from "#kit"
+import type { Clock } from "#kit"
 import type { Call } from "./call.ts"
 import type { Passage } from "./passage.ts"
 import { requestTrailers } from "./request-headers.ts"
@@ -16,8 +16,6 @@ export class RequestBody {
   /** Since when the client has been waited for; undefined when it is not its turn. */
   waitingSince: number | undefined
   #to: Connection | undefined
-  /** What one read brought: a client may cut it into thousands of chunks, which the program gets as one. */
-  readonly #read = new Pieces()
 
   constructor(call: Call, passage: Passage, clock: Clock) {
     this.#call = call
@@ -27,31 +25,19 @@ export class RequestBody {
 
   start(connection: Connection): void {
     const { request } = this.#call
+    const isChunked = request.headers["transfer-encoding"] !== undefined
     this.#to = connection
     this.waitingSince = this.#clock.now()
     request.on("data", (chunk: Buffer) => {
-      if (this.#read.length === 0) setImmediate(() => this.#pass())
-      this.#read.add(chunk)
+      const hasRoom = this.#to === undefined || (isChunked ? writeChunk(this.#to, chunk) : this.#to.write(chunk))
+      this.waitingSince = hasRoom ? this.#clock.now() : undefined
+      if (!hasRoom) request.pause()
     })
     request.on("end", () => {
-      this.#pass()
       this.waitingSince = undefined
-      if (this.#isChunked) this.#to?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#passage)}\r\n`)
+      if (isChunked) this.#to?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#passage)}\r\n`)
       this.#to?.endBody()
     })
-  }
-
-  get #isChunked(): boolean {
-    return this.#call.request.headers["transfer-encoding"] !== undefined
-  }
-
-  #pass(): void {
-    if (this.#read.length === 0) return
-    const { length } = this.#read
-    const buffers = this.#read.take()
-    const hasRoom = this.#to === undefined || (this.#isChunked ? writeChunk(this.#to, buffers, length) : writeAll(this.#to, buffers))
-    this.waitingSince = hasRoom ? this.#clock.now() : undefined
-    if (!hasRoom) this.#call.request.pause()
   }
 
   /** The program has room again. */
@@ -68,17 +54,11 @@ export class RequestBody {
   }
 }
 
-function writeChunk(connection: Connection, buffers: readonly Buffer[], length: number): boolean {
+function writeChunk(connection: Connection, chunk: Buffer): boolean {
   connection.cork()
-  connection.write(`${length.toString(16)}\r\n`)
-  writeAll(connection, buffers)
+  connection.write(`${chunk.length.toString(16)}\r\n`)
+  connection.write(chunk)
   const hasRoom = connection.write("\r\n")
   connection.uncork()
-  return hasRoom
-}
-
-function writeAll(connection: Connection, buffers: readonly Buffer[]): boolean {
-  let hasRoom = true
-  for (const buffer of buffers) hasRoom = connection.write(buffer)
   return hasRoom
 }

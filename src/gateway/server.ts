@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { http } from "#kit"
+import { gathered, http } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -14,6 +14,7 @@ const earlyMost = 65_536
 /** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
 export function createHttpServer(take: (call: Call) => void): Server {
   const server = http.createServer({
+    ...gathered,
     maxHeaderSize: 32_768,
     headersTimeout: 20_000,
     requestTimeout: 0,

@@ -10,8 +10,7 @@ const lastSlab = 65_536
 export class Pieces {
   /** In bytes. */
   length = 0
-  /** How many came. */
-  count = 0
+  #count = 0
   #done: Buffer[] = []
   #slab: Buffer | undefined
   /** The part of the slab that is filled and not yet among `#done`. */
@@ -20,8 +19,8 @@ export class Pieces {
 
   add(piece: Buffer): void {
     this.length += piece.length
-    this.count += 1
-    if (piece.length < short && this.count > 1) this.#copy(piece)
+    this.#count += 1
+    if (piece.length < short && this.#count > 1) this.#copy(piece)
     else {
       this.#cut()
       this.#done.push(piece)
@@ -35,13 +34,8 @@ export class Pieces {
     this.#done = []
     this.#slab = undefined
     this.length = 0
-    this.count = 0
+    this.#count = 0
     return done
-  }
-
-  /** Whether a sender cuts so small that reading costs more than sending. */
-  get isTrickle(): boolean {
-    return isTrickle(this)
   }
 
   #copy(piece: Buffer): void {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
-import { isTrickle, Pieces } from "#kit"
+import { trickles } from "#kit"
 
 /** How deep a body's lists and objects may lie in each other. */
 export const depthMax = 64
@@ -42,27 +42,20 @@ function tooLarge(maxBytes: number): Failure {
   return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`)
 }
 
-function tooSmallPieces({ count, length }: Pieces): Failure {
-  return new Failure("invalid", `The body must come in larger pieces; got ${length} bytes in ${count}`)
-}
-
-function joined(buffers: Buffer[]): Buffer {
-  return buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
-}
-
 /** The bytes of a body. What is too long is refused before it is read. */
 function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
   return new Promise((resolve, reject) => {
-    const pieces = new Pieces()
+    const chunks: Buffer[] = []
+    let size = 0
     const take = (chunk: Buffer) => {
-      pieces.add(chunk)
-      if (pieces.length <= maxBytes && !pieces.isTrickle) return
+      size += chunk.length
+      if (size <= maxBytes && !trickles(request)) return void chunks.push(chunk)
       request.off("data", take).pause()
-      reject(pieces.isTrickle ? tooSmallPieces(pieces) : tooLarge(maxBytes))
+      reject(trickles(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
     }
     request.on("data", take)
-    request.on("end", () => resolve(joined(pieces.take())))
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cutOff = () => {
       if (!request.complete) reject(new Failure("invalid", "The body ended before it was complete"))
     }
@@ -83,11 +76,10 @@ export async function drain(request: IncomingMessage): Promise<boolean> {
   if (request.complete || request.destroyed) return true
   if (Number(request.headers["content-length"] ?? 0) > unwantedMax) return false
   const { promise, resolve } = Promise.withResolvers<void>()
-  const came = { length: 0, count: 0 }
+  let size = 0
   request.on("data", (chunk: Buffer) => {
-    came.length += chunk.length
-    came.count += 1
-    if (came.length > unwantedMax || isTrickle(came)) resolve()
+    size += chunk.length
+    if (size > unwantedMax || trickles(request)) resolve()
   })
   for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
   const late = setTimeout(resolve, unwantedMs)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { http } from "#kit"
+import { gathered, http } from "#kit"
 import { sendFailure } from "./answer.ts"
 import { type InTurnOptions, takeInTurn } from "./in-turn.ts"
 import { Refuser } from "./refusal.ts"
@@ -85,7 +85,7 @@ export class Listener {
   }
 
   #make(): Server {
-    const server = http.createServer(limits, (request, response) => this.#take(request, response))
+    const server = http.createServer({ ...limits, ...gathered }, (request, response) => this.#take(request, response))
     server.on("clientError", (error, socket) => this.#refuser.refuse(error, socket))
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => this.#refuser.refuseTunnel(socket))
     server.on("checkExpectation", (_request, response) =>

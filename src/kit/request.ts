@@ -1,0 +1,44 @@
+import type { IncomingMessage } from "node:http"
+import { IncomingMessage as Incoming } from "./http.ts"
+import { isTrickle, Pieces } from "./pieces.ts"
+
+/** From here on a piece goes on as it came. */
+const long = 4_096
+
+/**
+ * A server's request whose body costs its bytes, however it is cut: Node hands each chunk on by itself, with an object for each, also while nobody reads. What one read from the socket
+ * brought goes on together, at the end of the body or of the event loop's turn.
+ */
+class GatheredRequest extends Incoming {
+  /** Of the body so far: bytes, and the pieces that they came in. */
+  length = 0
+  count = 0
+  #held: Pieces | undefined
+
+  override push(chunk: Buffer | null): boolean {
+    if (chunk === null) {
+      this.#handOn()
+      return super.push(null)
+    }
+    this.length += chunk.length
+    this.count += 1
+    const holds = this.#held !== undefined && this.#held.length > 0
+    if (chunk.length >= long && !holds) return super.push(chunk)
+    this.#held ??= new Pieces()
+    if (!holds) setImmediate(() => this.#handOn())
+    this.#held.add(chunk)
+    return this.readableLength + this.#held.length < this.readableHighWaterMark
+  }
+
+  #handOn(): void {
+    for (const buffer of this.#held?.take() ?? []) if (!this.destroyed) super.push(buffer)
+  }
+}
+
+/** An option of `createServer`. */
+export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMessage }
+
+/** Whether a body's sender cuts so small that reading costs more than sending. */
+export function trickles(request: IncomingMessage): boolean {
+  return request instanceof GatheredRequest && isTrickle(request)
+}
