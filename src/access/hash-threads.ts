@@ -3,8 +3,8 @@ import { readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
-/** Milliseconds after which threads that nobody needs are ended, to give their memory back. Longer than a Basic header is believed. */
-const idleMs = 120_000
+/** Milliseconds after which threads that nobody needs are ended, to give their memory back: about 30 MiB each, and a new one is there in less time than a hash takes. */
+const idleMs = 1_000
 /** What is answered meanwhile goes first on every core; even where all are busy with other things, a hash has a quarter of one. */
 const niceness = 5
 
