@@ -97,6 +97,7 @@ test("an unknown setting and a wrong value are refused with a sentence that name
     [{ env: { QUAYSIDE_OIDC_ADMIN: "admins" } }, /QUAYSIDE_OIDC_ADMIN must be a claim and its value/],
     [{ env: { QUAYSIDE_OIDC_SCOPE: "profile" } }, /openid among them/],
     [{ env: { QUAYSIDE_DEFAULT_MEMORY: "2 apples" } }, /amount of memory/],
+    [{ env: { QUAYSIDE_DEFAULT_MEMORY: "5MiB" } }, /QUAYSIDE_DEFAULT_MEMORY .*at least 6MiB/],
     [{ env: { QUAYSIDE_TRUSTED_PROXIES: "10.0.0.0/8, proxy.example" } }, /QUAYSIDE_TRUSTED_PROXIES must be addresses and networks/],
   ] as const)
     assert.throws(() => read(given), { name: "SettingError", message: sentence })
@@ -138,6 +139,18 @@ test("a port that is taken and a data directory that cannot be written stop the 
   const unwritable = await refusedStart({ ...others, QUAYSIDE_DATA_DIR: join(dir, "file", "data") })
   assert.equal(unwritable.code, 1)
   assert.ok(unwritable.sentence.includes(join(dir, "file")), unwritable.sentence)
+})
+
+test("a host that is not this machine's, or not known, stops the start with one sentence that names the setting", async () => {
+  const others = { QUAYSIDE_PORT: "0", QUAYSIDE_APPS_PORT: "0", QUAYSIDE_FILES_PORT: "0", QUAYSIDE_DATA_DIR: join(dir, "h") }
+  for (const [host, sentence] of [
+    ["203.0.113.7", /^quayside: QUAYSIDE_HOST must be an address of this machine; got 203\.0\.113\.7$/],
+    ["nowhere.invalid", /^quayside: QUAYSIDE_HOST must be a name or an address of this machine; nowhere\.invalid is not known \(\w+\)$/],
+  ] as const) {
+    const { code, sentence: told } = await refusedStart({ ...others, QUAYSIDE_HOST: host })
+    assert.equal(code, 1)
+    assert.match(told, sentence)
+  }
 })
 
 test("settings that belong together stop the start when one of them is missing", async () => {

@@ -133,7 +133,7 @@ test("the description tells the further members of a failure, those of a failed 
   }
   const { properties, required } = components.schemas.Failure
   assert.deepEqual(required, ["ok", "msg", "code"])
-  assert.deepEqual(Object.keys(properties).slice(3), ["field", "requestId", "ID", "State", "Reason", "URL", "detail"])
+  assert.deepEqual(Object.keys(properties).slice(3), ["field", "requestId", "ID", "State", "Reason", "URL", "checks", "detail"])
 })
 
 test("the description names every operation once, and every reference in it leads somewhere", () => {

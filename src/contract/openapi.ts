@@ -223,6 +223,7 @@ const schemas: Record<string, JsonSchema> = {
       State: { ...runningProjectFields.State.schema, description: "Of that run." },
       Reason: { ...runningProjectFields.Reason.schema, description: "Why that run failed." },
       URL: { type: "string", description: "Of the run that is there already, where the caller may open it." },
+      checks: { type: "object", description: "Of /readyz: what each part says." },
       detail: { type: "string", description: "For administrators: what the engine or the registry said of an image that was not fetched." },
     },
     required: ["ok", "msg", "code"],

@@ -70,13 +70,18 @@ function toldToEnd(): AbortSignal {
   return controller.signal
 }
 
+type Fault = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
+
 /** Faults of the surroundings as one sentence; undefined for faults of the program. */
 function sentenceOf(error: unknown): string | undefined {
   if (error instanceof SettingError || error instanceof StoreError) return error.message
-  const { code, message, syscall, address, port, path } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  const { code, message, syscall, address, port, path, hostname } = error as Fault
   if (code?.startsWith("ERR_PARSE_ARGS")) return message
   if (code === "EADDRINUSE")
     return `Port ${port}${address === undefined ? "" : ` at ${address}`} is taken: end what listens there, or choose another port`
+  if (code === "EADDRNOTAVAIL" && syscall === "listen") return `QUAYSIDE_HOST must be an address of this machine; got ${address}`
+  if (syscall === "getaddrinfo" && hostname !== undefined)
+    return `QUAYSIDE_HOST must be a name or an address of this machine; ${hostname} is not known (${code})`
   if (code === "EACCES" && syscall === "listen") return `Port ${port} may not be listened on by this user`
   if (code !== undefined && syscall !== undefined && path !== undefined) return `${path} cannot be used: ${message}`
   if (code !== undefined && syscall !== undefined) return message

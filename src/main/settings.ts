@@ -84,6 +84,11 @@ const memory = (value: string) => {
   const amount = Math.floor(Number(match[1]) * factor)
   return amount >= 1 ? amount : wanted("an amount of memory of at least 1MiB")
 }
+/** Engines make no container with less. */
+const runMemory = (value: string) => {
+  const amount = memory(value)
+  return amount >= 6 ? amount : wanted("an amount of memory of at least 6MiB")
+}
 
 const issuer = (value: string) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
@@ -287,7 +292,7 @@ export const settingsTable = {
     env: "DEFAULT_MEMORY",
     default: "2GiB",
     initial: 2048,
-    read: memory,
+    read: runMemory,
     doc: "Memory of a run that does not say.",
   }),
   cpuOvercommit: setting({
