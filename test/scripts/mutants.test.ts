@@ -9,8 +9,8 @@ import { processes, runMutants } from "../fixtures/mutants.ts"
 test("a fault that blocks its tests for ever is caught at the deadline, and leaves no process and no file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
   try {
-    const { code, said } = await runMutants(["--part", "hanging", "--no-docker", "--deadline", "8"], folder)
-    assert.match(said, /^caught .*a process is blocked and has started another\n +by: The tests did not end within 8 s$/m)
+    const { code, said } = await runMutants(["--part", "hanging", "--no-docker", "--deadline", "4"], folder)
+    assert.match(said, /^caught .*a process is blocked and has started another\n +by: The tests did not end within 4 s$/m)
     assert.equal(code, 0)
     assert.deepEqual(await readdir(folder), [])
     assert.deepEqual(
