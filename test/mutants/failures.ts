@@ -35,13 +35,11 @@ export const failures = [
   ),
   ...faults(
     "src/engine/docker/engine.ts",
-    ["test/scripts/killed.docker.test.ts"],
-    [["what a killed start left mounted stays so", "await this.#sweep(left, runs)", ""]],
-  ),
-  ...faults(
-    "src/engine/docker/engine.ts",
     ["src/engine/docker/recovery.docker.test.ts"],
-    [["what a start may go on with is taken away from it", "if (pending.has(key)) continue\n", ""]],
+    [
+      ["what a killed start left mounted stays so", "await this.#sweep(left, runs)", ""],
+      ["what a start may go on with is taken away from it", "if (pending.has(key)) continue\n", ""],
+    ],
   ),
   ...faults(
     "src/engine/docker/observe.ts",
