@@ -89,3 +89,14 @@ async function openConnections(): Promise<number> {
     return local.endsWith(`:${port}`) && state === established
   }).length
 }
+
+test("requests sent ahead on one connection are answered in turn; hundreds of them are not even begun", async () => {
+  await world.ask("PUT", "/users/ann/ahead", { body: "x" })
+  const ask = async (count: number) => {
+    const connection = await world.raw()
+    connection.write(head("GET", "/users/ann/ahead").repeat(count) + head("GET", "/users/ann/ahead", "Connection: close\r\n"))
+    return (await connection.end()).match(/HTTP\/1\.1 200 /g)?.length ?? 0
+  }
+  assert.equal(await ask(60), 61)
+  assert.ok((await ask(500)) < 110)
+})

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { Callers, gathered, http } from "#kit"
+import { Callers, gathered, http, type InTurnOptions, takeInTurn } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
@@ -24,14 +24,17 @@ export function createFileServer(settings: HandlerOptions): Server {
   limitEachAddress(server, settings)
   const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
+    if (response.destroyed) return
     const done = busy(request, response)
     // A connection that ends early is seen where it matters; without listeners it would end the process.
     request.on("error", () => {})
     response.on("error", () => {})
     handle(request, response, proceed).then(done, settings.scene.report)
   }
-  server.on("request", (request, response) => serve(request, response, () => {}))
-  server.on("checkContinue", (request, response) => serve(request, response, () => response.writeContinue()))
+  const plain: InTurnOptions = { handler: (request, response) => serve(request, response, () => {}) }
+  const asking: InTurnOptions = { handler: (request, response) => serve(request, response, () => response.writeContinue()) }
+  server.on("request", (request, response) => takeInTurn(request, response, plain))
+  server.on("checkContinue", (request, response) => takeInTurn(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
     answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
   })

@@ -189,6 +189,28 @@ test("answers without a body keep their headers, and requests sent ahead are ans
   assert.ok(text.endsWith("\r\n\r\nhello"))
 })
 
+test("of requests sent ahead one is under way at a time, and who sends hundreds is let go", async () => {
+  const held = Promise.withResolvers<ServerResponse>()
+  const program = new Program((incoming, response) => {
+    if (incoming.url === "/held") held.resolve(response)
+    else response.end(incoming.url)
+  })
+  await using scene = await Scene.open({ program })
+  const head = "Authorization: Bearer ann\r\nHost: localhost\r\n"
+  const many = (count: number) => `GET /run/1/next HTTP/1.1\r\n${head}\r\n`.repeat(count)
+  const asking = scene.raw(`GET /run/1/held HTTP/1.1\r\n${head}\r\n${many(50)}GET /run/1/last HTTP/1.1\r\n${head}Connection: close\r\n\r\n`)
+  const response = await held.promise
+  await scene.ask(scene.apps, "/run/1/other", { headers: ann })
+  assert.deepEqual(program.requests.map(({ url }) => url).sort(), ["/held", "/other"])
+  response.end("held")
+  const text = await asking
+  assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 52)
+  assert.ok(text.endsWith("/last"))
+  const before = program.requests.length
+  await scene.raw(many(500))
+  assert.ok(program.requests.length < before + 10, "their answers are not made")
+})
+
 test("trailers cross in both directions", async () => {
   const program = new Program((incoming, response) => {
     incoming.resume().on("end", () => {

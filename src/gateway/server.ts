@@ -1,8 +1,8 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { gathered, http } from "#kit"
+import { gathered, http, type InTurnOptions, takeInTurn } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -32,9 +32,13 @@ export function createHttpServer(take: (call: Call) => void): Server {
     linger(call)
     take(call)
   }
-  server.on("request", (request, response) => receive({ request, response }))
-  server.on("checkContinue", (request, response) => receive({ request, response, expects: "continue" }))
-  server.on("checkExpectation", (request, response) => receive({ request, response, expects: "unknown" }))
+  const inTurn = (more: Pick<Call, "expects">): RequestListener => {
+    const options: InTurnOptions = { handler: (request, response) => receive({ request, response, ...more }) }
+    return (request, response) => takeInTurn(request, response, options)
+  }
+  server.on("request", inTurn({}))
+  server.on("checkContinue", inTurn({ expects: "continue" }))
+  server.on("checkExpectation", inTurn({ expects: "unknown" }))
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => take(upgradeCall(request, socket as Socket, head)))
   server.on("connect", (_, socket) => sendRaw(socket, new Failure("method_not_allowed", "CONNECT is not known here")))
   server.on("clientError", refuse)

@@ -41,5 +41,5 @@ export const events = [
       '  socket.setTimeout(0)\n  socket.on("data", nothing)',
     ],
   ]),
-  ...faults("src/api/http/in-turn.ts", connections, [["a stream is over twice", "    this.#isKept = true\n", ""]]),
+  ...faults("src/kit/in-turn.ts", connections, [["a stream is over twice", "    this.#isKept = true\n", ""]]),
 ]

@@ -67,6 +67,23 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/kit/in-turn.ts",
+    ["src/files/limits.test.ts", "src/gateway/bytes.test.ts"],
+    [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
+  ),
+  ...faults(
+    "src/kit/request.ts",
+    ["src/kit/request.test.ts"],
+    [
+      ["a body waits in as many pieces as it was cut into", "if (chunk.length >= long && !holds)", "if (chunk.length > 0)"],
+      [
+        "the end of a body overtakes what was gathered",
+        "      this.#handOn()\n      return super.push(null)",
+        "      return super.push(null)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/descriptor.ts",
     ["src/files/swaps.test.ts"],
     [

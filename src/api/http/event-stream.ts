@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
-import { keepTurn } from "./in-turn.ts"
+import { keepTurn } from "#kit"
 import { noMoreBusy } from "./refusal.ts"
 import type { Visit } from "./visit.ts"
 

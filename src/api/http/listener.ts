@@ -1,9 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { gathered, http } from "#kit"
+import { gathered, http, type InTurnOptions, takeInTurn } from "#kit"
 import { sendFailure } from "./answer.ts"
-import { type InTurnOptions, takeInTurn } from "./in-turn.ts"
 import { Refuser } from "./refusal.ts"
 import { newRequestId } from "./visit.ts"
 

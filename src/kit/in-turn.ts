@@ -11,7 +11,7 @@ const mostWaiting = 100
 export interface InTurnOptions {
   handler: RequestListener
   /** Called once for every request that was taken: it was answered, or its connection ended. */
-  over(): void
+  over?: () => void
 }
 
 /**
@@ -21,7 +21,7 @@ export interface InTurnOptions {
 export function takeInTurn(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
   const connection: Connection = request.socket
   connection[turns] ??= new Turns(connection, options)
-  connection[turns].take(request, response)
+  connection[turns].take(request, response, options)
 }
 
 /** Gives the connection to the request under way, whatever becomes of its response. What is returned is to be called once, when the connection ends. */
@@ -33,43 +33,45 @@ export function keepTurn(connection: Connection): () => void {
 
 class Turns {
   readonly #socket: Socket
-  readonly #options: InTurnOptions
-  readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  readonly #waiting: [IncomingMessage, ServerResponse, InTurnOptions][] = []
+  /** Of the request under way. */
+  #over: InTurnOptions["over"]
   #isBusy = false
   #isKept = false
 
   constructor(socket: Socket, options: InTurnOptions) {
     this.#socket = socket
-    this.#options = options
+    this.#over = options.over
     // Answers that have no connection yet do not hear of its end.
     socket.once("close", () => {
-      for (const _ of this.#waiting.splice(0)) this.#options.over()
+      for (const [, , { over }] of this.#waiting.splice(0)) over?.()
     })
   }
 
   keep(): () => void {
     this.#isKept = true
-    return this.#options.over
+    return this.#over ?? (() => {})
   }
 
-  take(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#isBusy) this.#waiting.push([request, response])
-    else this.#begin(request, response)
+  take(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
+    if (this.#isBusy) this.#waiting.push([request, response, options])
+    else this.#begin(request, response, options)
     if (this.#waiting.length > mostWaiting) this.#socket.destroy()
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse): void {
+  #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: InTurnOptions): void {
     this.#isBusy = true
+    this.#over = over
     response.on("close", this.#next)
-    this.#options.handler(request, response)
+    handler(request, response)
   }
 
   /** One for all responses of the connection: each closes once. */
   readonly #next = (): void => {
     if (this.#isKept) return
     this.#isBusy = false
-    this.#options.over()
-    const next = this.#socket.destroyed ? undefined : this.#waiting.shift()
+    this.#over?.()
+    const next = this.#socket.writable ? this.#waiting.shift() : undefined
     if (next) this.#begin(...next)
   }
 }
