@@ -127,6 +127,23 @@ test("paths and methods of the table are unique, and a list is the plural or the
   for (const method of ["POST", "PUT", "DELETE", "GET"]) assert.ok(all.includes(`${method} /data`))
 })
 
+test("the description tells the headers that change what an operation does", () => {
+  const { paths } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
+    paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>
+  }
+  const told = (method: string, path: string) =>
+    (paths[path]?.[method]?.parameters ?? []).filter((parameter) => parameter.in === "header").map(({ name }) => name)
+  assert.deepEqual(told("post", "/running_project"), ["Prefer", "Idempotency-Key"])
+  assert.deepEqual(told("post", "/running_project/repeat"), ["Prefer", "Idempotency-Key"])
+  assert.deepEqual(told("post", "/image/pull"), ["Prefer"])
+  assert.deepEqual(told("get", "/events"), ["Last-Event-ID"])
+  for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
+    if (method === "POST" || path === "/events") continue
+    const wanted = method === "GET" || path === "/session" ? [] : ["If-Match"]
+    assert.deepEqual(told(method.toLowerCase(), path), wanted, `${method} ${path}`)
+  }
+})
+
 test("the description tells the further members of a failure, those of a failed start among them", () => {
   const { components } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
     components: { schemas: { Failure: { properties: object; required: string[] } } }

@@ -1,4 +1,5 @@
 import { failureStatus, reasonSentences } from "./codes.ts"
+import { headersOf } from "./headers.ts"
 import { dataFields } from "./resources/data.ts"
 import { grantFields } from "./resources/grant.ts"
 import { imageCheckFields, imageFields } from "./resources/image.ts"
@@ -263,16 +264,8 @@ function failures(endpoint: Endpoint): number[] {
   return [...new Set(statuses)].sort()
 }
 
-const lastEventId = {
-  name: "Last-Event-ID",
-  in: "header",
-  required: false,
-  description: "The `id` of the last event that is known: what came after it is sent first.",
-  schema: { ...text, pattern: "^[0-9]{0,15}$" },
-}
-
 function operationOf(name: string, endpoint: Endpoint): JsonSchema {
-  const parameters = Object.entries(endpoint.query).map(([parameter, { schema, repeats, needed }]) => ({
+  const fromQuery = Object.entries(endpoint.query).map(([parameter, { schema, repeats, needed }]) => ({
     name: parameter,
     in: "query",
     required: needed === true,
@@ -280,7 +273,7 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     schema: repeats ? { type: "array", items: schema } : schema,
     ...(repeats ? { style: "form", explode: true } : {}),
   }))
-  if ("stream" in endpoint.answer) parameters.push(lastEventId)
+  const parameters = [...fromQuery, ...headersOf(endpoint).map((header) => ({ ...header, in: "header", required: false }))]
   const { body } = endpoint
   return {
     operationId: name,

@@ -1,3 +1,4 @@
+import { headersOf } from "./headers.ts"
 import type { JsonSchema } from "./schema.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
@@ -17,6 +18,7 @@ export interface OperationEntry {
   path: string
   summary: string
   query: Entry[]
+  headers: Entry[]
   body: Entry[]
   answer: string
   /** Who may, in one sentence. */
@@ -42,6 +44,12 @@ function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
       type: repeats ? `${typeOf(schema)}, may repeat` : typeOf(schema),
       need: "optional",
       doc: docOf(schema),
+    })),
+    headers: headersOf(endpoint).map(({ name, description, schema }) => ({
+      name,
+      type: typeOf(schema),
+      need: "optional",
+      doc: description,
     })),
     body: body ? bodyEntries(body) : [],
     answer: answerOf(endpoint.answer),

@@ -1,3 +1,4 @@
+import type { ChosenHeader } from "./headers.ts"
 import {
   allParam,
   choice,
@@ -37,6 +38,8 @@ export interface Endpoint {
   summary: string
   /** The query's parameters; any other is refused. */
   query: Params
+  /** Headers that change what it does. `If-Match` of PUT and DELETE need not be said. */
+  headers?: readonly ChosenHeader[]
   /** The body's fields; absent: no body is read. */
   body?: { name: string; fields: Fields; mode: "create" | "update" }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
@@ -205,6 +208,7 @@ export const endpoints = {
     tag: "Images",
     summary: "Fetch the image now, with `image.progress` events; answers when it is there, with `Prefer: respond-async` at once",
     query: oneId,
+    headers: ["Prefer"],
     answer: { one: "ImageCheck" },
     permission: "image:pull",
   },
@@ -251,6 +255,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "Start a project; answers when it is ready or has failed",
     query: none,
+    headers: ["Prefer", "Idempotency-Key"],
     body: { name: "RunningProject", fields: runningProjectFields, mode: "create" },
     answer: { one: "RunningProject" },
     permission: "project:start",
@@ -262,6 +267,7 @@ export const endpoints = {
     summary:
       "Start again exactly what a run was, with its amounts, image and places, as far as its person may still use them; answers as a start does",
     query: oneId,
+    headers: ["Prefer", "Idempotency-Key"],
     answer: { one: "RunningProject" },
     permission: "run:repeat",
   },

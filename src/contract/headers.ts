@@ -1,0 +1,42 @@
+import type { JsonSchema } from "./schema.ts"
+import type { Endpoint } from "./table.ts"
+
+/** A header that some operations look at. */
+export interface Header {
+  name: string
+  description: string
+  schema: JsonSchema
+}
+
+const lastEventId: Header = {
+  name: "Last-Event-ID",
+  description: "The `id` of the last event that is known: what came after it is sent first.",
+  schema: { type: "string", pattern: "^[0-9]{0,15}$" },
+}
+const ifMatch: Header = {
+  name: "If-Match",
+  description: "The `ETag` that the object was answered with, or several, or `*`: it is changed only while it is still that one, else 412.",
+  schema: { type: "string", pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
+}
+const byChoice = {
+  Prefer: {
+    name: "Prefer",
+    description: "`respond-async`: answered at once, with what stands then.",
+    schema: { type: "string", examples: ["respond-async"] },
+  },
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    description:
+      "A repeat with the same key and the same request gives the same run as it then stands, for 24 hours; with another request it is 409.",
+    schema: { type: "string", pattern: "^[!-~]{1,200}$" },
+  },
+} as const satisfies Record<string, Header>
+
+/** Those that an operation says itself that it looks at. */
+export type ChosenHeader = keyof typeof byChoice
+
+/** What an operation looks at beyond the headers of every request. */
+export function headersOf({ method, path, answer, headers = [] }: Endpoint): Header[] {
+  const conditional = (method === "PUT" || method === "DELETE") && path !== "/session"
+  return [...headers.map((name) => byChoice[name]), ...(conditional ? [ifMatch] : []), ...("stream" in answer ? [lastEventId] : [])]
+}
