@@ -4,9 +4,8 @@ import { bearer, createClient, type ServerEvent } from "#client"
 import { listen } from "../api/listening.ts"
 import { castNames, openStage } from "./stage.ts"
 import type { About, Step, Story } from "./steps.ts"
-import { stories } from "./stories.ts"
+import { stories, storiesAlone } from "./stories.ts"
 
-/** All stories are told at the same time, one step after the other: between two steps everybody is told all of the first. */
 const stage = await openStage()
 after(() => stage[Symbol.asyncDispose]())
 const { world, people } = stage
@@ -15,6 +14,7 @@ const { baseUrl } = world.quayside
 /** Everybody, and by another proof those whose streams must be the same. */
 const readers = new Map<string, Awaited<ReturnType<typeof listen>>>()
 for (const name of castNames) readers.set(name, await listen(people[name].client))
+readers.set("una", await listen((await world.person("una")).client))
 for (const name of ["ann", "boss"] as const) {
   const { Token } = await people[name].client.createToken({ body: { Name: "reads", Scopes: ["read"] } })
   readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearer(Token) })))
@@ -65,7 +65,6 @@ interface Told {
   wrong: string[]
 }
 
-const tales: Told[] = stories.map((story) => ({ story, things: [], wrong: [] }))
 /** What anybody was told of what is in no story. */
 const strays: string[] = []
 
@@ -81,21 +80,29 @@ function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string
 }
 
 await settled()
-const most = Math.max(...stories.map(({ steps }) => steps.length))
-for (let i = 0; i < most; i += 1) {
-  const under = tales.filter(({ story }) => story.steps[i])
-  await Promise.all(
-    under.map(async ({ story, things }) => {
-      const made = await (story.steps[i] as Step).does(stage, things)
-      if (made) things.push(made)
-    }),
-  )
-  const told = await settled()
-  for (const tale of under) compare(tale.story.steps[i] as Step, tale, told)
-  for (const [name, of] of told) for (const [about, events] of of) strays.push(`${name} is told ${events} of ${about}`)
+/** All of these at the same time, one step after the other: between two steps everybody is told all of the first. */
+async function tell(stories: readonly Story[]): Promise<Told[]> {
+  const tales = stories.map((story): Told => ({ story, things: [], wrong: [] }))
+  const most = Math.max(...stories.map(({ steps }) => steps.length))
+  for (let i = 0; i < most; i += 1) {
+    const under = tales.filter(({ story }) => story.steps[i])
+    await Promise.all(
+      under.map(async ({ story, things }) => {
+        const made = await (story.steps[i] as Step).does(stage, things)
+        if (made) things.push(made)
+      }),
+    )
+    const told = await settled()
+    for (const tale of under) compare(tale.story.steps[i] as Step, tale, told)
+    for (const [name, of] of told) for (const [about, events] of of) strays.push(`${name} is told ${events} of ${about}`)
+  }
+  return tales
 }
 
-for (const { story, wrong } of tales) {
+const told = await tell(stories)
+for (const story of storiesAlone) told.push(...(await tell([story])))
+
+for (const { story, wrong } of told) {
   test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))
 }
 
