@@ -66,8 +66,8 @@ async function tell(services: Services, tx: Change, { admitted, actor }: { admit
     await events.changed(tx, actor, { verb: "created", thing })
   } else if (account === "linked" || isChanged) {
     await events.changed(tx, actor, { verb: "updated", thing })
-    // It may be the right to administer that changed.
-    await events.everythingChanged(tx, [user.id])
+    // Nothing of a known account changes but whether it administers; groups are told of below.
+    if (isChanged) await events.everythingChanged(tx, [user.id])
   }
   for (const { group, verb } of groups) {
     const after = await membersOf(tx, group.id)

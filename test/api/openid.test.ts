@@ -1,10 +1,12 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
+import { bearer, createClient } from "#client"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
 import { openWorld } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
+import { listen } from "./listening.ts"
 
 const [port = 0] = await freePorts(1)
 const provider = await startProvider(`http://localhost:${port}`)
@@ -147,6 +149,38 @@ test("who administers follows the claim, but the last administrator stays one", 
   assert.equal((await administers(true)).status, 200)
   await signIn("s-7")
   assert.equal((await whoami(browser)).IsAdmin, false)
+})
+
+test("a sign-in that changes groups tells of these alone, and one that changes administration resets that person's streams alone", async () => {
+  const signedIn = async (subject: string, claims: object) => {
+    await provider.tell(subject, claims)
+    return (await signIn(subject)).browser
+  }
+  const streamOf = async (browser: Browser) => {
+    const { body } = await asked(browser, "POST", "/token", { body: { Name: "t" } })
+    return listen(createClient({ baseUrl, authorization: bearer(String(body.Token)) }))
+  }
+  await using uma = await streamOf(await signedIn("s-90", { preferred_username: "uma", groups: ["lab-told"] }))
+  await using vera = await streamOf(await signedIn("s-91", { preferred_username: "vera", groups: ["lab-told"] }))
+  const { ID: ImageID } = await world.admin.createImage({ body: { Name: "i", Image: "a/b", IsPublished: true } })
+  const body = { ProjectName: "p", Type: "http", ImageID, UserName: "uma", GroupName: "lab-told" } as const
+  const project = await world.admin.createProject({ body })
+  const { ID } = await world.admin.readGroup({ query: { GroupName: "lab-told" } })
+  await vera.until(`project.created ${project.ID}`)
+  await uma.until(`project.created ${project.ID}`)
+  for (const { told, events } of [uma, vera]) told.length = events.length = 0
+
+  await signedIn("s-91", { groups: [] })
+  await vera.until(`project.deleted ${project.ID}`)
+  await uma.until(`group.updated ${ID}`)
+  assert.deepEqual([uma.told, vera.told], [[`group.updated ${ID}`], [`group.deleted ${ID}`, `project.deleted ${project.ID}`]])
+
+  await signedIn("s-91", { groups: ["lab-admins"] })
+  await vera.until("reset")
+  const mark = await world.admin.createImage({ body: { Name: "mark", Image: "a/b", IsPublished: true } })
+  await uma.until(`image.created ${mark.ID}`)
+  assert.ok(!uma.told.includes("reset"))
+  await signedIn("s-91", { groups: [] })
 })
 
 test("a disabled person is refused, and so is a deleted one", async () => {

@@ -29,6 +29,18 @@ export const events = [
       ["who comes back is told an event twice", "isGap ? last : after)", "isGap ? last : after - 1)"],
     ],
   ),
+  ...faults(
+    "src/api/openid-pages.ts",
+    ["test/api/openid.test.ts"],
+    [
+      ["who becomes an administrator by the provider is not told", "if (isChanged) await events", "if (!isChanged) await events"],
+      [
+        "each sign-in by the provider resets streams",
+        'else if (account === "linked" || isChanged) {',
+        "else {\n    await events.everythingChanged(tx, [user.id])",
+      ],
+    ],
+  ),
   ...faults("src/api/handlers/groups.ts", told, [
     ["who leaves a group keeps its projects", "await tellMembers(events, tx,", "if (before.length < 0) await tellMembers(events, tx,"],
   ]),
