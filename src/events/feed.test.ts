@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,6 +15,7 @@ class Taker implements Sink {
   isEnded = false
   takes = true
   #untaken = 0
+  readonly #isGone = Promise.withResolvers<void>()
   #gone: () => void = () => {}
   #changed = Promise.withResolvers<void>()
 
@@ -25,11 +27,15 @@ class Taker implements Sink {
     if (!this.takes) this.#untaken += bytes.length
     this.#tell()
   }
-  async drained(): Promise<void> {}
+  async drained(latest: AbortSignal): Promise<void> {
+    if (this.takes) return
+    await Promise.race([once(latest, "abort"), this.#isGone.promise])
+  }
   end(text: string): void {
     this.text += text
     this.isEnded = true
     this.#tell()
+    this.#isGone.resolve()
     this.#gone()
   }
   onGone(listener: () => void): void {
@@ -73,8 +79,9 @@ async function openScene() {
   return {
     ...{ store, feed, counts },
     happens: (id: number) => store.change((tx) => events.changed(tx, service, { verb: "updated", thing: { type: "image", id } })),
-    async read(userId: number, after?: number): Promise<Taker> {
+    async read(userId: number, after?: number, takes = true): Promise<Taker> {
       const taker = new Taker()
+      taker.takes = takes
       const begin = await feed.open({ looker: { userId }, proofId: "p", after })
       begin(taker)
       return taker
@@ -116,6 +123,29 @@ test("A reader who takes nothing is let go with reset once 64 KiB wait for it, a
   assert.ok(slow.pending < 3 * 64 * 1024, `bounded: ${slow.pending}`)
   assert.equal(quick.told.length, many)
   assert.equal(scene.feed.streams, 1)
+})
+
+test("Who catches up and takes nothing is in nobody's way", async () => {
+  await using scene = await openScene()
+  for (let id = 1; id <= 5; id += 1) await scene.happens(id)
+  const slow = await Promise.all(Array.from({ length: 40 }, (_, i) => scene.read(i % 4, 0, false)))
+  const quick = await scene.read(10, 0)
+  await quick.until(() => quick.told.length === 5)
+  for (const each of slow) each.end("")
+})
+
+test("Who takes nothing of what it missed for 30 s is let go with reset", async (t) => {
+  await using scene = await openScene()
+  await scene.happens(1)
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  const slow = await scene.read(1, 0, false)
+  await slow.until(() => slow.told.length === 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(!slow.isEnded)
+  t.mock.timers.tick(30_000)
+  await slow.until(() => slow.isEnded)
+  assert.deepEqual(slow.told, ["image.updated 1", "reset"])
+  t.mock.timers.reset()
 })
 
 test("Things are looked at once for all readers", async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
-import { type Clock, type Logger, Semaphore } from "#kit"
+import { type Clock, deadline, type Logger, Semaphore } from "#kit"
 import type { Store } from "#store"
 import { Batch } from "./batch.ts"
 import type { FeedPolicy, Looker } from "./policy.ts"
@@ -22,8 +22,10 @@ const pageSize = 500
 const sliceMs = 0.25
 const breathMs = 1
 const streamsPerPerson = 20
-/** So many readers at once catch up with what they missed. */
+/** So many readers at once are told a page of what they missed. */
 const replays = 4
+/** A page of it that is not taken after so long was for nobody. */
+const takenMs = 30_000
 
 export interface FeedOptions<L extends Looker, Things> {
   store: Pick<Store, "events" | "dialect">
@@ -99,23 +101,25 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
     reader.begin()
     if (asked.isGap) reader.reset(reader.place)
     if (reader.place >= (this.#place ?? 0)) reader.isLive = true
-    else this.#replays.run(() => this.#catchUp(watch, reader)).catch((err) => this.#fail(err, reader))
+    else this.#catchUp(watch, reader).catch((err) => this.#fail(err, reader))
   }
 
-  /** Sends what was missed, page by page, no faster than it is read, until nothing is left between it and what all are sent. */
+  /** Sends what was missed, page by page, until nothing is left between it and what all are sent. While a page is taken others catch up: who takes nothing is in nobody's way. */
   async #catchUp(watch: Watch<L>, reader: Reader): Promise<void> {
-    while (!reader.isOver) {
-      const place = this.#place ?? 0
-      if (reader.place >= place) {
-        reader.isLive = true
-        return
-      }
-      const { first } = await this.#options.store.events.bounds()
-      const batch = reader.place < first - 1 ? undefined : await this.#read(reader.place)
-      if (batch) reader.send(batch.bytesFor(watch.looker, reader.place), batch.last)
-      else reader.reset(place)
-      await reader.sink.drained()
+    while (!reader.isOver && reader.place < (this.#place ?? 0)) {
+      await this.#replays.run(() => this.#replay(watch, reader))
+      using late = deadline(takenMs, "What was missed")
+      await reader.sink.drained(late)
+      if (late.aborted) reader.letGo()
     }
+    reader.isLive = true
+  }
+
+  async #replay(watch: Watch<L>, reader: Reader): Promise<void> {
+    const { first } = await this.#options.store.events.bounds()
+    const batch = reader.place < first - 1 ? undefined : await this.#read(reader.place)
+    if (batch) reader.send(batch.bytesFor(watch.looker, reader.place), batch.last)
+    else reader.reset(this.#place ?? reader.place)
   }
 
   #fail(err: unknown, reader: Reader): void {

@@ -5,8 +5,8 @@ export interface Sink {
   write(bytes: Uint8Array | string): void
   /** Bytes that were written and not taken yet. */
   readonly pending: number
-  /** Resolves when what was written has been taken, or the reader is gone. */
-  drained(): Promise<void>
+  /** Resolves when what was written has been taken, or the reader is gone, or at the latest when this is aborted. */
+  drained(latest: AbortSignal): Promise<void>
   /** Ends the stream after these last words; what is not taken within some seconds is thrown away. */
   end(text: string): void
   /** Calls back once, when the reader is gone. */
@@ -39,8 +39,13 @@ export class Reader {
     if (this.isOver) return
     this.place = place
     if (!bytes) return
-    if (this.sink.pending > pendingMax) this.end(resetText(place))
+    if (this.sink.pending > pendingMax) this.letGo()
     else this.sink.write(bytes)
+  }
+
+  /** Ends the stream: when they come again, they are to read everything again. */
+  letGo(): void {
+    this.end(resetText(this.place))
   }
 
   /** Tells them to read everything again, and that what comes next follows this row. */

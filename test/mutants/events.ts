@@ -23,6 +23,18 @@ export const events = [
   ]),
   ...faults(
     "src/events/feed.ts",
+    ["src/events/feed.test.ts"],
+    [
+      ["who takes nothing of what it missed stays", "if (late.aborted) reader.letGo()", ""],
+      [
+        "who takes nothing of what it missed holds up others",
+        "      await this.#replays.run(() => this.#replay(watch, reader))\n",
+        "      await this.#replays.run(async () => {\n        await this.#replay(watch, reader)\n        await reader.sink.drained(new AbortController().signal)\n      })\n",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/events/feed.ts",
     ["test/api/event-replay.test.ts"],
     [
       ["who comes back misses an event", "isGap ? last : after)", "isGap ? last : after + 1)"],

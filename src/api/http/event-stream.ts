@@ -83,12 +83,13 @@ class SocketSink implements Sink {
     if (this.#socket.writable) this.#socket.write(bytes)
   }
 
-  async drained(): Promise<void> {
+  async drained(latest: AbortSignal): Promise<void> {
     const socket = this.#socket
     if (!socket.writableNeedDrain || socket.destroyed) return
-    const gone = new AbortController()
-    const options = { signal: gone.signal }
-    await Promise.race([once(socket, "drain", options), once(socket, "close", options)]).finally(() => gone.abort())
+    const over = new AbortController()
+    const signal = AbortSignal.any([latest, over.signal])
+    await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).catch(() => {})
+    over.abort()
   }
 
   end(text: string): void {
