@@ -51,6 +51,7 @@ export const confinement = [
     ["runs may gain privileges", 'SecurityOpt: ["no-new-privileges"],', ""],
     ["the root of every run can be written", "ReadonlyRootfs: !spec.writableRoot,", ""],
     ["runs have swap", "MemorySwap: memory,", ""],
+    ["runs have as much memory as there is", "Memory: memory,\n    MemorySwap: memory,", ""],
     ["what a run prints fills the disk", 'LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },', ""],
   ]),
   ...faults("src/engine/docker/container.ts", inside, [
