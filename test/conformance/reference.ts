@@ -1,5 +1,6 @@
 import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
 import { settingsTable } from "#main"
+import { type Readiness, typeRules, withDefaults } from "#runs"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
 
@@ -12,6 +13,7 @@ export function referencePages(): Readonly<Record<string, string>> {
     "settings.md": settings(),
     "codes.md": codes(),
     "states.md": states(),
+    "types.md": types(),
     "conformance.md": conformancePage(),
     "../explanation/permissions.md": permissionsPage(made),
   }
@@ -111,9 +113,47 @@ function states(): string {
     next.map((each) => `\`${each}\``).join(", ") || "none",
     live ? "yes" : "no",
   ])
+  const { timeouts, graceMs, keepLogsDays } = withDefaults({})
+  const counted = {
+    queued: "from the request",
+    pulling: "without a byte or layer arriving",
+    creating: "",
+    starting:
+      "from the program's start until it answers; then `port_not_open`, `not_answering` or, where nothing was learnt, `timeout_starting`",
+    stopping: `beyond the ${graceMs / 1_000} s that a program has to end; tried again until the engine holds nothing of it`,
+  }
+  const deadlines = Object.entries(timeouts).map(([name, ms]) => [`\`${name}\``, duration(ms), counted[name as keyof typeof counted]])
   return `# States of a run
 
 ${made}
 
-${table(["State", "May be followed by", "Counts as live"], rows)}`
+${table(["State", "May be followed by", "Counts as live"], rows)}
+A run that stays longer in a state fails with \`timeout_<state>\`:
+
+${table(["State", "At most", "Counted"], deadlines)}
+A start that waits for its answer is answered after 30 s when the run is still \`queued\`. What a run printed is kept for ${keepLogsDays} days after its end: the last 10,000 lines, 4 MiB at most.
+`
+}
+
+function duration(ms: number): string {
+  if (ms >= 3_600_000) return `${ms / 3_600_000} h`
+  return ms >= 60_000 ? `${ms / 60_000} min` : `${ms / 1_000} s`
+}
+
+function types(): string {
+  const rows = Object.entries(typeRules).map(([name, { port, command, env, ready, landing, writableRoot }]) => {
+    const lines = Object.entries(env).map(([key, value]) => `\`${key}=${value}\``)
+    const said = command === null ? "the image's own" : `\`${JSON.stringify(command)}\``
+    return [`\`${name}\``, String(port), said, lines.join(", ") || "none", readiness(ready), `\`/${landing}\``, writableRoot ? "yes" : "no"]
+  })
+  return `# Types of projects
+
+${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the code directory, and its \`HOME\` is the user directory.
+
+${table(["Type", "Port", "Command", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
+}
+
+function readiness(ready: Readiness): string {
+  if (ready.kind === "websocket") return `the WebSocket at \`/${ready.path}\` greets with \`${ready.banner.trim()}\``
+  return `GET \`/${ready.path}\` is answered with ${ready.accepts === "200" ? "200" : "a status below 500"}`
 }

@@ -1,5 +1,5 @@
 import { Failure } from "../failure.ts"
-import { checkMountPath } from "../formats/paths.ts"
+import { checkMountPath, defaultMountPaths } from "../formats/paths.ts"
 import { type Answer, asObject, describe, flag, integer, invalid, type JsonSchema, oneOf, shaped, text } from "../schema.ts"
 import { projectTypes } from "../states.ts"
 import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
@@ -27,14 +27,14 @@ const id = integer({ doc: "" })
 /** What a body says of an object that it refers to. */
 export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
-  doc: "Where it is mounted: absolute, distinct. Empty means a default.",
+  doc: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
   max: 4_096,
   pattern: pathPattern,
   format: checkMountPath,
 })
-const path = (what: string) =>
+const path = (what: string, initial: string) =>
   text({
-    doc: `Mount location of the ${what} directory: absolute, distinct. Empty means a default.`,
+    doc: `Mount location of the ${what} directory: absolute, distinct. Empty means \`${initial}\`.`,
     max: 4_096,
     pattern: pathPattern,
     format: checkMountPath,
@@ -66,7 +66,7 @@ export const projectFields = {
   }),
   ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
   TrainData: shaped<ProjectData[] | ProjectDataInput[]>({
-    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`.`,
+    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a place a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
     write: "optional",
     initial: [],
     schema: { type: "array", items: { $ref: "#/components/schemas/ProjectTrainDataModel" } },
@@ -81,9 +81,9 @@ export const projectFields = {
     },
     parse: parseTrainData,
   }),
-  UserPath: path("user"),
-  CodePath: path("code"),
-  ModelPath: path("model"),
+  UserPath: path("user", defaultMountPaths.UserPath),
+  CodePath: path("code", defaultMountPaths.CodePath),
+  ModelPath: path("model", defaultMountPaths.ModelPath),
   Running: flag({ doc: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
 }
 
