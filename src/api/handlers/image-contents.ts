@@ -34,17 +34,22 @@ async function check(services: Services, context: Context): Promise<ImageCheck> 
 async function pull(services: Services, context: Context): Promise<ImageCheck> {
   const asked = await wanted(services, context, "image:pull")
   const pulling = services.images.pull(asked, context.actor)
-  const gone = Promise.withResolvers<never>()
-  const leave = () => gone.reject(context.signal.reason)
-  context.signal.addEventListener("abort", leave, { once: true })
   try {
-    await Promise.race([pulling, respondsAsync(context) ? undefined : gone.promise])
+    if (!respondsAsync(context)) await untilGone(pulling, context.signal)
     return answerOf(asked, await services.images.state(asked))
   } catch (error) {
     return refuse(context, error)
-  } finally {
-    context.signal.removeEventListener("abort", leave)
   }
+}
+
+/** Rejects with the signal's reason when that is aborted first. */
+function untilGone<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason)
+    if (signal.aborted) leave()
+    signal.addEventListener("abort", leave, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave))
+  })
 }
 
 /** The engine's own words are for administrators. */

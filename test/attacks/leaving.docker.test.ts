@@ -1,0 +1,27 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect } from "node:net"
+import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { ask } from "../api/asking.ts"
+import { openWorld } from "../world.ts"
+
+test("callers who leave at any moment, while an image is looked at or fetched, take nobody along", async () => {
+  await using world = await openWorld({ engine: "docker" })
+  const { baseUrl } = world.quayside
+  const ann = await world.person("ann")
+  const { ID } = await world.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
+  // An image that is there is looked at for some milliseconds: each caller leaves a little later than the one before.
+  for (let n = 0; n < 150; n += 1) {
+    const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1").on("error", () => {})
+    const prefer = n % 3 === 0 ? "" : "Prefer: respond-async\r\n"
+    const path = n % 5 === 0 ? "check" : "pull"
+    const method = path === "check" ? "GET" : "POST"
+    socket.write(`${method} /image/${path}?ID=${ID} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${prefer}\r\n`)
+    await once(socket, "connect")
+    await sleep(n / 10)
+    socket.resetAndDestroy()
+  }
+  // What nobody caught would have ended the process.
+  assert.equal((await ask(baseUrl, "GET", `/image/check?ID=${ID}`, { as: ann.authorization })).status, 200)
+})
