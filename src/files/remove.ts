@@ -11,16 +11,17 @@ const mostWaiting = 1_000
 
 /**
  * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on the way is first moved up into `place` under
- * a fresh name, so that two descriptors are enough for any depth. `place` should be out of others' reach. Answers false when something could not be
- * removed because others keep writing into it.
+ * a fresh name, so that two descriptors are enough for any depth. `place` should be out of others' reach. Answers the names in `place` that could not be
+ * removed because programs that are in them keep changing them.
  */
-export async function removeTree(place: Folder, name: Name, fresh: () => string): Promise<boolean> {
-  const removal: Removal = { place, fresh, waiting: [name], slice: new Slice() }
-  let all = true
-  for (let next = removal.waiting.pop(); next !== undefined; next = removal.waiting.pop()) {
-    if (!(await removeOne(removal, next))) all = false
+export async function removeTree(place: Folder, names: Name | readonly Name[], fresh: () => string): Promise<Name[]> {
+  const waiting = Array.isArray(names) ? [...(names as Name[])] : [names as Name]
+  const removal: Removal = { place, fresh, waiting, slice: new Slice() }
+  const left: Name[] = []
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (!(await removeOne(removal, next))) left.push(next)
   }
-  return all
+  return left
 }
 
 interface Removal {
@@ -82,15 +83,20 @@ function assertSameDevice(folder: Folder, place: Folder): void {
     throw Object.assign(new Error("Another file system is mounted in what is to be removed"), { code: "EBUSY" })
 }
 
-/** An empty directory is removed where it is. */
+/** An empty directory is removed where it is. What became something else meanwhile is found again when the directory is looked through again. */
 function moveUp(folder: Folder, name: Name, place: Folder, fresh: () => string, waiting: Name[]): void {
   const code = errorOf(() => rmdirSync(folder.at(name)))
   if (code === undefined || code === "ENOENT") return
-  changeMode(folder, name, 0o700)
   const to = fresh()
-  renameSync(folder.at(name), place.at(to))
-  waiting.push(to)
+  const failed = errorOf(() => {
+    changeMode(folder, name, 0o700)
+    renameSync(folder.at(name), place.at(to))
+  })
+  if (failed === undefined) waiting.push(to)
+  else if (!swapped.has(failed)) throw Object.assign(new Error(`A directory could not be moved: ${failed}`), { code: failed })
 }
+
+const swapped: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"])
 
 /** Changes a directory's mode through a handle on the entry: no link is followed. One that its owner may not write to can be neither moved nor emptied. */
 export function changeMode(parent: Folder, name: Name, mode: number): void {

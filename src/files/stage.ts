@@ -1,6 +1,6 @@
 import { constants, fdatasync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
-import type { Folder } from "./descriptor.ts"
+import type { Folder, Name } from "./descriptor.ts"
 import { attempt, closeQuietly, removeTree } from "./remove.ts"
 
 const sync = promisify(fdatasync)
@@ -16,6 +16,7 @@ export class Stage implements AsyncDisposable {
   readonly name: string
   readonly #marker: Spot | undefined
   #count = 0
+  #left: readonly Name[] | undefined
 
   constructor(parent: Folder, name: string, marker?: Spot) {
     this.parent = parent
@@ -38,15 +39,17 @@ export class Stage implements AsyncDisposable {
     folder[Symbol.dispose]()
   }
 
+  /** Removes what is there. Answers false when something is left because a program that is in it keeps changing it; to be called again then. */
+  async clear(): Promise<boolean> {
+    this.#left = await removeTree(this.parent, this.#left ?? this.name, () => {
+      this.#count += 1
+      return `${this.name}-${this.#count}`
+    })
+    return this.#left.length === 0
+  }
+
   async remove(): Promise<void> {
-    try {
-      await removeTree(this.parent, this.name, () => {
-        this.#count += 1
-        return `${this.name}-${this.#count}`
-      })
-    } finally {
-      this.abandon()
-    }
+    await this.clear().finally(() => this.abandon())
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -9,6 +9,8 @@ import { Draft, Stage } from "./stage.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
+/** Each holds a descriptor or two. What is beyond is left to the sweep of the next worker. */
+const mostStubborn = 100
 const noteSuffix = ".from"
 
 /** The worker's own folder in the hidden place: what is not finished, or already deleted, is here and nowhere else. */
@@ -19,6 +21,7 @@ export class Workplace implements AsyncDisposable {
   readonly #heartbeat: NodeJS.Timeout
   readonly #device: number
   readonly #report: (error: unknown) => void
+  readonly #stubborn = new Set<Stage>()
   #count = 0
   #sweeping: Promise<void> = Promise.resolve()
 
@@ -54,7 +57,7 @@ export class Workplace implements AsyncDisposable {
       grave.abandon()
       throw error
     }
-    return grave.remove().catch(this.#report)
+    return this.#free(grave)
   }
 
   /**
@@ -79,7 +82,17 @@ export class Workplace implements AsyncDisposable {
     } finally {
       attempt(() => unlinkSync(note))
     }
-    return grave.remove().catch(this.#report)
+    return this.#free(grave)
+  }
+
+  /** Where a program that is in what was deleted keeps changing it, the sweep tries again. */
+  async #free(grave: Stage): Promise<void> {
+    const isGone = await grave.clear().catch((error: unknown) => void this.#report(error))
+    if (isGone === false && this.#stubborn.size < mostStubborn) this.#stubborn.add(grave)
+    else {
+      this.#stubborn.delete(grave)
+      grave.abandon()
+    }
   }
 
   /** Removes what workers left that are gone. Calls follow one another. */
@@ -89,6 +102,7 @@ export class Workplace implements AsyncDisposable {
   }
 
   async #sweepNow(root: Folder): Promise<void> {
+    for (const grave of this.#stubborn) await this.#free(grave)
     for (const name of namesIn(this.#all)) {
       const age = Date.now() - (this.#all.look(name)?.mtimeMs ?? Date.now())
       if (name !== this.#id && (isGone(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
@@ -115,6 +129,7 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeat)
     await this.#sweeping
+    for (const grave of this.#stubborn) grave.abandon()
     await removeTree(this.#all, this.#id, () => `${this.#id}-${this.#fresh()}`)
     this.#own[Symbol.dispose]()
     this.#all[Symbol.dispose]()

@@ -118,6 +118,57 @@ export const isolation = [
     [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
   ),
   ...faults(
+    "src/files/copy.ts",
+    ["src/files/swaps-tree.test.ts"],
+    [
+      [
+        "a copy of code, or a release, follows a directory that became a link",
+        "using source = from.parent.folder(from.name)",
+        "using source = (from.parent.constructor as typeof Folder).open(String(from.parent.at(from.name)))",
+      ],
+    ],
+  ),
+  ...faults("src/files/copy.ts", ["src/files/odd.test.ts"], [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]]),
+  ...faults(
+    "src/files/remove.ts",
+    ["src/files/swaps-tree.test.ts"],
+    [
+      [
+        "a recursive removal changes a directory behind a link",
+        "closing(parent.open(name, O_PATH | constants.O_DIRECTORY))",
+        'closing(process.getBuiltinModule("node:fs").openSync(parent.at(name), O_PATH | constants.O_DIRECTORY))',
+      ],
+      ["a program that swaps names keeps its deleted tree", "else if (!swapped.has(failed)) throw", "else throw"],
+    ],
+  ),
+  ...faults(
+    "src/files/put.ts",
+    ["src/files/upload-crash.test.ts"],
+    [
+      [
+        "an upload is acknowledged before it is in its place",
+        "  await draft.flush()\n",
+        "  answerEmpty(call.response, 201)\n  await draft.flush()\n",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/tally.ts",
+    ["src/files/odd.test.ts"],
+    [["holes count as if they were data", "Math.min(size, blocks * 512)", "size"]],
+  ),
+  ...faults(
+    "src/files/copy-file.ts",
+    ["src/files/swaps-tree.test.ts"],
+    [
+      [
+        "a copy of code follows a file that became a link",
+        "from.parent.open(from.name, constants.O_RDONLY)",
+        'process.getBuiltinModule("node:fs").openSync(from.parent.at(from.name), constants.O_RDONLY)',
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/copy-file.ts",
     ["src/files/tree.test.ts"],
     [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
