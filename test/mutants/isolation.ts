@@ -119,7 +119,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/copy.ts",
-    ["src/files/swaps-tree.test.ts"],
+    ["src/files/swaps-tree.test.ts", "src/files/moments.test.ts"],
     [
       [
         "a copy of code, or a release, follows a directory that became a link",
@@ -131,7 +131,7 @@ export const isolation = [
   ...faults("src/files/copy.ts", ["src/files/odd.test.ts"], [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]]),
   ...faults(
     "src/files/remove.ts",
-    ["src/files/swaps-tree.test.ts"],
+    ["src/files/moments.test.ts", "src/files/swaps-tree.test.ts"],
     [
       [
         "a recursive removal changes a directory behind a link",
@@ -159,7 +159,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/copy-file.ts",
-    ["src/files/swaps-tree.test.ts"],
+    ["src/files/moments.test.ts", "src/files/swaps-tree.test.ts"],
     [
       [
         "a copy of code follows a file that became a link",
