@@ -171,7 +171,7 @@ test("a provider whose answers have no end is unavailable, and is not read to it
       more()
     }
     await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unavailable", /passwords work/), place)
-    assert.ok((await closed.promise) < 64 * 1024 * 1024, place)
+    assert.ok((await closed.promise) < 16 * 1024 * 1024, place)
   }
 })
 

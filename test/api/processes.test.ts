@@ -16,7 +16,15 @@ const promisedMs = 5_000
 const closing = new AsyncDisposableStack()
 after(() => closing.disposeAsync())
 
-async function twoProcesses(): Promise<[ServerProcess, ServerProcess]> {
+let started: Promise<[ServerProcess, ServerProcess]> | undefined
+
+/** The same two for all tests here. */
+function twoProcesses(): Promise<[ServerProcess, ServerProcess]> {
+  started ??= startTwo()
+  return started
+}
+
+async function startTwo(): Promise<[ServerProcess, ServerProcess]> {
   const database = await newDatabase(String(postgres))
   closing.defer(() => database.drop())
   const env = { QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: database.url }
@@ -31,8 +39,8 @@ async function soon(what: string, settled: Promise<unknown>): Promise<void> {
 }
 
 /** Resolves when this process refuses the proof. */
-async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }): Promise<void> {
-  while ((await ask(url, "GET", "/whoami", proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
+async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
+  while ((await ask(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
 test("what one process ends is ended in every other within 5 s, on open sockets and logs too", { skip }, async () => {
@@ -70,4 +78,40 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
     soon("The session was refused", refused(here.baseUrl, { headers })),
     soon("The password was refused", refused(here.baseUrl, password)),
   ])
+})
+
+test("a new password, a disabling and a deletion end in every other process what they end in their own", { skip }, async () => {
+  const [here, there] = await twoProcesses()
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  for (const change of [{ Password: "another password" }, { IsDisabled: true }, "deletion"] as const) {
+    const name = typeof change === "string" ? "deleted" : (Object.keys(change)[0] ?? "").toLowerCase()
+    const { ID } = await admin.createUser({ body: { UserName: name, Password: "first password" } })
+    const as = basic(name, "first password")
+    const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: name, Password: "first password" } })
+    const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
+    const token = await createClient({ baseUrl: here.baseUrl, authorization: as }).createToken({ body: { Name: "t" } })
+    const own = createClient({ baseUrl: here.baseUrl, authorization: as })
+    const image = await own.createImage({ body: { Name: "i", Image: "fake/http" } })
+    const project = await own.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+    const run = await own.startRun({ body: { ProjectID: project.ID } })
+    const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers: { authorization: as } })
+    await once(socket, "open")
+    const socketOver = once(socket, "close")
+    const stream = await fetch(`${here.baseUrl}/events`, { headers: { authorization: as } })
+    const streamOver = stream.text().catch(() => "cut off")
+    const home = `/users/${name}/`
+    assert.equal((await fetch(`${here.filesUrl}${home}`, { method: "PROPFIND", headers: { authorization: as, depth: "0" } })).status, 207)
+    for (const proof of [{ headers }, { as }]) assert.equal((await ask(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+    if (change === "deletion") await admin.deleteUser({ query: { ID } })
+    else await admin.updateUser({ body: { ID, ...change } })
+    await Promise.all([
+      soon(`${name}: the socket was cut`, socketOver),
+      soon(`${name}: the stream of events ended`, streamOver),
+      soon(`${name}: the session was refused`, refused(here.baseUrl, { headers })),
+      soon(`${name}: the password was refused`, refused(here.baseUrl, { as })),
+      soon(`${name}: the password was refused for files`, refused(here.filesUrl, { as }, home)),
+    ])
+    const kept = await ask(here.baseUrl, "GET", "/whoami", { as: bearer(token.Token) })
+    assert.equal(kept.status, name === "password" ? 200 : 401, `${name}: the token`)
+  }
 })
