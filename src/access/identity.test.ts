@@ -159,13 +159,13 @@ describe("a proof", () => {
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
     const identity = world.another({ freshMs: 10 * minute })
-    assert.equal(identity.identifyCached(header, undefined), undefined)
+    assert.equal(identity.identifyCached(header, undefined, home), undefined)
     const who = caller(await identity.identify(header, undefined, home))
-    assert.equal(identity.identifyCached(header, undefined), who)
-    assert.equal(identity.identifyCached(basic("ann", "wrong"), undefined), undefined)
-    assert.equal(identity.identifyCached(undefined, undefined), undefined)
+    assert.equal(identity.identifyCached(header, undefined, home), who)
+    assert.equal(identity.identifyCached(basic("ann", "wrong"), undefined, home), undefined)
+    assert.equal(identity.identifyCached(undefined, undefined, home), undefined)
     await world.clock.advance(minute)
-    assert.equal(identity.identifyCached(header, undefined), undefined, "believed for 60 s")
+    assert.equal(identity.identifyCached(header, undefined, home), undefined, "believed for 60 s")
   })
 
   it("of Basic that comes in many requests at once costs one hash", async () => {
@@ -196,7 +196,7 @@ describe("a proof", () => {
     }
     caller(await identity.identify(header, undefined, home))
     await world.clock.advance(59_000)
-    assert.equal(identity.identifyCached(header, undefined), undefined)
+    assert.equal(identity.identifyCached(header, undefined, home), undefined)
     caller(await whileBusy())
     await world.clock.advance(1_000)
     assert.equal(refusal(await whileBusy()).status, 503, "after a minute it is checked again")
@@ -223,6 +223,29 @@ describe("wrong passwords", () => {
     assert.equal(await tries("sesam", "10.0.0.1"), 200)
     await world.clock.advance(minute)
     assert.equal(await tries("sesam", "10.0.0.66"), 200)
+  })
+
+  it("are not told apart from the right one by what is remembered of it", async () => {
+    await using world = await identityWorld()
+    const { identity } = world
+    const status = async (header: string, from: string) => {
+      const answer = identity.identifyCached(header, undefined, from) ?? (await identity.identify(header, undefined, from))
+      return answer instanceof Refusal ? answer.status : 200
+    }
+    for (const [name, from] of [
+      ["ann", "10.0.0.66"],
+      ["bob", home],
+    ] as const) {
+      await world.person(name, "sesam")
+      const right = basic(name, "sesam")
+      assert.equal(await status(right, home), 200)
+      for (let i = 0; i < 10; i += 1) assert.equal(await status(basic(name, `wrong ${i}`), from), 401)
+      assert.equal(identity.identifyCached(right, undefined, from), undefined)
+      assert.equal(await status(right, from), 429)
+      assert.ok(identity.identifyCached(right, undefined, "10.0.0.1"), "others are let in as before")
+      identity.forgetAll()
+      assert.equal(await status(right, from), 429, "nor by what is read again")
+    }
   })
 
   it("gain nothing from coming all at once", async () => {
@@ -324,7 +347,7 @@ describe("what ends a proof", () => {
     caller(await identity.identify(undefined, secret, home))
     await store.change((tx) => identity.tokens.delete(tx, who, row.id))
     for (const header of [`Bearer ${token}`, basic("ann", token)]) {
-      assert.equal(identity.identifyCached(header, undefined), undefined)
+      assert.equal(identity.identifyCached(header, undefined, home), undefined)
       refusal(await identity.identify(header, undefined, home))
     }
     caller(await identity.identify(undefined, secret, home))
@@ -450,7 +473,7 @@ describe("what ends a proof", () => {
     await clock.advance(9_999)
     caller(await identity.identify(`Bearer ${token}`, undefined, home))
     await clock.advance(1)
-    assert.equal(identity.identifyCached(`Bearer ${token}`, undefined), undefined)
+    assert.equal(identity.identifyCached(`Bearer ${token}`, undefined, home), undefined)
     refusal(await identity.identify(`Bearer ${token}`, undefined, home))
     await clock.advance(sessionMs - 10_001)
     caller(await identity.identify(undefined, secret, home))

@@ -29,7 +29,7 @@ export interface IdentityOptions {
 /** Turns proofs into callers, and makes and ends what proves. */
 export interface Identity extends AsyncDisposable {
   /** The caller, when header or cookie secret are known from before; undefined means "ask `identify`". Costs a hash of the token and a lookup. */
-  identifyCached(authorization: string | undefined, session: string | undefined): Caller | undefined
+  identifyCached(authorization: string | undefined, session: string | undefined, address: string): Caller | undefined
   /** A header counts before a session, and a wrong one is not made good by a session. `address` is the caller's, after trusted proxies. */
   identify(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal>
   /** For the files address: also takes its own tokens; refuses (403) tokens that open only a run. */
@@ -82,7 +82,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     return hasher.hash(password)
   }
   return {
-    identifyCached: (authorization, session) => proofs.identifyCached(authorization, session),
+    identifyCached: (authorization, session, address) => proofs.identifyCached(authorization, session, address),
     identify: (authorization, session, address) => proofs.identify(authorization, session, address),
     identifyForFiles: (authorization, address) => proofs.identifyForFiles(authorization, address),
     checkPassword: (userName, password, address) => proofs.checkPassword(userName, password, address),

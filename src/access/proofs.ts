@@ -35,14 +35,19 @@ export class Proofs {
     this.#means = means
   }
 
-  identifyCached(authorization: string | undefined, session: string | undefined): Caller | undefined {
+  identifyCached(authorization: string | undefined, session: string | undefined, address: string): Caller | undefined {
     if (authorization === undefined && session?.length !== secretLength) return undefined
     const kept = this.#means.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
-    return kept && this.#use(kept)
+    return kept && !this.#isGuessed(kept.caller, address) ? this.#use(kept) : undefined
+  }
+
+  /** Whoever has guessed too often is not told that a guess was right because its person came with it a moment ago. */
+  #isGuessed({ proof, userName }: Caller, address: string): boolean {
+    return proof.kind === "password" && this.#means.passwords.refuses(userName, address)
   }
 
   async identify(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal> {
-    const known = this.identifyCached(authorization, session)
+    const known = this.identifyCached(authorization, session, address)
     if (known) return known
     if (authorization !== undefined) return this.#byHeader(authorization, address)
     return session === undefined ? noProof() : this.#bySession(session)
@@ -104,7 +109,7 @@ export class Proofs {
   /** One hash in flight for each header and address: a client that opens ten connections at once costs one. */
   async #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
     const known = await this.#knownPassword(key)
-    if (known) return known
+    if (known && !this.#isGuessed(known, address)) return known
     const flightKey = `${key} ${address}`
     const running = this.#flights.get(flightKey)
     if (running) return running

@@ -41,6 +41,11 @@ export class PasswordCheck {
     }
   }
 
+  /** Whether a check would be refused for too many wrong passwords. Whoever answers from memory asks first: else a right guess would tell itself. */
+  refuses(userName: string, address: string): boolean {
+    return this.#throttle.refuses(userName, address)
+  }
+
   async #checked({ userName, password }: { userName: string; password: string }, attempt: Attempt): Promise<UserRow | Refusal> {
     const user = checkAccountName(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy

@@ -61,17 +61,32 @@ export class Throttle {
     }
   }
 
+  /** Whether a try of somebody whose name is one would be refused now. Costs next to nothing while nobody has failed. */
+  refuses(userName: string, address: string): boolean {
+    if (this.#addresses.size === 0) return false
+    const from = network(address)
+    return (
+      this.#over(this.#addresses.get(from), perAddress) !== undefined ||
+      this.#over(this.#pairs.get(`${userName} ${from}`), perPair) !== undefined
+    )
+  }
+
   #check(failures: readonly number[] | undefined, most: number): void {
-    const now = this.#clock.now()
-    const counted = recent(failures, now)
-    const [oldest] = counted.slice(-most)
-    if (counted.length < most || oldest === undefined) return
-    const seconds = Math.max(1, Math.ceil((oldest + minute - now) / 1000))
+    const until = this.#over(failures, most)
+    if (until === undefined) return
+    const seconds = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000))
     throw new Refusal(
       "too_many_requests",
       `Too many wrong passwords for this user name or from this address; the next try is in ${seconds} s`,
       seconds,
     )
+  }
+
+  /** When there may be another try; undefined: now. */
+  #over(failures: readonly number[] | undefined, most: number): number | undefined {
+    const counted = recent(failures, this.#clock.now())
+    const [oldest] = counted.slice(-most)
+    return counted.length < most || oldest === undefined ? undefined : oldest + minute
   }
 
   #note(counts: Generations<number[]>, key: string, most: number): void {

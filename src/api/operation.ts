@@ -116,7 +116,7 @@ function callerOf(
   if (endpoint.fromLoopback && trustLoopback(services, visit, session)) return undefined
   const authorization = soleAuthorization(visit.request.rawHeaders)
   if (authorization instanceof Refusal) throw authorization
-  const known = services.identity.identifyCached(authorization, session)
+  const known = services.identity.identifyCached(authorization, session, visit.address)
   return known ? checkScope(known) : identify(services, visit, { authorization, session })
 }
 

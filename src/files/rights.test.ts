@@ -30,6 +30,16 @@ test("a wrong proof is told to the authority each time", async () => {
   assert.equal(authority.asked.identify, 3)
 })
 
+test("nothing is kept of proofs that held once the authority slows somebody down, so that a right guess tells nothing", async () => {
+  const authority = annAndBob()
+  const rights = new Rights(authority)
+  await rights.identify(ann, "127.0.0.1")
+  const slowed = await rights.identify(`Basic ${Buffer.from("slowed:x").toString("base64")}`, "127.0.0.1")
+  assert.deepEqual([slowed.ok, authority.asked.identify], [false, 2])
+  await rights.identify(ann, "127.0.0.1")
+  assert.equal(authority.asked.identify, 3)
+})
+
 test("an answer ends by age", async () => {
   const authority = annAndBob()
   const rights = new Rights(authority, { ttlMs: 0 })

@@ -39,6 +39,8 @@ export class Rights {
     if (known) return known
     const answer = await this.#authority.identify(authorization, address)
     if (answer.ok) people.set(key, answer)
+    // Whoever guesses too fast would be told by what is kept that a guess is right.
+    else if (answer.status === 429) this.#people = new Kept(this.#ttlMs, this.#max)
     return answer
   }
 

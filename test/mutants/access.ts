@@ -93,7 +93,11 @@ export const access = [
   ...faults(
     "src/access/proofs.ts",
     ["src/access/identity.test.ts"],
-    [["a password is hashed whenever its person is read again", "if (known) return known\n    const flightKey", "const flightKey"]],
+    [
+      ["a password is hashed whenever its person is read again", "if (known && !this.#isGuessed(known, address)) return known\n", ""],
+      ["a right guess tells itself by what is remembered", "return kept && !this.#isGuessed(kept.caller, address) ?", "return kept ?"],
+      ["a right guess tells itself by what is read again", "if (known && !this.#isGuessed(known, address))", "if (known)"],
+    ],
   ),
   ...faults(
     "src/runs/start.ts",
