@@ -5,9 +5,12 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { postgresServer } from "./testing/postgres.ts"
 
-test("The tests of the whole API pass with PostgreSQL below, as they do with SQLite", { timeout: 300_000 }, async () => {
+test("The tests of the whole API pass with PostgreSQL below, as they do with SQLite", { timeout: 300_000 }, () => passes("test/api"))
+test("The tests of who may do what pass with PostgreSQL below", { timeout: 300_000 }, () => passes("test/access"))
+
+async function passes(folder: string): Promise<void> {
   await using server = await postgresServer()
-  const files = globSync(fileURLToPath(new URL("../../test/api/*.test.ts", import.meta.url))).filter(
+  const files = globSync(fileURLToPath(new URL(`../../${folder}/*.test.ts`, import.meta.url))).filter(
     (file) => !/\.\w+\.test\.ts$/.test(file),
   )
   assert.ok(files.length > 5)
@@ -24,4 +27,4 @@ test("The tests of the whole API pass with PostgreSQL below, as they do with SQL
       .join("\n"),
   )
   assert.match(stdout, /^# pass [1-9]\d+$/m)
-})
+}

@@ -1,6 +1,8 @@
 import { StatementSync } from "node:sqlite"
+import pg from "pg"
 
 type Run = (...args: unknown[]) => unknown
+type Prototype = Record<string, Run>
 
 /**
  * The statements that the store of this process runs while `work` does: what they are, in their order. What runs by itself in between (a clock's work) would stand
@@ -15,20 +17,37 @@ export async function queriesOf(work: () => Promise<unknown>, attempts = 4): Pro
   return shortest ?? []
 }
 
+/** Where statements of either database pass, and how each tells what it is. */
+const passages: readonly { prototype: Prototype; names: readonly string[]; sqlOf: (self: unknown, first: unknown) => string }[] = [
+  {
+    prototype: StatementSync.prototype as unknown as Prototype,
+    names: ["all", "get", "run"],
+    sqlOf: (self) => (self as StatementSync).sourceSQL,
+  },
+  {
+    prototype: pg.Client.prototype as unknown as Prototype,
+    names: ["query"],
+    sqlOf: (_self, first) => (typeof first === "string" ? first : String((first as { text?: string }).text)),
+  },
+]
+
 async function recorded(work: () => Promise<unknown>): Promise<string[]> {
   const seen: string[] = []
-  const prototype = StatementSync.prototype as unknown as Record<"all" | "get" | "run", Run>
-  const before = { all: prototype.all, get: prototype.get, run: prototype.run }
-  for (const name of ["all", "get", "run"] as const) {
-    prototype[name] = function (this: StatementSync, ...args: unknown[]) {
-      seen.push(this.sourceSQL)
-      return before[name].apply(this, args)
+  const undo: (() => unknown)[] = []
+  for (const { prototype, names, sqlOf } of passages) {
+    for (const name of names) {
+      const before = prototype[name] as Run
+      undo.push(() => Object.assign(prototype, { [name]: before }))
+      prototype[name] = function (this: unknown, ...args: unknown[]) {
+        seen.push(sqlOf(this, args[0]))
+        return before.apply(this, args)
+      }
     }
   }
   try {
     await work()
   } finally {
-    Object.assign(prototype, before)
+    for (const back of undo) back()
   }
   return seen
 }

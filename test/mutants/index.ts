@@ -4,9 +4,11 @@ import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
 import { events } from "./events.ts"
 import { failures } from "./failures.ts"
+import { guards } from "./guards.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
+import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { store } from "./store.ts"
 
@@ -17,6 +19,8 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   store,
   api,
   access,
+  rights,
+  guards,
   events,
   isolation,
   confinement,

@@ -1,0 +1,218 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what stands in other files is plain text here
+
+import { faults } from "./mutant.ts"
+
+const policy = ["src/access/policy.test.ts"]
+const identity = ["src/access/identity.test.ts"]
+const throttle = ["src/access/throttle.test.ts"]
+const paths = ["src/access/paths.test.ts"]
+const grants = ["test/api/grants.test.ts"]
+
+/** Every rule of who somebody is and what they may do, taken out one at a time. */
+export const rights = [
+  ...faults("src/access/policy.ts", policy, [
+    ["what is deleted is found", "  if (thing.deleted && !right.deleted) return false\n", ""],
+    ["what is published is its owner's alone", "if (thing.published || ", "if ("],
+    ["what is a group's is everybody's", "(thing.groupId && actor.groupIds.includes(thing.groupId))", "thing.groupId"],
+    ["a grant to one person is everybody's", "return grant.userId === actor.userId", "return true"],
+    [
+      "a grant to one group is every group's",
+      "return grant.groupId === undefined || actor.groupIds.includes(grant.groupId)",
+      "return true",
+    ],
+    ["everybody owns the project of every run", "if (thing.projectOwnerId === actor.userId)", "if (thing.projectOwnerId !== undefined)"],
+    ["administrators are nobody", "if (actor.isAdmin) standing |= is.administrator\n", ""],
+    ["everybody administers", "if (actor.isAdmin) standing |= is.administrator", "standing |= is.administrator"],
+    ["everything belongs to everybody", "if (thing.ownerId === actor.userId)", "if (thing.ownerId !== undefined)"],
+    ["every grant writes", "standing |= is[grant.access]", "standing |= is.write"],
+    ["what no one could do is looked up", "return actor.isAdmin || who.some(", "return true || who.some("],
+    ["a token for a run does everything with it", '(action !== "run:open" || (thing', "(false || (thing"],
+  ]),
+  ...faults("src/access/rights.ts", policy, [
+    [
+      "who may only read uses an image",
+      'use: write("owner", "write", "use", "administrator"),',
+      'use: write("owner", "write", "use", "read", "administrator"),',
+    ],
+    [
+      "who may only read starts a project",
+      'start: write("owner", "write", "use", "administrator"),',
+      'start: write("owner", "write", "use", "read", "administrator"),',
+    ],
+    [
+      "who may use a dataset writes its files",
+      'writeFiles: write("owner", "write", "administrator"),',
+      'writeFiles: write("owner", "write", "use", "administrator"),',
+    ],
+    [
+      "who may write a dataset's files changes the dataset",
+      '    ...shared,\n    change: write("owner", "administrator"),',
+      "    ...shared,",
+    ],
+    ["administrators read what everybody's runs print", 'logs: read("owner", "write"),', 'logs: read("owner", "write", "administrator"),'],
+    [
+      "administrators open everybody's runs",
+      'open: write("owner", "write", "use"),',
+      'open: write("owner", "write", "use", "administrator"),',
+    ],
+    ["a token that reads opens runs", 'open: write("owner", "write", "use"),', 'open: read("owner", "write", "use"),'],
+    [
+      "who may use a run stops it",
+      'stop: write("owner", "write", "administrator"),',
+      'stop: write("owner", "write", "use", "administrator"),',
+    ],
+    [
+      "a project's owner reads all of others' runs",
+      'details: read("owner", "write", "use", "read", "administrator"),',
+      'details: read("owner", "write", "use", "read", "projectOwner", "administrator"),',
+    ],
+    ["a run is repeated by others", 'repeat: write("owner"),', 'repeat: write("owner", "write"),'],
+    ["everybody reads the audit", 'audit: { list: read("administrator") },', 'audit: { list: read("anyone") },'],
+    ["who changes a thing publishes it", 'publish: write("owner", "administrator"),', 'publish: write("owner", "write", "administrator"),'],
+    [
+      "who changes a thing deletes it",
+      '  delete: write("owner", "administrator"),\n  restore',
+      '  delete: write("owner", "write", "administrator"),\n  restore',
+    ],
+    [
+      "who changes a thing grants it",
+      '  grant: write("owner", "administrator"),\n  handOver',
+      '  grant: write("owner", "write", "administrator"),\n  handOver',
+    ],
+  ]),
+  ...faults("src/access/granted.ts", grants, [
+    ["grants are never asked for", "  if (!first) return [...asked.things]\n", "  if (asked) return [...asked.things]\n"],
+    [
+      "every grant that is read is one to write",
+      "own.map(({ access }): Grant => ({ access, userId",
+      'own.map(({ access: _ }): Grant => ({ access: "write", userId',
+    ],
+  ]),
+  ...faults("src/store/tables/grants.ts", grants, [
+    [
+      "a grant counts when its time is over",
+      "user_id: userId, groups: groupIds, now: clock.now() }",
+      "user_id: userId, groups: groupIds, now: 0 }",
+    ],
+    ["what is given to a group is nobody's", "user_id: userId, groups: groupIds, now", "user_id: userId, groups: [], now"],
+    [
+      "whoever had a grant is not told that its time is over",
+      "return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined",
+      "return false",
+    ],
+  ]),
+  ...faults("src/access/proofs.ts", identity, [
+    ["a token goes with any name", "if (userName !== undefined && (await", "if (userName === null && (await"],
+    [
+      "a run's token opens files",
+      'if (caller instanceof Refusal || caller.scopes.includes("read")) return caller',
+      "if (caller !== undefined) return caller",
+    ],
+    [
+      "a token for files opens the API",
+      'if (credentials.scheme === "files") return wrongProof()',
+      'if (credentials.scheme === "files") return (await this.#byFilesToken(authorization)) ?? wrongProof()',
+    ],
+    ["a right password is right for ever", "right.until <= this.#means.clock.now()) return", "right.until < 0) return"],
+  ]),
+  ...faults("src/access/recall.ts", identity, [
+    ["a disabled person signs in", "!user || !isLivePerson(user) || !pass", "!user || !pass"],
+    ["the old password goes on", " || !passwordStands(proofId, user)) return", ") return"],
+    ["a token never ends", "(row.expiresAt !== null && row.expiresAt <= now)", "false"],
+    ["a session never ends", "row?.userId === userId && row.expiresAt > now ?", "row?.userId === userId ?"],
+    ["a token for files never ends", "    if (!(Number(expires) > now)) return undefined\n", ""],
+    ["a proof is recalled by anybody", "if (row?.userId !== userId || (row", "if (!row || (row"],
+    ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],
+  ]),
+  ...faults(
+    "src/access/recall.ts",
+    ["src/access/recall.test.ts"],
+    [
+      [
+        "what was read before an end is remembered after it",
+        "if (before === this.#forgettings) this",
+        "if (before <= this.#forgettings) this",
+      ],
+      ["who is remembered is never read again", "kept !== undefined && kept.until > this.#clock.now() ? kept", "kept !== undefined ? kept"],
+    ],
+  ),
+  ...faults("src/access/sessions.ts", identity, [
+    ["the session that the browser came with goes on", "if (previous !== undefined) await end(tx, previous)\n", ""],
+    ["who was disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
+    [
+      "a session that was ended is remembered",
+      "    await tx.sessions.delete(row.hash)\n    forgetAfter(tx, row.userId)",
+      "    await tx.sessions.delete(row.hash)",
+    ],
+    [
+      "sessions that were ended are remembered",
+      "      await tx.sessions.deleteOfUser(userId)\n      forgetAfter(tx, userId)",
+      "      await tx.sessions.deleteOfUser(userId)",
+    ],
+  ]),
+  ...faults("src/access/tokens.ts", identity, [
+    ["anybody deletes anybody's token", "if (row?.userId !== caller.userId) throw", "if (!row) throw"],
+    ["a token makes one that outlives it", "(wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.until", "false"],
+    [
+      "a token that reads makes one that writes",
+      "      checkExpiry(wanted.expiresAt, clock.now())\n      demandWriting(caller)",
+      "      checkExpiry(wanted.expiresAt, clock.now())",
+    ],
+    [
+      "a token that reads deletes others",
+      "    async delete(tx, caller, id) {\n      demandWriting(caller)",
+      "    async delete(tx, caller, id) {",
+    ],
+    ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
+  ]),
+  ...faults("src/access/people.ts", identity, [
+    ["nobody is left to administer", "if (loses) await keepAnAdministrator(tx, before)\n", ""],
+    ["a disabled person's tokens come back with them", "      if (fields.isDisabled === true) await endProofs(tx, id)\n", ""],
+    [
+      "a new password leaves sessions open",
+      "if (fields.passwordHash !== undefined) await tx",
+      "if (fields.passwordHash === null) await tx",
+    ],
+  ]),
+  ...faults("src/access/throttle.ts", throttle, [
+    ["a name may be guessed from one address", "const perPair = 10\n", "const perPair = 10_000\n"],
+    ["an address may guess", "const perAddress = 60\n", "const perAddress = 60_000\n"],
+    ["a name that is guessed from everywhere is not slowed", "step: 100, most", "step: 0, most"],
+    ["a name that is guessed from everywhere is shut", "most: 2_000 }", "most: 2_000_000 }"],
+    ["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"],
+    [
+      "a right password forgives the address",
+      "succeeded: () => this.#pairs.delete(pair),",
+      "succeeded: () => this.#addresses.delete(from),",
+    ],
+  ]),
+  ...faults("src/access/sign-in.ts", identity, [
+    ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
+    [
+      "who does not exist is told so without a hash",
+      "const right = await this.#hasher.verify(",
+      "const right = user?.passwordHash != null && await this.#hasher.verify(",
+    ],
+    ["a disabled person's right password is no failure", "(fits && live ? attempt", "(fits ? attempt"],
+  ]),
+  ...faults(
+    "src/access/credentials.ts",
+    ["src/access/credentials.test.ts"],
+    [["of two Authorization headers one counts", "if (found !== undefined) return new Refusal", "if (found === null) return new Refusal"]],
+  ),
+  ...faults("src/access/files-token.ts", identity, [
+    ["anybody signs tokens for files", "given.length !== right.length || !timingSafeEqual(given, right)", "given.length !== right.length"],
+  ]),
+  ...faults("src/access/paths.ts", paths, [
+    ["a token for a run opens homes", "if (onlyRun(caller) !== undefined) return", "if (paths.length === 0) return"],
+    ["a token that reads writes files", 'const most = caller.scopes.includes("write") ? "write" : "read"', 'const most = "write" as Level'],
+    ["a home whose name begins alike is one's own", "path.startsWith(`${home}/`)) return most", "path.startsWith(home)) return most"],
+    ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],
+    ["a dataset reaches beside itself", "path.startsWith(`${accessInfo}/`)", "path.startsWith(accessInfo)"],
+    [
+      "whoever may read a dataset writes into it",
+      'can(caller, "data:writeFiles", thing) === "yes") return "rw"',
+      'can(caller, "data:readFiles", thing) === "yes") return "rw"',
+    ],
+  ]),
+]
