@@ -19,6 +19,12 @@ function get(caller: CastName, path: string, query: string): Promise<Answer> {
   return ask(baseUrl, "GET", path + mark + query, { as: people[caller].authorization })
 }
 
+/** One of each kind: ways to grant that look alike here are asked for once. */
+const chosen = made.filter(({ scenario }) => scenario.askers === undefined)
+/** Things of this type that are granted to somebody: grants are listed by them. */
+const granted = (type: ThingType): string[] =>
+  chosen.filter(({ scenario }) => scenario.type === type && scenario.says.includes("granted")).map(({ thing }) => String(thing.id))
+
 /** Dataset lists stand at the path of the single read. */
 const listings = operations.flatMap((operation): { operation: Operation; type: ThingType; sees: readonly string[] }[] => {
   const expectation = expectations[operation]
@@ -69,8 +75,12 @@ for (const { operation, type, sees } of listings) {
       Type: type === "project" ? ["http"] : ["dir"],
       State: ["ready", "ended", "queued"],
       Deleted: ["1"],
-      ProjectID: made.flatMap(({ thing }) => (thing.projectId === undefined ? [] : [String(thing.projectId)])),
-      ID: made.filter(({ scenario }) => scenario.type === type).map(({ thing }) => `${thing.id}&ID=999999`),
+      ProjectID: chosen.flatMap(({ thing }) => (thing.projectId === undefined ? [] : [String(thing.projectId)])),
+      ID: chosen.filter(({ scenario }) => scenario.type === type).map(({ thing }) => `${thing.id}&ID=999999`),
+      ImageID: granted("image"),
+      DataID: granted("data"),
+      RunID: granted("run"),
+      Access: ["read", "write"],
       sort: ["ID", "-ID", "CreatedAt", "-UpdatedAt", "Name", "-Name", "ProjectName"],
     }
     for (const name of people) {

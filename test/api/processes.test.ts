@@ -115,3 +115,44 @@ test("a new password, a disabling and a deletion end in every other process what
     assert.equal(kept.status, name === "password" ? 200 : 401, `${name}: the token`)
   }
 })
+
+test("a grant that one process takes back, or whose time is over, counts at once in every other, and for files after 5 s at most", {
+  skip,
+}, async () => {
+  const [here, there] = await twoProcesses()
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  for (const UserName of ["zed", "gus"]) await admin.createUser({ body: { UserName, Password: `${UserName}-password` } })
+  const tokenOf = async (name: string) => {
+    const byPassword = createClient({ baseUrl: here.baseUrl, authorization: basic(name, `${name}-password`) })
+    return bearer((await byPassword.createToken({ body: { Name: "t" } })).Token)
+  }
+  const [zeds, as] = [await tokenOf("zed"), await tokenOf("gus")]
+  const zed = createClient({ baseUrl: here.baseUrl, authorization: zeds })
+  const image = await zed.createImage({ body: { Name: "i", Image: "fake/http", IsPublished: true } })
+  const data = await zed.createData({ body: { Name: "d" } })
+  const fields = { ProjectName: "p", Type: "http", ImageID: image.ID, IsPublic: true, TrainData: [{ ID: data.ID }] } as const
+  const project = await zed.createProject({ body: fields })
+  const file = `${data.AccessInfo}/a.txt`
+  assert.equal((await ask(here.filesUrl, "PUT", file, { as: zeds, body: "x" })).status, 201)
+  const reads = async () => (await ask(here.filesUrl, "GET", file, { as })).status
+  const sees = async () => (await ask(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
+  const foreseen = async () => (await ask(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
+  const hidden = async () => {
+    while ((await reads()) !== 404) await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  for (const way of ["taken back", "over"]) {
+    const Until = way === "over" ? new Date(Date.now() + 10_000).toISOString() : null
+    const { ID } = await admin.createGrant({ body: { DataID: data.ID, UserName: "gus", Access: "read", Until } })
+    assert.deepEqual([await sees(), String((await foreseen()).Admitted)], [200, "true"])
+    await soon(
+      "The file was shown",
+      (async () => {
+        while ((await reads()) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
+      })(),
+    )
+    if (Until === null) await admin.deleteGrant({ query: { ID } })
+    else while (Date.now() <= Date.parse(Until)) await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual([await sees(), String((await foreseen()).Reason?.code)], [404, "data_unavailable"], way)
+    await soon("The file was hidden", hidden())
+  }
+})
