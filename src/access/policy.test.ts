@@ -158,6 +158,7 @@ describe("the policy", () => {
   it("shows the project's owner that somebody runs it and nothing more", () => {
     const run: Thing = { type: "run", id: 5, ownerId: 2, projectOwnerId: ownerId }
     assert.equal(can(owner, "run:read", run), "yes")
+    assert.equal(can(member, "run:read", run), "hidden", "not their project")
     for (const verb of Object.keys(rights.run)) {
       if (["read", "list", "start", "preview"].includes(verb)) continue
       assert.equal(can(owner, `run:${verb}` as Action, run), "forbidden", verb)

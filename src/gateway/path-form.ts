@@ -58,7 +58,11 @@ const refusedProof = { 403: "forbidden", 429: "too_many_requests", 503: "unavail
 /** The run, when it is live and this visitor may open it: hidden and missing look the same. */
 async function admitted(core: Core, call: Call, { visitor, id }: { visitor: Visitor; id: number }): Promise<Target> {
   const target = core.host.byId(id)
-  if (target === undefined) throw notFound()
+  if (target === undefined) {
+    // What is not there costs what is hidden does.
+    if (visitor.onlyRun === undefined || visitor.onlyRun === id) await core.host.mayOpen(visitor, id).catch(() => false)
+    throw notFound()
+  }
   if (await core.openings.mayOpen(visitor, target)) return target
   noteRefusal(core, call, { visitor, code: "hidden" })
   throw notFound()

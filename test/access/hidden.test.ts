@@ -122,6 +122,51 @@ test("publishing a project that is hidden costs what publishing none does", asyn
   }
 })
 
+test("what is named in a query, a filter or by its project is answered alike, at the same cost, hidden or none", async () => {
+  const named: [method: string, path: string, type: ThingType][] = [
+    ["DELETE", "/running_project?ProjectID=", "project"],
+    ["GET", "/running_projects?ProjectID=", "project"],
+    ["GET", "/running_project?ProjectID=", "project"],
+    ["GET", "/projects?ID=", "project"],
+    ["GET", "/images?ID=", "image"],
+    ["GET", "/data?pageSize=1&ID=", "data"],
+    ["GET", "/running_projects?ID=", "run"],
+    ["GET", "/running_projects?State=ended&ID=", "run"],
+    ["GET", "/grants?ID=", "grant"],
+    ["DELETE", "/grant?ImageID=", "image"],
+    ["DELETE", "/grant?RunID=", "run"],
+    ...(["image", "data", "project", "run"] as const).map((type): [string, string, ThingType] => [
+      "GET",
+      `/grants?${{ image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" }[type]}=`,
+      type,
+    ]),
+  ]
+  for (const [method, path, type] of named) {
+    const { id } = hidden.get(type) as Named
+    const asking = (ID: number) => ask(baseUrl, method, `${path}${ID}`, { as: bob })
+    assert.equal(told(await asking(id), { id }), told(await asking(nobodys.id), nobodys), `${method} ${path}`)
+    assert.deepEqual(await queriesOf(() => asking(id)), await queriesOf(() => asking(nobodys.id)), `${method} ${path}`)
+  }
+})
+
+test("a run's path that is hidden is answered as none is, at the same cost", async () => {
+  const { id } = hidden.get("run") as Named
+  const { appsUrl } = stage.world.quayside
+  const asking = (ID: number) => ask(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
+  const [there, never] = [await asking(id), await asking(nobodys.id)]
+  assert.deepEqual([there.status, there.text], [404, never.text])
+  const cost = await queriesOf(() => asking(id))
+  assert.ok(cost.length > 0, "grants are asked for")
+  assert.deepEqual(cost, await queriesOf(() => asking(nobodys.id)))
+  const lead = async (ID: number) => {
+    const { status, headers } = await ask(appsUrl, "GET", `/run/${ID}/echo`, {
+      headers: { accept: "text/html", "sec-fetch-dest": "document", "sec-fetch-mode": "navigate" },
+    })
+    return [status, String(headers.location).replace(`ID=${ID}&`, "ID=N&")]
+  }
+  assert.deepEqual(await lead(id), await lead(nobodys.id), "a browser is led on alike")
+})
+
 test("opening a run that is hidden costs what opening none does, and is answered alike", async () => {
   const { id } = hidden.get("run") as Named
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { after, test } from "node:test"
+import { basic } from "#client"
+import { type Answer, ask } from "../api/asking.ts"
+import { startProvider } from "../fixtures/openid-provider.ts"
+import { openWorld, type World } from "../world.ts"
+
+/**
+ * What everybody gets at the pages for browsers, by hand from the specification. A page knows nobody but by the session's cookie. `in`: who is signed in by one; `out`: whoever
+ * else, whatever they carry. A text is where a redirect leads; `provider` is the OpenID provider's.
+ */
+interface Row {
+  in: number | string
+  out: number | string
+}
+const everybody = (what: number | string): Row => ({ in: what, out: what })
+const shared: Readonly<Record<string, Row>> = {
+  "/": everybody("/ui/"),
+  "/open": { in: 404, out: "/ui/sign-in" },
+  "/ui/": { in: 200, out: "/ui/sign-in" },
+  "/ui/sign-in": everybody(200),
+  "/ui/style.css": everybody(200),
+  "/ui/sign-in.js": everybody(200),
+  "/ui/home.js": everybody(200),
+  "/ui/icon.svg": everybody(200),
+}
+const rows: Readonly<Record<"with a provider" | "without one", Readonly<Record<string, Row>>>> = {
+  "with a provider": { ...shared, "/oidc/login": everybody("provider"), "/oidc/callback": everybody(401) },
+  "without one": { ...shared, "/oidc/login": everybody(404), "/oidc/callback": everybody(404) },
+}
+
+const provider = await startProvider("http://localhost:1")
+const worlds = {
+  "with a provider": await openWorld({
+    "oidc-issuer": provider.issuer,
+    "oidc-client-id": provider.clientId,
+    "oidc-client-secret": provider.clientSecret,
+  }),
+  "without one": await openWorld(),
+}
+after(async () => {
+  for (const world of Object.values(worlds)) await world[Symbol.asyncDispose]()
+  await provider[Symbol.asyncDispose]()
+})
+
+type Headers = Record<string, string>
+
+/** Everything that a browser, or whoever passes for one, can carry; `in` holds those whom a session proves. */
+async function callersOf({ quayside, person, admin }: World): Promise<{ in: Record<string, Headers>; out: Record<string, Headers> }> {
+  const cookieOf = async (name: string) => {
+    const signedIn = await ask(quayside.baseUrl, "POST", "/session", { body: { UserName: name, Password: `${name}-password` } })
+    return String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
+  }
+  const [ann] = [await person("ann"), await person("boss", { IsAdmin: true }), await person("out"), await person("gone")]
+  const [anns, bosss, outs, gones, ended] = [
+    await cookieOf("ann"),
+    await cookieOf("boss"),
+    await cookieOf("out"),
+    await cookieOf("gone"),
+    await cookieOf("ann"),
+  ]
+  const idOf = async (UserName: string) => (await admin.readUser({ query: { UserName } })).ID
+  await admin.updateUser({ body: { ID: await idOf("out"), IsDisabled: true } })
+  await admin.deleteUser({ query: { ID: await idOf("gone") } })
+  await ask(quayside.baseUrl, "DELETE", "/session", { headers: { cookie: ended, "sec-fetch-site": "same-origin" } })
+  return {
+    in: { "a session": { cookie: anns }, "an administrator's session": { cookie: bosss } },
+    out: {
+      nothing: {},
+      "a session that has ended": { cookie: ended },
+      "a disabled person's session": { cookie: outs },
+      "a deleted person's session": { cookie: gones },
+      "a session that never was": { cookie: `${anns.split("=")[0]}=${"a".repeat(43)}` },
+      "two sessions": { cookie: `${anns}; ${bosss}` },
+      "a token": { authorization: ann.authorization },
+      "a password": { authorization: basic("ann", "ann-password") },
+      "a wrong password": { authorization: basic("ann", "wrong") },
+    },
+  }
+}
+
+const tab = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+
+function resultOf({ status, headers }: Answer, baseUrl: string): number | string {
+  if (status !== 302) return status
+  const url = new URL(String(headers.location), baseUrl)
+  return url.origin === provider.issuer || url.href.startsWith(provider.issuer) ? "provider" : url.pathname
+}
+
+test("every page for browsers has a row", () => {
+  const source = ["pages.ts", "openid-pages.ts"]
+    .map((name) => readFileSync(new URL(`../../src/api/${name}`, import.meta.url), "utf8"))
+    .join()
+  const paths = [...source.matchAll(/"(\/[\w/.-]*)": \w/g)].map(([, path]) => path)
+  assert.deepEqual([...new Set(paths)].sort(), Object.keys(rows["without one"]).sort())
+})
+
+for (const [how, world] of Object.entries(worlds) as [keyof typeof rows, World][]) {
+  test(`everybody gets at every page what their session gives them, ${how}, and no other proof counts there`, async () => {
+    const { baseUrl } = world.quayside
+    const callers = await callersOf(world)
+    for (const [path, row] of Object.entries(rows[how])) {
+      const target = path === "/open" ? "/open?ID=999999999" : path
+      for (const side of ["in", "out"] as const) {
+        const texts = new Set<string>()
+        for (const [who, headers] of Object.entries(callers[side])) {
+          const where = `${path} with ${who}`
+          const answer = await ask(baseUrl, "GET", target, { headers: { ...tab, ...headers } })
+          assert.equal(resultOf(answer, baseUrl), row[side], `${where}: ${answer.text.slice(0, 300)}`)
+          const cookies = String(answer.headers["set-cookie"] ?? "")
+          assert.ok(!/quayside_session=[^;]/.test(cookies), `${where} makes a session`)
+          texts.add(answer.text)
+          const alias = await ask(baseUrl, "HEAD", `/admin${target}`, { headers: { ...tab, ...headers } })
+          assert.deepEqual([resultOf(alias, baseUrl), alias.text], [row[side], ""], `HEAD of ${where}`)
+          assert.equal((await ask(baseUrl, "POST", target, { headers: { ...headers, origin: baseUrl } })).status, 405, where)
+        }
+        assert.equal(texts.size, 1, `${path} tells ${side} apart`)
+      }
+    }
+  })
+}
