@@ -13,7 +13,7 @@ export interface Listening extends AsyncDisposable {
   readonly ended: Promise<void>
 }
 
-/** Resolves when the server has answered: what is done from then on is told. */
+/** Resolves when the server has answered and told the place: what is done from then on is told. */
 export async function listen(client: Client, after?: string): Promise<Listening> {
   const stop = new AbortController()
   const headers: Record<string, string> = after === undefined ? {} : { "last-event-id": after }
@@ -43,6 +43,7 @@ export async function listen(client: Client, after?: string): Promise<Listening>
   }
   const ended = read()
   ended.catch(() => {})
+  await changed.promise
   return {
     told,
     events,
