@@ -49,6 +49,28 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/api/handlers/runs.ts",
+    ["test/api/hung-engine.docker.test.ts"],
+    [
+      [
+        "who waits for a stop is told nothing when the service ends",
+        "    signal: context.signal,\n  })\n  return { ok: true }",
+        "  })\n  return { ok: true }",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/client.ts",
+    ["src/engine/docker/daemon.docker.test.ts"],
+    [
+      [
+        "calls that take no signal wait for ever",
+        "await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)",
+        "await work(docker as unknown as Api, both ? { abortSignal: both } : {})",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/limits.ts",
     ["src/runs/limits.test.ts"],
     [

@@ -42,6 +42,7 @@ async function stop(services: Services, context: Context<"stopRun">) {
   await runs.stop(stopped.id, {
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
+    signal: context.signal,
   })
   return { ok: true }
 }

@@ -1,6 +1,8 @@
+import type { Agent } from "node:http"
 import { registerHooks } from "node:module"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
+import { http } from "#kit"
 import { EngineError } from "../engine.ts"
 import { engineError } from "./errors.ts"
 
@@ -44,6 +46,7 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
  */
 export class DockerClient {
   readonly #socketPath: string
+  readonly #agent = new http.Agent()
   #docker: Promise<Dockerode> | undefined
 
   constructor(socketPath = defaultSocket) {
@@ -54,24 +57,40 @@ export class DockerClient {
   async call<T>(work: (docker: Api, abort: Abort) => Promise<T>, options: CallOptions = {}): Promise<T> {
     const { signal, ms = callMs } = options
     signal?.throwIfAborted()
-    this.#docker ??= load(this.#socketPath)
+    this.#docker ??= load(this.#socketPath, this.#agent)
     const docker = await this.#docker
     const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
     const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
-      return await work(docker as unknown as Api, both ? { abortSignal: both } : {})
+      return await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
     } catch (error) {
       signal?.throwIfAborted()
       if (timeout?.aborted) throw new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
       throw engineError(error)
     }
   }
+
+  /** Cuts off what still waits for an answer: a daemon that hangs would keep the process. */
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** dockerode has calls that take no signal. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener("abort", onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort))
+  })
 }
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
-async function load(socketPath: string): Promise<Dockerode> {
+async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
   const { default: Docker } = await withoutUnused(() => import("dockerode"))
-  return new Docker({ socketPath, protocol: "http", ...({ host: undefined, port: undefined, timeout: undefined } as object) })
+  return new Docker({ socketPath, protocol: "http", ...({ agent, host: undefined, port: undefined, timeout: undefined } as object) })
 }
 
 /** What dockerode loads for daemons behind SSH and for BuildKit, and this program never calls: 10 MB and a tenth of a second. */

@@ -77,13 +77,14 @@ describe("the Docker engine whose daemon comes and goes", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("counts a daemon that hangs as unreachable, and obeys an abort meanwhile", async () => {
+  test("counts a daemon that hangs as unreachable, and obeys an abort meanwhile", { timeout: 60_000 }, async () => {
     await daemon.kill("SIGSTOP")
     const controller = new AbortController()
     const observing = rig.engine.observe(controller.signal)
     controller.abort(new Error("enough"))
     await assert.rejects(observing, /enough/)
-    await assert.rejects(rig.engine.ping(), unreachable)
+    const image = rig.engine.image(rig.image, { prove: false, local: true })
+    await Promise.all([assert.rejects(rig.engine.ping(), unreachable), assert.rejects(image, unreachable)])
     await daemon.kill("SIGCONT")
     await rig.engine.ping()
   })

@@ -252,5 +252,6 @@ class DockerEngine implements Engine {
   /** Runs go on, and stay confined; networks that none of them is on are taken away, and the firewall's rules with the last network. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
+    this.#client.close()
   }
 }

@@ -3,14 +3,22 @@ import type { Clock } from "#kit"
 /** How long an aborted start waits for a call that the daemon has begun. */
 const afterAbortMs = 10_000
 
-/** Waits for a call that must not be cut off, since that would leave a container that nobody knows of; after an abort only a little longer. */
-export async function finish<T>(call: () => Promise<T>, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<T> {
+/**
+ * Waits for a call that must not be cut off, since that would leave a container that nobody knows of; after an abort only a little longer. What is waited for no more is cut off: a daemon that hangs
+ * would keep the whole process.
+ */
+export async function finish<T>(
+  call: (cut: AbortSignal) => Promise<T>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<T> {
   signal.throwIfAborted()
-  const called = call()
+  const cut = new AbortController()
+  const called = call(cut.signal)
   called.catch(() => {})
   const done = new AbortController()
   const late = aborted(signal, done.signal).then(async () => {
     await clock.sleep(afterAbortMs, done.signal)
+    cut.abort(signal.reason)
     throw signal.reason
   })
   late.catch(() => {})

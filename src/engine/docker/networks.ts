@@ -167,8 +167,9 @@ export class Networks {
     const bridge = bridgeName(kernelNames(this.#options.instance), { group: whose.group, number })
     const subnet = this.#pool.at(number)
     try {
-      await this.#client.call((docker) =>
+      await this.#client.call((docker, abort) =>
         docker.createNetwork({
+          ...abort,
           Name: name,
           CheckDuplicate: true,
           Driver: "bridge",
@@ -189,7 +190,7 @@ export class Networks {
   async #mustBeSeen(name: string, bridge: string): Promise<void> {
     if (!this.#options.confined) return
     await access(`/sys/class/net/${bridge}`).catch(async (cause: unknown) => {
-      await this.#client.call((docker) => docker.getNetwork(name).remove()).catch(() => {})
+      await this.#client.call((docker, abort) => docker.getNetwork(name).remove(abort)).catch(() => {})
       throw new EngineError(
         "engine_error",
         "The container engine's networks are not this host's: with isolation Quayside must run beside it, not in a container",
@@ -224,7 +225,7 @@ export class Networks {
 
   async #list(): Promise<void> {
     const filters = { label: [instanceLabel(this.#options.instance)] }
-    const listed = await this.#client.call((docker) => docker.listNetworks({ filters }))
+    const listed = await this.#client.call((docker, abort) => docker.listNetworks({ filters, ...abort }))
     for (const { Name, Labels } of listed) {
       const whose = networkIdentity(Labels)
       if (whose && belongsTo(this.#options.instance, Labels)) this.#remember(Name, whose)
@@ -234,7 +235,7 @@ export class Networks {
   /** The daemon refuses while a container is on it. */
   async #remove(network: Network): Promise<void> {
     try {
-      await ifFound(this.#client.call((docker) => docker.getNetwork(network.name).remove(), { ms: removalMs }))
+      await ifFound(this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), { ms: removalMs }))
     } catch {
       network.idleSince = this.#clock.now()
       return

@@ -3,7 +3,7 @@ import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { checkDigest, EngineError, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
-import type { Api, DockerClient } from "./client.ts"
+import type { Abort, Api, DockerClient } from "./client.ts"
 import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
 import { DiskBound } from "./disk-bound.ts"
 import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isNetworkGone } from "./errors.ts"
@@ -28,6 +28,9 @@ export interface StarterParts {
 
 /** After which the daemon's refusals of networks and addresses are told. */
 const placeTries = 8
+
+/** A stop of the run waits for its start to be undone: with a daemon that hangs it must still have time to find that out by itself. */
+const undoMs = 5_000
 
 type Report = (step: StartStep) => void
 
@@ -123,7 +126,7 @@ export class Starter {
     const mounts = await this.#prepare(spec, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
-    await this.#finish(() => container.start(), signal)
+    await this.#finish((_, abort) => container.start(abort), signal)
     // The container has mounts of its own by now, and what they must be was noted when they were pinned.
     const [checked] = await Promise.allSettled([this.#beginning.check(container.id, mounts), this.#unpin(spec.key)])
     if (checked.status === "rejected") throw checked.reason
@@ -152,16 +155,16 @@ export class Starter {
     const { instance, uid, gid = uid } = this.#options
     const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#finish((docker) => docker.createContainer(named), signal)
+    return this.#finish((docker, abort) => docker.createContainer({ ...named, ...abort }), signal)
   }
 
-  #finish<T>(work: (docker: Api) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return finish(() => this.#client.call(work, { ms: 0 }), { clock: this.#clock, signal })
+  #finish<T>(work: (docker: Api, abort: Abort) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return finish((cut) => this.#client.call(work, { signal: cut, ms: 0 }), { clock: this.#clock, signal })
   }
 
   /** Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and stopped. */
   async #undo(key: string): Promise<void> {
-    const found = await this.#inspect(containerName(key)).catch(() => undefined)
+    const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoMs)).catch(() => undefined)
     if (found && belongsTo(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
     }

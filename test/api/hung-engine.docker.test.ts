@@ -1,0 +1,84 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { test } from "node:test"
+import { promisify } from "node:util"
+import { basic, createClient } from "#client"
+import { ensureBusyboxImage } from "../fixtures/busybox.ts"
+import { privateDaemon } from "../fixtures/dockerd.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { startServer } from "../server.ts"
+import { ask } from "./asking.ts"
+
+const run = promisify(execFile)
+
+/** A server on a daemon of its own, and a run whose program has been started there: nobody reaches it, so it stays `starting`. */
+async function scene() {
+  await using stack = new AsyncDisposableStack()
+  const daemon = stack.use(await privateDaemon({ dataMiB: 128 }))
+  await daemon.start()
+  const image = await ensureBusyboxImage(daemon.socketPath)
+  const server = await startServer({
+    QUAYSIDE_DOCKER_SOCKET: daemon.socketPath,
+    QUAYSIDE_ISOLATION: "off",
+    QUAYSIDE_NETWORK_POOL: "10.251.0.0/16",
+    QUAYSIDE_LOG_LEVEL: "silent",
+  })
+  stack.defer(async () => {
+    await daemon.kill("SIGCONT")
+    await server[Symbol.asyncDispose]()
+  })
+  const { baseUrl, password } = server
+  const as = basic("admin", password)
+  const admin = createClient({ baseUrl, authorization: as })
+  const { ID: ImageID } = await admin.createImage({ body: { Name: "b", Image: image, Command: "sleep 1000" } })
+  const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID } as never })
+  const headers = { prefer: "respond-async" }
+  const { ID } = (await ask(baseUrl, "POST", "/running_project", { as, headers, body: { ProjectID: project.ID } })).body as never as {
+    ID: number
+  }
+  const state = async () =>
+    (await ask(baseUrl, "GET", `/running_project?ID=${ID}`, { as })).body as never as { State: string; Reason: { code: string } | null }
+  const containers = async () => (await run("docker", ["-H", `unix://${daemon.socketPath}`, "ps", "--all", "--quiet"])).stdout.trim()
+  await eventually("its program was started", async () => (await state()).State === "starting" && (await containers()) !== "", 60_000)
+  const owned = stack.move()
+  return {
+    daemon,
+    server,
+    state,
+    containers,
+    stop: () => ask(baseUrl, "DELETE", `/running_project?ID=${ID}`, { as }),
+    ready: () => ask(baseUrl, "GET", "/readyz"),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+test("While the engine hangs a stop is refused as engine_unreachable in time and kept, the service ends in time, and the run is stopped when the engine answers", async () => {
+  await using it = await scene()
+  await it.daemon.kill("SIGSTOP")
+  const answer = await it.stop()
+  assert.deepEqual([answer.status, answer.body.code], [503, "engine_unreachable"])
+  assert.equal((await it.state()).State, "stopping")
+  assert.equal((await it.ready()).status, 503)
+  await it.server.kill("SIGTERM")
+  assert.deepEqual([it.server.child.exitCode, it.server.child.signalCode], [0, null])
+  await it.server.start()
+  assert.equal((await it.state()).State, "stopping")
+  await it.daemon.kill("SIGCONT")
+  await eventually("it is over", async () => (await it.state()).State === "ended", 60_000)
+  assert.equal((await it.state()).Reason?.code, "stopped_by_user")
+  assert.equal(await it.containers(), "")
+})
+
+test("A service whose engine hangs ends in time also while a stop waits for it, and tells who asked for that", async () => {
+  await using it = await scene()
+  await it.daemon.kill("SIGSTOP")
+  const stopping = it.stop()
+  await eventually("the wish is written", async () => (await it.state()).State === "stopping")
+  const [answer] = await Promise.all([stopping, it.server.kill("SIGTERM")])
+  assert.deepEqual([it.server.child.exitCode, it.server.child.signalCode], [0, null])
+  assert.deepEqual([answer.status, answer.body.code], [503, "unavailable"])
+  await it.daemon.kill("SIGCONT")
+  await it.server.start()
+  await eventually("it is over", async () => (await it.state()).State === "ended", 60_000)
+  assert.equal(await it.containers(), "")
+})
