@@ -2,10 +2,94 @@
 
 import { faults } from "./mutant.ts"
 
+const proofs = ["test/access/proofs.test.ts"]
+const files = ["src/files/admission.test.ts", "src/files/rights.test.ts"]
+const gateway = ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts", "src/gateway/flow.test.ts", "src/gateway/cut.test.ts"]
 const refusals = ["test/api/refusals.test.ts"]
 
 /** What asks the rules at each door, taken out one at a time, and what counts those who were refused there. */
 export const guards = [
+  ...faults("src/api/operation.ts", proofs, [
+    ["nobody is told beforehand what they could never do", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
+  ]),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/access/elsewhere.test.ts"],
+    [
+      ["a page from elsewhere is listened to", "  checkOrigin(request, { origin, host: visit.host, bySession })\n", "  void checkOrigin\n"],
+      ["whether a session proves a write is not asked", 'caller.proof.kind === "session" : session', "false : session"],
+    ],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/api/accounts.test.ts"],
+    [
+      [
+        "of two Authorization headers the first counts",
+        "if (authorization instanceof Refusal) throw authorization\n  const known",
+        "const known",
+      ],
+    ],
+  ),
+  ...faults("src/gateway/path-form.ts", gateway, [
+    ["a page from elsewhere asks at a run's path", "  checkPlace(core, call)\n", ""],
+    [
+      "whoever has a proof is at every run",
+      "if (await core.openings.mayOpen(visitor, target)) return target",
+      "if (visitor) return target",
+    ],
+    ["a browser is served at a run's path", "if (isBrowserLoad(request)) {", "if (request.url === undefined) {"],
+  ]),
+  ...faults("src/gateway/origin-form.ts", gateway, [
+    [
+      "a page from elsewhere acts at a run's origin",
+      "if (comesFromElsewhere(request, originSaid(core, call)))",
+      "if (request.url === undefined)",
+    ],
+    ["a session outlives the right to open", "session: yes ? session : undefined", "session"],
+  ]),
+  ...faults("src/gateway/enter.ts", gateway, [
+    [
+      "a ticket outlives the right to open",
+      "  if (!(await core.openings.mayOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)\n",
+      "",
+    ],
+    ["a ticket opens in any browser", "!core.sessionsOf(target).hasNonce(cookie, ticket.nonce) || ", ""],
+    ["a ticket opens twice", " || !core.tickets.use(ticket)) {", ") {"],
+    ["a ticket opens any run", "ticket !== undefined && ticket.key === target.key", "ticket !== undefined"],
+  ]),
+  ...faults("src/gateway/openings.ts", gateway, [
+    ["a yes holds for ever", "if (age >= 0 && age < freshFor) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
+    ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.yesAt >= graceFor) cut(pair.open)\n", ""],
+  ]),
+  ...faults("src/files/handler.ts", files, [
+    ["any Host has files", "      checkHost(request, scene.hosts)\n", ""],
+    ["of two Authorization headers one opens files", "      checkSingle(request)\n", ""],
+    ["a page from elsewhere changes files", "      checkOrigin(request, settings.allowedOrigin)\n", ""],
+    ["a token that reads changes files", "if (found.readOnly && !isReading(request.method)) throw", "if (found.readOnly === null) throw"],
+    ["a wrong proof is not asked for another", "if (status === 401) headers", "if (status === 403) headers"],
+  ]),
+  ...faults("src/files/call.ts", files, [
+    [
+      "files that are hidden are forbidden",
+      'if (level === "none") throw hidden()',
+      'if (level === "none") throw forbidden("You may not see this")',
+    ],
+    ["who may read files writes them", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
+    ["a home is deleted", "if (!access.own) throw forbidden(", "if (access === undefined) throw forbidden("],
+  ]),
+  ...faults("src/files/rights.ts", files, [
+    [
+      "a right to files is remembered for ever",
+      "return entry && entry.until > performance.now() ? entry.value : undefined",
+      "return entry?.value",
+    ],
+    [
+      "an invalidation keeps the people",
+      "    this.#people = new Kept(this.#ttlMs, this.#max)\n    this.#accesses = new Kept(this.#ttlMs, this.#max)\n  }\n\n  /** Only",
+      "  }\n\n  /** Only",
+    ],
+  ]),
   ...faults("src/api/server.ts", refusals, [
     ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
   ]),
@@ -26,6 +110,11 @@ export const guards = [
     ["refusals of files count one each", "{ code, count })", "{ code })"],
     ["whoever is refused a run is nobody", "const name = async () => (visitor &&", "const name = async () => (visitor === null &&"],
   ]),
+  ...faults(
+    "src/files/authority-proxy.ts",
+    ["src/files/worker.test.ts"],
+    [["of many refusals one is told", "if (known) known.count += refusal.count", "if (known) known.count = refusal.count"]],
+  ),
   ...faults(
     "src/events/refusals.ts",
     ["src/events/refusals.test.ts"],
@@ -80,6 +169,17 @@ export const guards = [
     [
       ["the home page is shown to everybody", '  if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")\n', ""],
       ["a page that nobody said who may see", "  ...openIdPages,\n", '  ...openIdPages,\n  "/ui/else": home,\n'],
+    ],
+  ),
+  ...faults(
+    "src/files/call.ts",
+    ["test/access/files.test.ts"],
+    [
+      [
+        "who passes through a directory reads it",
+        '=== "passage") throw forbidden("You may pass',
+        '=== "none") throw forbidden("You may pass',
+      ],
     ],
   ),
 ]

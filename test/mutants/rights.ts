@@ -4,6 +4,9 @@ import { faults } from "./mutant.ts"
 
 const policy = ["src/access/policy.test.ts"]
 const identity = ["src/access/identity.test.ts"]
+const throttle = ["src/access/throttle.test.ts"]
+const paths = ["src/access/paths.test.ts"]
+const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
@@ -77,6 +80,22 @@ export const rights = [
       '  grant: write("owner", "write", "administrator"),\n  handOver',
     ],
   ]),
+  ...faults("src/access/granted.ts", grants, [
+    ["grants are never asked for", "  if (!first) return [...asked.things]\n", "  if (asked) return [...asked.things]\n"],
+    [
+      "every grant that is read is one to write",
+      "own.map(({ access }): Grant => ({ access, userId",
+      'own.map(({ access: _ }): Grant => ({ access: "write", userId',
+    ],
+  ]),
+  ...faults("src/store/tables/grants.ts", grants, [
+    ["what is given to a group is nobody's", "user_id: userId, groups: groupIds, now", "user_id: userId, groups: [], now"],
+    [
+      "whoever had a grant is not told that its time is over",
+      "return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined",
+      "return false",
+    ],
+  ]),
   ...faults("src/access/proofs.ts", identity, [
     ["a token goes with any name", "if (userName !== undefined && (await", "if (userName === null && (await"],
     [
@@ -134,5 +153,71 @@ export const rights = [
       "      checkExpiry(wanted.expiresAt, clock.now())\n      demandWriting(caller)",
       "      checkExpiry(wanted.expiresAt, clock.now())",
     ],
+    [
+      "a token that reads deletes others",
+      "    async delete(tx, caller, id) {\n      demandWriting(caller)",
+      "    async delete(tx, caller, id) {",
+    ],
+    ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
   ]),
+  ...faults("src/access/people.ts", identity, [
+    ["nobody is left to administer", "if (loses) await keepAnAdministrator(tx, before)\n", ""],
+    ["a disabled person's tokens come back with them", "      if (fields.isDisabled === true) await endProofs(tx, id)\n", ""],
+    [
+      "a new password leaves sessions open",
+      "if (fields.passwordHash !== undefined) await tx",
+      "if (fields.passwordHash === null) await tx",
+    ],
+  ]),
+  ...faults("src/access/throttle.ts", throttle, [
+    ["a name may be guessed from one address", "const perPair = 10\n", "const perPair = 10_000\n"],
+    ["an address may guess", "const perAddress = 60\n", "const perAddress = 60_000\n"],
+    ["a name that is guessed from everywhere is not slowed", "step: 100, most", "step: 0, most"],
+    ["a name that is guessed from everywhere is shut", "most: 2_000 }", "most: 2_000_000 }"],
+    ["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"],
+    [
+      "a right password forgives the address",
+      "succeeded: () => this.#pairs.delete(pair),",
+      "succeeded: () => this.#addresses.delete(from),",
+    ],
+  ]),
+  ...faults("src/access/sign-in.ts", identity, [
+    ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
+    [
+      "who does not exist is told so without a hash",
+      "const right = await this.#hasher.verify(",
+      "const right = user?.passwordHash != null && await this.#hasher.verify(",
+    ],
+    ["a disabled person's right password is no failure", "(fits && live ? attempt", "(fits ? attempt"],
+  ]),
+  ...faults(
+    "src/access/credentials.ts",
+    ["src/access/credentials.test.ts"],
+    [["of two Authorization headers one counts", "if (found !== undefined) return new Refusal", "if (found === null) return new Refusal"]],
+  ),
+  ...faults("src/access/files-token.ts", identity, [
+    ["anybody signs tokens for files", "given.length !== right.length || !timingSafeEqual(given, right)", "given.length !== right.length"],
+  ]),
+  ...faults("src/access/paths.ts", paths, [
+    ["a token for a run opens homes", "if (onlyRun(caller) !== undefined) return", "if (paths.length === 0) return"],
+    ["a token that reads writes files", 'const most = caller.scopes.includes("write") ? "write" : "read"', 'const most = "write" as Level'],
+    ["a home whose name begins alike is one's own", "path.startsWith(`${home}/`)) return most", "path.startsWith(home)) return most"],
+    ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],
+    [
+      "whoever may read a dataset writes into it",
+      'can(caller, "data:writeFiles", thing) === "yes") return "rw"',
+      'can(caller, "data:readFiles", thing) === "yes") return "rw"',
+    ],
+  ]),
+  ...faults(
+    "src/store/tables/grants.ts",
+    ["test/access/matrix.test.ts"],
+    [
+      [
+        "a grant counts when its time is over",
+        "user_id: userId, groups: groupIds, now: clock.now() }",
+        "user_id: userId, groups: groupIds, now: 0 }",
+      ],
+    ],
+  ),
 ]
