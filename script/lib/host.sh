@@ -9,6 +9,7 @@ describe_host() {
   describe_certificates "$1"
   describe_apt "$1"
   describe_pip "$1"
+  describe_npm >>"$1/env"
 }
 
 describe_proxy() {
@@ -56,4 +57,11 @@ describe_pip() {
   for name in PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_PROXY PIP_DEFAULT_TIMEOUT; do
     [ -z "${!name:-}" ] || printf 'export %s=%q\n' "$name" "${!name}" >>"$1/env"
   done
+}
+
+# Where the host's npm gets its packages; a registry that wants credentials is not passed on.
+describe_npm() {
+  local registry; registry=$(npm config get registry 2>/dev/null) || return 0
+  [ -z "$registry" ] || printf 'export npm_config_registry=%q\n' "${registry%/}/"
+  echo 'export NODE_EXTRA_CA_CERTS=/host/ca.crt'
 }

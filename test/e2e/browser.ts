@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, chromium } from "playwright-core"
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
 
 /** Debian's Chromium, headless, with nothing that reaches out by itself. */
 export async function openBrowser(): Promise<Browser & AsyncDisposable> {
@@ -18,4 +18,11 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 /** A browser that nobody has used yet. */
 export async function freshContext(browser: Browser): Promise<BrowserContext> {
   return browser.newContext({ viewport: { width: 1280, height: 1000 } })
+}
+
+/** On the page that asks for it, as the first administrator. */
+export async function signIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel("User name").fill("admin")
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { Page } from "playwright-core"
 import { startServer } from "../server.ts"
-import { freshContext, openBrowser } from "./browser.ts"
+import { freshContext, openBrowser, signIn } from "./browser.ts"
 
 const run = promisify(execFile)
 const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
@@ -39,12 +39,6 @@ test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows 
   assert.equal(response.status, 200, "the same URL works for a program that proves who it is")
   assert.equal((await fetch(`${url}api/contents`)).status, 401, "and for nobody else")
 })
-
-async function signIn(page: Page, password: string): Promise<void> {
-  await page.getByLabel("User name").fill("admin")
-  await page.getByLabel("Password").fill(password)
-  await page.getByRole("button", { name: "Sign in" }).click()
-}
 
 async function runNotebook(page: Page): Promise<void> {
   const file = page.locator(".jp-DirListing-item", { hasText: "penguins.ipynb" })
