@@ -36,9 +36,9 @@ suite("each type of project with a program of its kind, from the start to a page
     const { ID: ProjectID } = await client.createProject({ body: { ProjectName: type, Type: type, ImageID } })
     const code = `${server.filesUrl}/users/admin/projects/${ProjectID}/code`
     const headers = { authorization }
-    await fetch(`${code}/note.txt`, { method: "PUT", headers, body: "a note" })
     const run = await client.startRun({ body: { ProjectID, Memory: 2_048 } })
     assert.equal(run.State, "ready", JSON.stringify(run.Reason))
+    assert.equal((await fetch(`${code}/note.txt`, { method: "PUT", headers, body: "a note" })).status, 201)
     const context = await freshContext(browser)
     const page = await context.newPage()
     await page.goto(run.URL)
