@@ -16,6 +16,8 @@ import { Workplace } from "./workplace.ts"
 /** Requests under way have so long to end when the service stops. */
 const graceMs = 10_000
 const sweepMs = 600_000
+/** After the start: a predecessor whose main process was killed may take a moment to end. */
+const soonMs = [1_000, 5_000, 30_000] as const
 
 /** The file server itself, without knowing in which process it runs. */
 export class Service implements AsyncDisposable {
@@ -24,7 +26,7 @@ export class Service implements AsyncDisposable {
   readonly #scene: Scene
   readonly #servers: Server[] = []
   readonly #settings: Settings
-  readonly #sweeper: NodeJS.Timeout
+  readonly #sweepers: NodeJS.Timeout[]
 
   constructor(parts: { root: Folder; authority: Authority; settings: Settings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
@@ -44,9 +46,10 @@ export class Service implements AsyncDisposable {
       limits: settings.limits,
     }
     this.tree = new TreeDesk(new LocalTree(root, this.#scene.workplace))
-    this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
-    this.#sweeper.unref()
-    this.#sweep()
+    const sweep = () => this.#sweep()
+    this.#sweepers = [setInterval(sweep, sweepMs), ...soonMs.map((ms) => setTimeout(sweep, ms))]
+    for (const each of this.#sweepers) each.unref()
+    sweep()
   }
 
   /** Listens on a socket that is bound already. */
@@ -71,7 +74,7 @@ export class Service implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#sweeper)
+    for (const each of this.#sweepers) clearTimeout(each)
     await Promise.all([this.tree.end(), ...this.#servers.map(close)])
     await this.#scene.workplace[Symbol.asyncDispose]()
     this.#scene.properties[Symbol.dispose]()

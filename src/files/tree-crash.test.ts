@@ -129,5 +129,5 @@ test("when the main process is killed in the middle of copies, the next one on t
     await eventually("what was left is swept", () => world.unfinished().length === 0)
     assert.equal(markOf("killed"), "old")
   }
-  assert.equal(readdirSync(join(world.root, ".quayside/work")).length, 1)
+  await eventually("only its own folder is there", () => readdirSync(join(world.root, ".quayside/work")).length === 1)
 })
