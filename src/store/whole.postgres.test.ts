@@ -1,32 +1,5 @@
-import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
-import { globSync } from "node:fs"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
-import { postgresServer } from "./testing/postgres.ts"
+import { passes } from "./testing/whole.ts"
 
 test("The tests of the whole API pass with PostgreSQL below, as they do with SQLite", { timeout: 300_000 }, () => passes("test/api"))
-test("The tests of who sees and may do what, as far as the database tells it, pass with PostgreSQL below", { timeout: 300_000 }, () =>
-  passes("test/access", ["lists", "hidden", "leaks", "matrix"]),
-)
-
-/** Of these names alone, where there are some. */
-async function passes(folder: string, names?: readonly string[]): Promise<void> {
-  await using server = await postgresServer()
-  const isWanted = names ? new RegExp(`/(${names.join("|")})\\.test\\.ts$`) : /\/[\w-]+\.test\.ts$/
-  const files = globSync(fileURLToPath(new URL(`../../${folder}/*.test.ts`, import.meta.url))).filter((file) => isWanted.test(file))
-  assert.ok(names ? files.length === names.length : files.length > 5)
-  const env: NodeJS.ProcessEnv = { ...process.env, WORLD_POSTGRES: server.urlOf("postgres") }
-  delete env.NODE_TEST_CONTEXT
-  const args = ["--test", "--test-concurrency=2", "--test-timeout=120000", "--test-reporter=tap", ...files]
-  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: "utf8", maxBuffer: 1 << 26 })
-  assert.equal(
-    status,
-    0,
-    stdout
-      .split("\n")
-      .filter((line) => /^\s*not ok/.test(line))
-      .join("\n"),
-  )
-  assert.match(stdout, /^# pass [1-9]\d+$/m)
-}
+test("The tests of who sees what pass with PostgreSQL below", { timeout: 300_000 }, () => passes("test/access", ["lists", "hidden"]))
