@@ -99,7 +99,10 @@ test("a token is shown once, works as Bearer and as Basic's password, and ends w
   const listed = await asAnn("GET", "/tokens")
   assert.ok(ids(listed).includes(Number(made.body.ID)) && !listed.text.includes(token))
   assert.ok(!ids(await call("GET", "/tokens")).includes(Number(made.body.ID)), "tokens are one's own")
-  assert.equal((await call("DELETE", `/token?ID=${made.body.ID}`)).status, 404)
+  const headers = { "if-match": '"another"' }
+  for (const asked of [{}, { headers }]) assert.equal((await call("DELETE", `/token?ID=${made.body.ID}`, asked)).status, 404)
+  assert.equal((await asAnn("DELETE", `/token?ID=${made.body.ID}`, { headers })).status, 412)
+  assert.equal((await call("GET", "/whoami", { as: bearer(token) })).status, 200)
   assert.deepEqual((await asAnn("DELETE", `/token?ID=${made.body.ID}`)).body, { ok: true })
   assert.equal((await call("GET", "/whoami", { as: bearer(token) })).status, 401)
 })

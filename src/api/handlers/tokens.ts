@@ -41,8 +41,8 @@ async function listTokens(services: Services, context: Context<"listTokens">) {
 async function deleteToken(services: Services, context: Context<"deleteToken">) {
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
-    checkMatch(context.header("if-match"), tagged(id))
     const was = tokenThing(await services.identity.tokens.delete(tx, context.caller, id))
+    checkMatch(context.header("if-match"), tagged(id))
     const thing = { type: "token", id } as const
     await services.events.changed(tx, context.actor, { verb: "deleted", thing, was, people: [context.caller.userId] })
   })
