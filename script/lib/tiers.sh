@@ -29,8 +29,9 @@ run_tests() {
 
 # Counts one command as one test: run_step NAME COMMAND…
 run_step() {
-  local name=$1 started=$SECONDS report=$results/$1; shift
-  if "$@" </dev/null; then echo "pass $name"; else echo "fail $name"; fi >"$report"
+  local name=$1 started=$SECONDS report=$results/$1 outcome=pass; shift
+  "$@" </dev/null || outcome=fail
+  echo "$outcome $name" >"$report"
   tell_tier "$name" "$started" "$report"
 }
 
