@@ -41,7 +41,8 @@ test("a page elsewhere that opens a run or a page of Quayside's has no hold on t
     await tab.waitForURL((at) => at.href !== "about:blank" && !at.pathname.startsWith("/.quayside/"))
     await tab.waitForLoadState()
     assert.equal(await tab.evaluate(() => window.opener), null, url)
-    assert.equal(await page.evaluate(() => (globalThis as unknown as { tab: Window }).tab.closed), true, url)
+    // Told to the page a moment later.
+    await page.waitForFunction(() => (globalThis as unknown as { tab: Window }).tab.closed, undefined, { timeout: 30_000 })
     await tab.close()
   }
 })
