@@ -40,11 +40,10 @@ for (const path of ["whoami", "images", "data", "projects", "running_projects"])
   await answers(`http://127.0.0.1:${port}/${path}`, { headers: proof })
 await new Promise((resolve) => setTimeout(resolve, 15_000))
 const processes = await family(server.pid ?? 0)
+const names = ["server", "files worker", "shell that runs the host's tools"]
 const total = (kind: "Rss" | "Pss") => processes.reduce((sum, pid) => sum + memoryOf(pid, kind), 0)
 for (const [i, pid] of processes.entries()) {
-  print(
-    `${i === 0 ? "server" : "files worker"}: ${memoryOf(pid, "Pss").toFixed(1)} MiB proportional, ${memoryOf(pid, "Rss").toFixed(1)} MiB resident`,
-  )
+  print(`${names[i] ?? "another"}: ${memoryOf(pid, "Pss").toFixed(1)} MiB proportional, ${memoryOf(pid, "Rss").toFixed(1)} MiB resident`)
 }
 print(
   `idle memory: ${total("Pss").toFixed(1)} MiB (proportional, ${processes.length} processes together; needed ≤ 100, aim 85); resident, shared pages counted twice: ${total("Rss").toFixed(1)} MiB`,
