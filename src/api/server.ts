@@ -2,12 +2,11 @@ import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
-import { Callers } from "#kit"
+import { Callers, linger } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
-import { drain } from "./http/body.ts"
 import { cookieOf } from "./http/cookies.ts"
 import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
@@ -79,7 +78,7 @@ export function createApi(services: Services): ApiServer {
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
       else await runPage(services, target.page, visit)
     } catch (error) {
-      await refuse(services, visit, { error, target })
+      refuse(services, visit, { error, target })
     }
     const took = performance.now() - started
     measures.count(nameOf(target), response.statusCode, took / 1_000)
@@ -114,7 +113,7 @@ function checkTarget(url: string): void {
 }
 
 /** Sends the refusal; what is the program's own fault is logged, what is about rights is told to the audit. */
-async function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): Promise<void> {
+function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): void {
   const { error, target } = what
   const { path, requestId, address, request, response } = visit
   // A caller who went away is told nothing.
@@ -124,7 +123,7 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
   else if ([401, 403, 429].includes(failure.status))
     events.refused({ userName: visit.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
-    if (!request.complete && !(await drain(request)) && !response.headersSent) response.setHeader("connection", "close")
+    if (!response.headersSent && linger(request)) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
     else sendPage(visit, failurePage(failure))

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { connect } from "node:net"
 import { after, before, test } from "node:test"
+import { promisify } from "node:util"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { basic, FilesWorld, type RawConnection } from "../../test/fixtures/files-world.ts"
 import { Turns } from "./turns.ts"
@@ -99,4 +101,21 @@ test("requests sent ahead on one connection are answered in turn; hundreds of th
   }
   assert.equal(await ask(60), 61)
   assert.ok((await ask(500)) < 110)
+})
+
+test("a refusal reaches a client that sends on, and its connection is closed, not reset, when all was sent", async () => {
+  const socket = connect({ host: "127.0.0.1", port: world.port, allowHalfOpen: true })
+  const send = promisify<Buffer | string, void>((bytes, done) => socket.write(bytes, done))
+  await send(head("PUT", "/users/ann/missing/f", "Content-Length: 3000000\r\n"))
+  await send(Buffer.alloc(1_000_000))
+  let answer = ""
+  socket.setEncoding("latin1").on("data", (text) => {
+    answer += text
+  })
+  await once(socket, "end")
+  assert.match(answer, /^HTTP\/1.1 409 .*\r\nConnection: close\r\n/s)
+  await send(Buffer.alloc(1_000_000))
+  await send(Buffer.alloc(1_000_000))
+  socket.end()
+  await once(socket, "close")
 })

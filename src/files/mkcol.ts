@@ -1,10 +1,11 @@
+import { hasBody } from "#kit"
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkLocks } from "./locking.ts"
 import { allowOn } from "./methods.ts"
 import { placeForNew } from "./place.ts"
 import { Refusal } from "./refusal.ts"
-import { answerEmpty, hasBody } from "./respond.ts"
+import { answerEmpty } from "./respond.ts"
 
 /** Makes a directory. */
 export async function mkcol(call: Call): Promise<void> {

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { trickles } from "#kit"
+import type { ServerResponse } from "node:http"
+import { linger } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
@@ -9,10 +9,6 @@ export const guardHeaders = {
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "no-referrer",
 } as const
-
-/** A body that nobody will use is read for this long or this far, so that the answer reaches a client that is still sending. */
-const lingerMs = 10_000
-const lingerBytes = 64 * 2 ** 20
 
 /** Answers with a status and no body. */
 export function answerEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
@@ -47,7 +43,7 @@ export function answerFailure(response: ServerResponse, error: unknown, report: 
     return
   }
   const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
-  const headers = { ...told.headers, ...endOfUnread(response.req) }
+  const headers = { ...told.headers, ...(linger(response.req) ? { Connection: "close" } : {}) }
   if (told.condition !== undefined) {
     answerXml(response, told.status, `<D:error xmlns:D="DAV:">${told.condition}</D:error>`, headers)
     return
@@ -61,31 +57,4 @@ export function answerFailure(response: ServerResponse, error: unknown, report: 
     ...headers,
   })
   response.end(response.req.method === "HEAD" ? undefined : body)
-}
-
-/** With a long unread body the connection is of no more use; it stays open a little, so that the answer is not cut off by a reset. */
-function endOfUnread(request: IncomingMessage): Record<string, string> {
-  if (request.complete || !hasBody(request)) return {}
-  // Who waits for `100 Continue` may send the next request instead of the body.
-  if (request.headers.expect !== undefined) return { Connection: "close" }
-  if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= 65_536) {
-    request.resume()
-    return {}
-  }
-  let left = lingerBytes
-  const { socket } = request
-  const timer = setTimeout(() => socket.destroy(), lingerMs)
-  timer.unref()
-  request.once("end", () => clearTimeout(timer))
-  socket.once("close", () => clearTimeout(timer))
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0 || trickles(request)) socket.destroy()
-  })
-  request.resume()
-  return { Connection: "close" }
-}
-
-export function hasBody(request: IncomingMessage): boolean {
-  return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0
 }

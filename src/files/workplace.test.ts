@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { eventually } from "../../test/fixtures/eventually.ts"
 import { DeadProperties } from "./dead-properties.ts"
 import { Folder } from "./descriptor.ts"
 import { processId } from "./process-id.ts"
@@ -70,6 +72,18 @@ test("what replaces something takes its place and nothing else, and what cannot 
   assert.throws(() => place.replace({ parent: root, name: "missing" }, { parent: root, name: "taken" }), { code: "ENOENT" })
   assert.deepEqual(readdirSync(join(path, "taken")), ["new"])
   assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])
+})
+
+test("what programs keep filling while it is removed is gone soon after they are", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(join(path, "busy"))
+  const fill = "echo; while :; do i=$((i + 1)); : >$$.$i; done"
+  const programs = [1, 2].map(() => spawn("sh", ["-c", fill], { cwd: join(path, "busy"), stdio: ["ignore", "pipe", "ignore"] }))
+  for (const { stdout } of programs) await once(stdout, "data")
+  await place.discard(root, "busy")
+  assert.equal(existsSync(join(path, "busy")), false)
+  for (const program of programs) program.kill("SIGKILL")
+  await eventually("all of it is gone", () => readdirSync(work(readdirSync(work())[0] ?? "")).length === 0)
 })
 
 test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {

@@ -9,6 +9,9 @@ import { Draft, Stage } from "./stage.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
+/** What a program keeps changing is tried again after so long, then after twice as long, and so on. */
+const firstPatienceMs = 500
+const lastPatienceMs = 600_000
 /** Each holds a descriptor or two. What is beyond is left to the sweep of the next worker. */
 const mostStubborn = 100
 const noteSuffix = ".from"
@@ -22,6 +25,8 @@ export class Workplace implements AsyncDisposable {
   readonly #device: number
   readonly #report: (error: unknown) => void
   readonly #stubborn = new Set<Stage>()
+  #patienceMs = firstPatienceMs
+  #nextTry: NodeJS.Timeout | undefined
   #count = 0
   #sweeping: Promise<void> = Promise.resolve()
 
@@ -85,24 +90,42 @@ export class Workplace implements AsyncDisposable {
     return this.#free(grave)
   }
 
-  /** Where a program that is in what was deleted keeps changing it, the sweep tries again. */
   async #free(grave: Stage): Promise<void> {
     const isGone = await grave.clear().catch((error: unknown) => void this.#report(error))
-    if (isGone === false && this.#stubborn.size < mostStubborn) this.#stubborn.add(grave)
+    if (isGone === false && this.#stubborn.size < mostStubborn) this.#tryLater(grave)
     else {
       this.#stubborn.delete(grave)
       grave.abandon()
     }
   }
 
+  /** A program that is in what was deleted keeps changing it. */
+  #tryLater(grave: Stage): void {
+    this.#stubborn.add(grave)
+    if (this.#nextTry) return
+    this.#nextTry = setTimeout(() => this.#inTurn(() => this.#tryAgain()).catch(this.#report), this.#patienceMs)
+    this.#nextTry.unref()
+  }
+
+  async #tryAgain(): Promise<void> {
+    this.#nextTry = undefined
+    this.#patienceMs = Math.min(this.#patienceMs * 2, lastPatienceMs)
+    for (const grave of this.#stubborn) await this.#free(grave)
+    if (this.#stubborn.size === 0) this.#patienceMs = firstPatienceMs
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#sweeping.then(work)
+    this.#sweeping = done.catch(() => {})
+    return done
+  }
+
   /** Removes what workers left that are gone. Calls follow one another. */
   sweep(root: Folder): Promise<void> {
-    this.#sweeping = this.#sweeping.then(() => this.#sweepNow(root))
-    return this.#sweeping
+    return this.#inTurn(() => this.#sweepNow(root))
   }
 
   async #sweepNow(root: Folder): Promise<void> {
-    for (const grave of this.#stubborn) await this.#free(grave)
     for (const name of namesIn(this.#all)) {
       const age = Date.now() - (this.#all.look(name)?.mtimeMs ?? Date.now())
       if (name !== this.#id && (isGone(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
@@ -129,6 +152,7 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeat)
     await this.#sweeping
+    clearTimeout(this.#nextTry)
     for (const grave of this.#stubborn) grave.abandon()
     await removeTree(this.#all, this.#id, () => `${this.#id}-${this.#fresh()}`)
     this.#own[Symbol.dispose]()

@@ -1,9 +1,10 @@
+import { hasBody } from "#kit"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import type { Opening } from "./openings.ts"
 import type { Passage } from "./passage.ts"
 import { sendFailure, unavailable } from "./refusals.ts"
-import { hasBody, RequestBody } from "./request-body.ts"
+import { RequestBody } from "./request-body.ts"
 import { requestHead } from "./request-headers.ts"
 import { answerHeaders, answerTrailers } from "./response-headers.ts"
 import { openTunnel } from "./tunnel.ts"
@@ -33,7 +34,7 @@ class Exchange implements AnswerHandler, Opening {
     this.#core = core
     this.#call = call
     this.#passage = passage
-    if (hasBody(call)) this.#body = new RequestBody(call, passage, core.clock)
+    if (hasBody(call.request)) this.#body = new RequestBody(call, passage, core.clock)
     this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(call.request.method ?? "")
     this.#close = core.openings.add(passage.visitor, passage.target, this)
   }

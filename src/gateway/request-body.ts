@@ -4,10 +4,6 @@ import type { Passage } from "./passage.ts"
 import { requestTrailers } from "./request-headers.ts"
 import type { Connection } from "./upstream/connection.ts"
 
-export function hasBody({ request: { headers } }: Call): boolean {
-  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0"
-}
-
 /** Hands a request's body on as the program takes it. */
 export class RequestBody {
   readonly #call: Call

@@ -143,7 +143,7 @@ test("a body in thousands of pieces of one byte is refused once that is seen, wh
     assert.match(answer, /^connection: close/im)
   }
   const unwanted = await raw(baseUrl, bytes("/project", ""))
-  assert.match(unwanted, /^HTTP\/1\.1 401 [\s\S]*connection: close/i, "what nobody reads is not thrown away piece by piece")
+  assert.match(unwanted, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
 })
 
 test("a body of 10 MB and one of 10,000 levels are refused", async () => {

@@ -95,7 +95,6 @@ export const api = [
     [
       ["a body may be of any length", "if (size <= maxBytes && ", "if ("],
       ["a body may come in any number of tiny pieces", "maxBytes && !trickles(request)", "maxBytes"],
-      ["what nobody reads is thrown away piece by piece", " || trickles(request)", ""],
       ["a body may be of any depth", "if (depthOf(text) > depthMax) throw", "if (false) throw"],
       ["brackets within strings count", "if (c === 34) i = endOfString(text, i)\n    else if", "if"],
       ["a body that is no UTF-8 is mended", 'new TextDecoder("utf-8", { fatal: true })', 'new TextDecoder("utf-8")'],

@@ -29,6 +29,24 @@ export const failures = [
     [["what a killed worker left stays", "(isGone(name) || age > abandonedMs)", "(age > abandonedMs)"]],
   ),
   ...faults(
+    "src/files/workplace.ts",
+    ["src/files/workplace.test.ts"],
+    [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
+  ),
+  ...faults(
+    "src/kit/linger.ts",
+    ["src/files/limits.test.ts"],
+    [["a refusal is lost in the reset of its connection", "socket.destroySoon = () => socket.end(endIfOver)", "void endIfOver"]],
+  ),
+  ...faults(
+    "src/kit/linger.ts",
+    ["src/kit/linger.test.ts"],
+    [
+      ["what nobody wants is taken piece by piece", " && !trickles(request)", ""],
+      ["what nobody wants is taken without end", "left > 0 && ", ""],
+    ],
+  ),
+  ...faults(
     "src/runs/life.ts",
     ["src/runs/crash.test.ts"],
     [["a program that ended while nobody looked is started again", "if (this.#handedOver && (await this.#hasExited(run))) return\n", ""]],

@@ -64,31 +64,6 @@ function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   })
 }
 
-/** So much of a body that nobody wants is still taken, and for so long. */
-const unwantedMax = 64 * 1024 * 1024
-const unwantedMs = 10_000
-
-/**
- * Throws the rest of a body away, within limits: a client that is in the middle of sending would not see the answer when the connection ended
- * before. Answers whether all of it came.
- */
-export async function drain(request: IncomingMessage): Promise<boolean> {
-  if (request.complete || request.destroyed) return true
-  if (Number(request.headers["content-length"] ?? 0) > unwantedMax) return false
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let size = 0
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length
-    if (size > unwantedMax || trickles(request)) resolve()
-  })
-  for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
-  const late = setTimeout(resolve, unwantedMs)
-  request.resume()
-  await promise
-  clearTimeout(late)
-  return request.complete
-}
-
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 function decode(bytes: Buffer): string {
