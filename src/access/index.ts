@@ -17,6 +17,7 @@ export {
   groupThing,
   imageThing,
   newThing,
+  noThing,
   projectThing,
   runThing,
   tokenThing,

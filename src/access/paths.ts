@@ -2,7 +2,7 @@ import type { DataRow, Reads } from "#store"
 import { type Caller, onlyRun, viewerOf } from "./caller.ts"
 import { withGrants } from "./granted.ts"
 import { can, type Grant, type Thing } from "./policy.ts"
-import { dataThing } from "./things.ts"
+import { dataThing, noThing } from "./things.ts"
 
 /**
  * What a person may do with a path below the files root. `none`: it does not exist for them. `passage`: a directory above something they may see, which
@@ -45,13 +45,10 @@ export async function mountsOf(
   caller: Caller,
   datasets: readonly (DataRow | undefined)[],
 ): Promise<Map<number, "rw" | "ro" | "no">> {
-  const asked = datasets.map((dataset): Thing => (dataset ? dataThing(dataset) : nothing))
+  const asked = datasets.map((dataset): Thing => (dataset ? dataThing(dataset) : noThing("data")))
   const things = await withGrants(reads, caller, { actions: ["data:writeFiles"], things: asked })
   return new Map(things.map((thing) => [thing.id as number, mountOf(caller, thing)]))
 }
-
-/** Nobody's, and nobody was given it. */
-const nothing: Thing = { type: "data", id: 0, ownerId: 0 }
 
 function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
   if (can(caller, "data:writeFiles", thing) === "yes") return "rw"

@@ -1,5 +1,11 @@
 import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRow, UserRow } from "#store"
 import type { Grant, Thing } from "./policy.ts"
+import type { ThingType } from "./rights.ts"
+
+/** Stands for what is not there, where what is hidden must cost the same: nobody's, and nobody was given it. */
+export function noThing(type: ThingType): Thing {
+  return { type, id: 0, ownerId: 0 }
+}
 
 /** Rows as the policy sees them. `grants` are those in force on that row. */
 export function imageThing(row: ImageRow, grants: readonly Grant[] = []): Thing {

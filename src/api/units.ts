@@ -1,12 +1,11 @@
 import { Failure } from "#contract"
+import { leastMemoryMiB } from "#engine"
 
 /** The units in which `Memory` and `GpuMemory` can be spoken of; inside everything is MiB. */
 export const memoryUnits = ["bytes", "MiB", "GiB"] as const
 export type MemoryUnit = (typeof memoryUnits)[number]
 
 const mib = 1024 * 1024
-/** Engines make no container with less. */
-const leastMiB = 6
 
 /** An amount of a body in MiB. Bytes are rounded up to the next MiB. */
 export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
@@ -18,8 +17,8 @@ export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
 /** The memory of a run; 0 is the default's. */
 export function runMemory(amount: number, unit: MemoryUnit): number {
   const inMiB = toMiB(amount, unit, "Memory")
-  if (inMiB > 0 && inMiB < leastMiB) {
-    const least = unit === "bytes" ? leastMiB * mib : leastMiB
+  if (inMiB > 0 && inMiB < leastMemoryMiB) {
+    const least = unit === "bytes" ? leastMemoryMiB * mib : leastMemoryMiB
     throw new Failure("invalid", `Memory must be 0 for the default, or at least ${least} ${unit}; got ${amount}`, { field: "Memory" })
   }
   return inMiB

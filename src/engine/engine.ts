@@ -219,6 +219,9 @@ export function checkDigest({ image, imageDigest }: Pick<RunSpec, "image" | "ima
   )
 }
 
+/** No engine makes a container with less. Source: Docker's `linuxMinMemory`. */
+export const leastMemoryMiB = 6
+
 /** Null is what the engine cannot tell. Amounts of memory and traffic are bytes. */
 export interface RunStats {
   key: string

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import { defaultRegistry, type OciReference, reasonSentences } from "#contract"
-import { deadline, Semaphore } from "#kit"
+import { deadline, Semaphore, unlessAborted } from "#kit"
 import { EngineError } from "./engine.ts"
 
 /** Stands for every registry with a public name and public addresses. */
@@ -69,10 +69,10 @@ export class Registries {
 
   async #addressesOf(name: string): Promise<string[]> {
     using late = deadline(this.#patienceMs, "looking the name up")
-    const found = lookups.run(() => this.#lookup(name))
-    const end = Promise.withResolvers<never>()
-    late.addEventListener("abort", () => end.reject(late.reason), { once: true })
-    return await Promise.race([found, end.promise])
+    return await unlessAborted(
+      lookups.run(() => this.#lookup(name)),
+      late,
+    )
   }
 
   #isListed(host: string): boolean {

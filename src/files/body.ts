@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { trickles } from "#kit"
+import { trickles, tricklesMsg } from "#kit"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
 /** Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny pieces with 400. */
@@ -12,7 +12,7 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
     request.on("data", (chunk: Buffer) => {
       length += chunk.length
       if (length > most) reject(tooLarge())
-      else if (trickles(request)) reject(invalid("The body must come in larger pieces"))
+      else if (trickles(request)) reject(invalid(tricklesMsg))
       else chunks.push(chunk)
     })
     request.once("end", () => resolve(Buffer.concat(chunks)))

@@ -183,7 +183,6 @@ function refuse(path: string, error: unknown): never {
   if (error instanceof Refusal) throw error
   const { code } = error as NodeJS.ErrnoException
   if (error instanceof CopyLimit) throw new Refusal(409, "conflict", `${path} cannot be copied: ${error.message}`)
-  if (code === "ENOSPC" || code === "EDQUOT") throw new Refusal(507, "storage_full", "There is no room left on the disk")
   if (code === "ENAMETOOLONG") throw invalid(`A name in ${path} has more than 255 bytes`)
   if (isAbsence(error)) throw new Refusal(409, "conflict", `${path} cannot be used: something in it is not a directory, or vanished`)
   const told = refusalOf(error)

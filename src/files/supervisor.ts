@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
-import type { Logger } from "#kit"
+import { type Logger, unlessAborted } from "#kit"
 import type { TreeCall, TreeOptions } from "./tree.ts"
 import { WorkerGone, type WorkerOptions, WorkerProcess } from "./worker-process.ts"
 
@@ -75,13 +75,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   #next(signal: AbortSignal | undefined): Promise<WorkerProcess> {
-    const ends = signal ? AbortSignal.any([signal, this.#stopped.signal]) : this.#stopped.signal
-    const { promise, resolve, reject } = Promise.withResolvers<WorkerProcess>()
-    const onEnd = () => reject(signal?.aborted ? signal.reason : unavailable(undefined))
-    if (ends.aborted) onEnd()
-    ends.addEventListener("abort", onEnd, { once: true })
-    this.#serving.promise.then(resolve)
-    return promise.finally(() => ends.removeEventListener("abort", onEnd))
+    const ends = [this.#stopped.signal, ...(signal ? [signal] : [])]
+    return unlessAborted(this.#serving.promise, AbortSignal.any(ends))
   }
 
   invalidate(): void {
@@ -126,7 +121,7 @@ export class Supervisor implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#watch)
-    this.#stopped.abort()
+    this.#stopped.abort(unavailable(undefined))
     await this.#worker.stop()
     await this.#kept
   }

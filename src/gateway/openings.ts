@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { type Clock, deadline, type Logger } from "#kit"
+import { type Clock, deadline, type Logger, unlessAborted } from "#kit"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
 
 const freshFor = 2_000
@@ -121,7 +121,7 @@ export class Openings {
   async #answer(pair: Pair): Promise<boolean> {
     const askedAt = this.#clock.now()
     using limit = deadline(answerWithin, "The answer whether a visitor may open a run")
-    const yes = await Promise.race([this.#host.mayOpen(pair.visitor, pair.id), aborted(limit)])
+    const yes = await unlessAborted(this.#host.mayOpen(pair.visitor, pair.id), limit)
     pair.yesAt = yes ? askedAt : Number.NEGATIVE_INFINITY
     if (!yes) cut(pair.open)
     return yes
@@ -140,8 +140,4 @@ export class Openings {
 
 function cut(open: Iterable<Opening>): void {
   for (const opening of [...open]) opening.cut()
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
 }

@@ -42,3 +42,6 @@ export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMes
 export function trickles(request: IncomingMessage): boolean {
   return request instanceof GatheredRequest && isTrickle(request)
 }
+
+/** What such a sender is told. */
+export const tricklesMsg = "The body must come in larger pieces"

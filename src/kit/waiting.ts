@@ -16,6 +16,17 @@ export function deadline(ms: number, what: string, signal?: AbortSignal): AbortS
   })
 }
 
+/** The work's own outcome, unless the signal is aborted first: then rejects with its reason, and nobody waits for the work. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener("abort", onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort))
+  })
+}
+
 export interface RetryOptions {
   /** How often in all, the first included. Default 5. */
   attempts?: number

@@ -1,4 +1,4 @@
-import { type Caller, decide, fileAccess, type Identity, onlyRun, Refusal, runThing, standIn, type Thing } from "#access"
+import { type Caller, decide, fileAccess, type Identity, noThing, onlyRun, Refusal, runThing, standIn } from "#access"
 import type { Engine, ImageTerms } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
@@ -71,7 +71,7 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
       const run = runs.row(runId)
       if (caller === undefined) return false
       // Where there is no run the same is asked, of a run that is nobody's: the time of a refusal tells no more than its words.
-      const thing: Thing = run ? runThing(run) : { type: "run", id: 0, ownerId: 0 }
+      const thing = run ? runThing(run) : noThing("run")
       return (await decide(store, caller, "run:open", thing)) === "yes" && run !== undefined
     },
     refused({ visitor, address, code }) {

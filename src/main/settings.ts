@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { nearest } from "#contract"
-import { isNetworkPool, isRegistryEntry, isSubnet } from "#engine"
+import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -84,10 +84,9 @@ const memory = (value: string) => {
   const amount = Math.floor(Number(match[1]) * factor)
   return amount >= 1 ? amount : wanted("an amount of memory of at least 1MiB")
 }
-/** Engines make no container with less. */
 const runMemory = (value: string) => {
   const amount = memory(value)
-  return amount >= 6 ? amount : wanted("an amount of memory of at least 6MiB")
+  return amount >= leastMemoryMiB ? amount : wanted(`an amount of memory of at least ${leastMemoryMiB}MiB`)
 }
 
 const issuer = (value: string) => {

@@ -1,22 +1,20 @@
-import { Failure, isLive, type Progress, type Reason, reasonSentences } from "#contract"
+import { type Progress, reasonSentences } from "#contract"
 import { type Engine, EngineError, type ImageTerms, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import type { Change, RunRow, Store } from "#store"
+import type { RunRow, Store } from "#store"
 import { Activity } from "./activity.ts"
 import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
-import type { Context, Preparing, RunEvents, StopWish } from "./context.ts"
-import { stopUnwritten } from "./ending.ts"
+import type { Context, Preparing, RunEvents } from "./context.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
-import { moveIn, type Wish } from "./moves.ts"
 import { queuePosition } from "./queue.ts"
-import { reason } from "./reasons.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
 import { admit, type Decision, decide, type Idempotency, type Judged, recall, type StartRequest } from "./start.ts"
+import { type StopOptions, stop } from "./stop.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Sample, Usage } from "./usage.ts"
-import { type Settling, settled, waitFor } from "./waits.ts"
+import { type Settling, settled } from "./waits.ts"
 import { Warden } from "./warden.ts"
 
 export interface RunsOptions {
@@ -37,13 +35,6 @@ export interface StartOptions {
   idempotency?: Idempotency | undefined
   /** Who asked, for the audit. */
   actor?: Actor | undefined
-}
-
-export interface StopOptions {
-  by: Wish
-  /** Who asked, for the audit. */
-  actor?: Actor | undefined
-  signal?: AbortSignal | undefined
 }
 
 /** Runs, from the wish to the end. Nothing here asks who may: that is the caller's duty. */
@@ -185,56 +176,6 @@ async function judged(supervisor: Supervisor, request: StartRequest): Promise<Ju
   return { request, nodes, takenDevices: supervisor.takenDevices() }
 }
 
-async function stop({ ctx, supervisor }: Parts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
-  const asked = { by, actor }
-  const run = await writeStop(ctx, id, asked).catch((error: unknown) => stopFull(ctx, id, { asked, error }))
-  if (!run || !isLive(run.state)) return run
-  supervisor.nudge(id)
-  return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
-}
-
-/** The starter's own sentence is for the starter. */
-function wishOf({ userName }: RunRow, by: Wish, actor: Actor | undefined): Reason {
-  const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
-  if (other) return reason(by, `${actor.userName}, who was given the right to, stopped the run`)
-  return by === "stopped_by_user" && actor ? reason(by, "The person who started the run stopped it") : reason(by)
-}
-
-type AskedStop = Pick<StopOptions, "by" | "actor">
-
-function writeStop(ctx: Context, id: number, { by, actor }: AskedStop): Promise<RunRow | undefined> {
-  const work = async (tx: Change) => {
-    const now = await tx.runs.get(id)
-    if (!now || !isLive(now.state)) return now
-    if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
-    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: wishOf(now, by, actor) } })
-    if (now.state !== "queued") return stopping ?? now
-    // The engine was never asked for it: there is nothing to wait for.
-    return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
-  }
-  return ctx.store.change(work, { urgent: true })
-}
-
-/** A full disk must keep nobody from ending what fills it. */
-async function stopFull(ctx: Context, id: number, { asked, error }: { asked: AskedStop; error: unknown }): Promise<RunRow | undefined> {
-  const run = ctx.board.row(id)
-  const isFull = error instanceof Failure && error.code === "storage_full"
-  if (!isFull || !run || run.state === "queued") throw error
-  const wish: StopWish = { reason: wishOf(run, asked.by, asked.actor), actor: asked.actor }
-  await stopUnwritten(ctx, run, wish).catch((cause: EngineError) => {
-    throw stopFailure(cause)
-  })
-  try {
-    const written = await writeStop(ctx, id, asked)
-    ctx.wished.delete(id)
-    return written
-  } catch (cause) {
-    const msg =
-      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
-    throw new Failure("storage_full", msg, { cause })
-  }
-}
-
 async function keep({ board, clock, events, store }: Context, activity: Activity, asked: { id: number; actor: Actor | undefined }) {
   const { id, actor } = asked
   activity.mark(id)
@@ -256,10 +197,4 @@ async function watchOver({ clock, closed, logger, settings }: Context, usage: Us
     await attempt("what runs use was not looked at", () => usage.sample())
     await attempt("runs were not held to their limits", () => warden.judge())
   }
-}
-
-function stopFailure(error: EngineError): Failure {
-  const known = error.code === "engine_unreachable" || error.code === "timeout_stopping"
-  const msg = `${error.message}; the run is stopped as soon as possible`
-  return new Failure(known ? error.code : "engine_error", msg, { status: 503, cause: error })
 }

@@ -1,5 +1,6 @@
 import { Failure, isLive } from "#contract"
 import type { EngineError } from "#engine"
+import { unlessAborted } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 
@@ -14,7 +15,8 @@ export interface Wait {
 /** Resolves with the run once it is as wanted, at the latest when it is over. Undefined when there is no such run. Rejects with the signal's reason. */
 export async function waitFor(ctx: Context, id: number, { until, trouble, signal }: Wait): Promise<RunRow | undefined> {
   signal?.throwIfAborted()
-  using found = new Found()
+  const found = Promise.withResolvers<RunRow>()
+  found.promise.catch(() => {})
   const told = (error: EngineError) => {
     const outcome = trouble(error)
     const run = ctx.board.row(id)
@@ -24,43 +26,10 @@ export async function waitFor(ctx: Context, id: number, { until, trouble, signal
   const changed = (run: RunRow) => {
     if (!isLive(run.state) || until(run)) found.resolve(run)
   }
-  found.add(ctx.board.listen(id, { changed, trouble: told }))
-  found.rejectWhen(signal)
+  using _listening = ctx.board.listen(id, { changed, trouble: told })
   const now = ctx.board.row(id) ?? (await ctx.store.runs.get(id))
   if (!now || !isLive(now.state) || until(now)) return now
-  return await found.promise
-}
-
-class Found implements Disposable {
-  readonly #made = Promise.withResolvers<RunRow>()
-  readonly #held: Disposable[] = []
-
-  constructor() {
-    this.#made.promise.catch(() => {})
-  }
-
-  get promise(): Promise<RunRow> {
-    return this.#made.promise
-  }
-  resolve(run: RunRow): void {
-    this.#made.resolve(run)
-  }
-  reject(reason: unknown): void {
-    this.#made.reject(reason)
-  }
-  rejectWhen(signal: AbortSignal | undefined): void {
-    if (!signal) return
-    const onAbort = () => this.reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener("abort", onAbort, { once: true })
-    this.add({ [Symbol.dispose]: () => signal.removeEventListener("abort", onAbort) })
-  }
-  add(held: Disposable): void {
-    this.#held.push(held)
-  }
-  [Symbol.dispose](): void {
-    for (const held of this.#held) held[Symbol.dispose]()
-  }
+  return await unlessAborted(found.promise, signal)
 }
 
 export interface Settling {

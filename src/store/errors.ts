@@ -1,3 +1,5 @@
+import { Failure } from "#contract"
+
 export const storeErrorKinds = ["url", "unreachable", "not_writable", "full", "corrupt", "locked", "foreign", "newer", "migration"] as const
 export type StoreErrorKind = (typeof storeErrorKinds)[number]
 
@@ -10,6 +12,11 @@ export class StoreError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.kind = kind
   }
+}
+
+/** Whether a change failed because the disk of the database is full. */
+export function isStorageFull(error: unknown): boolean {
+  return error instanceof Failure && error.code === "storage_full"
 }
 
 /** What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID provider, a live run of a person and project, a run's number. */

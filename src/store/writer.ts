@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
 import type { Logger } from "#kit"
 import type { Driver, Transaction } from "./driver.ts"
+import { isStorageFull } from "./errors.ts"
 import { Member } from "./member.ts"
 import type { ChangeOptions } from "./store.ts"
 
@@ -15,10 +16,6 @@ export interface WriterOptions {
   logger: Logger
   /** Milliseconds that one change may take. */
   deadline: number
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Failure && error.code === "storage_full"
 }
 
 type Work<T> = (member: Member) => Promise<T>
@@ -93,7 +90,7 @@ export class Writer {
 
   /** Whether the change has a better chance now: it comes to an end with what is kept back. */
   #getsRoom({ urgent }: Waiting, error: unknown): boolean {
-    return urgent && isFull(error) && (this.#driver.reserve?.release() ?? false)
+    return urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
   /** Everything is committed, or nothing is. `refused`: running the members one by one would not help. */
@@ -109,7 +106,7 @@ export class Writer {
       return { outcomes }
     } catch (error) {
       await tx?.rollback().catch((err) => this.#logger.error({ err }, "A transaction could not be rolled back"))
-      return { lost: error, refused: tx === undefined || (committing && !isFull(error)) }
+      return { lost: error, refused: tx === undefined || (committing && !isStorageFull(error)) }
     }
   }
 

@@ -26,7 +26,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/runs.ts",
+    "src/runs/stop.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps people from stopping runs", "return ctx.store.change(work, { urgent: true })", "return ctx.store.change(work)"]],
   ),
@@ -36,9 +36,9 @@ export const runs = [
     [["a full disk keeps runs from being over", "{ urgent: isEnd(step) }", "{ urgent: false }"]],
   ),
   ...faults(
-    "src/runs/runs.ts",
+    "src/runs/stop.ts",
     ["src/runs/store-down.test.ts"],
-    [["a run that the database cannot stop goes on", "if (!isFull || !run ||", "if (isFull || !run ||"]],
+    [["a run that the database cannot stop goes on", "if (!isStorageFull(error) || !run ||", "if (isStorageFull(error) || !run ||"]],
   ),
   ...faults(
     "src/runs/ending.ts",

@@ -139,8 +139,8 @@ export const store = [
     ],
   ]),
   ...faults("src/store/writer.ts", failures, [
-    ["what is urgent gets no room on a full disk", "urgent && isFull(error) && (this.#driver.reserve?.release() ?? false)", "false"],
-    ["everybody gets the room that is kept back", "urgent && isFull(error) &&", "isFull(error) &&"],
+    ["what is urgent gets no room on a full disk", "urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)", "false"],
+    ["everybody gets the room that is kept back", "urgent && isStorageFull(error) &&", "isStorageFull(error) &&"],
     [
       "what is left of the room that was given up is everybody's",
       "if (this.#driver.reserve?.restore() ?? true) return waiting",

@@ -2,6 +2,7 @@ import { type Action, imageThing } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
 import type { ImageState, Wanted } from "#images"
+import { unlessAborted } from "#kit"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
@@ -35,21 +36,11 @@ async function pull(services: Services, context: Context): Promise<ImageCheck> {
   const asked = await wanted(services, context, "image:pull")
   const pulling = services.images.pull(asked, context.actor)
   try {
-    if (!respondsAsync(context)) await untilGone(pulling, context.signal)
+    if (!respondsAsync(context)) await unlessAborted(pulling, context.signal)
     return answerOf(asked, await services.images.state(asked))
   } catch (error) {
     return refuse(context, error)
   }
-}
-
-/** Rejects with the signal's reason when that is aborted first. */
-function untilGone<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    if (signal.aborted) leave()
-    signal.addEventListener("abort", leave, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave))
-  })
 }
 
 /** The engine's own words are for administrators. */

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, type Thing, withGrants } from "#access"
+import { type Action, type Caller, can, noThing, type Thing, withGrants } from "#access"
 import { Failure } from "#contract"
 import type { Reads, UserRow } from "#store"
 import { notFound } from "./single.ts"
@@ -21,9 +21,6 @@ export function forbidden(caller: Caller, action: Action, asked: { thing?: Thing
   return new Failure("forbidden", msg)
 }
 
-/** Stands for what is not there where grants are asked for: nobody's, and nobody was given it. */
-const nothing = { id: 0, ownerId: 0 } as const
-
 /**
  * The thing with its grants: they are read where the answer depends on them, and as if it did where there is nothing, or something deleted: what is hidden costs no other
  * queries than what never was, so that the time of a refusal tells no more than its words.
@@ -31,7 +28,7 @@ const nothing = { id: 0, ownerId: 0 } as const
 async function wholeOf(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<Thing | undefined> {
   const isThere = thing !== undefined && !thing.deleted
   const type = action.slice(0, action.indexOf(":")) as Thing["type"]
-  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : { type, ...nothing }] })
+  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : noThing(type)] })
   return isThere ? whole : thing
 }
 

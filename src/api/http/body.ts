@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
-import { trickles } from "#kit"
+import { trickles, tricklesMsg } from "#kit"
 
 /** How deep a body's lists and objects may lie in each other. */
 export const depthMax = 64
@@ -52,7 +52,7 @@ function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       size += chunk.length
       if (size <= maxBytes && !trickles(request)) return void chunks.push(chunk)
       request.off("data", take).pause()
-      reject(trickles(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
+      reject(trickles(request) ? new Failure("invalid", tricklesMsg) : tooLarge(maxBytes))
     }
     request.on("data", take)
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))

@@ -2,7 +2,7 @@ import type { Agent } from "node:http"
 import { registerHooks } from "node:module"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
-import { http } from "#kit"
+import { http, unlessAborted } from "#kit"
 import { EngineError } from "../engine.ts"
 import { engineError } from "./errors.ts"
 
@@ -62,6 +62,7 @@ export class DockerClient {
     const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
     const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
+      // dockerode has calls that take no signal.
       return await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
     } catch (error) {
       signal?.throwIfAborted()
@@ -74,17 +75,6 @@ export class DockerClient {
   close(): void {
     this.#agent.destroy()
   }
-}
-
-/** dockerode has calls that take no signal. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener("abort", onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort))
-  })
 }
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */

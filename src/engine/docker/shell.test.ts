@@ -37,7 +37,15 @@ test("whoever waited for a shell that was ended is told, and the next have anoth
   const shell = new Shell()
   const ended = shell.run(["sh", "-c", "kill -9 $PPID"])
   const next = shell.run(["echo", "well"])
-  await assert.rejects(ended, /was ended/)
+  await assert.rejects(ended, { code: "engine_error", message: /was ended/ })
+  assert.equal((await next).said, "well\n")
+})
+
+test("a program that hangs is ended, its user is told, and the next go on", async () => {
+  const shell = new Shell({ patienceMs: 200 })
+  const hung = shell.run(["sleep", "3600"])
+  const next = shell.run(["echo", "well"])
+  await assert.rejects(hung, { code: "engine_error", message: "A tool of the host did not end within 0.2 s" })
   assert.equal((await next).said, "well\n")
 })
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { EngineError } from "../engine.ts"
 import { childEnvironment } from "./child.ts"
 
 /** How a program ended. */
@@ -16,7 +17,7 @@ interface Asked {
 }
 
 /** A program that takes longer hangs: it is ended, and with it the shell. */
-const patienceMs = 15_000
+const defaultPatienceMs = 15_000
 
 /**
  * Runs the host's small tools, one after another, from a shell that stays. Whoever forks stands still until it has happened, the longer the more memory
@@ -27,11 +28,16 @@ const patienceMs = 15_000
 export class Shell {
   readonly #waiting: Asked[] = []
   readonly #mark = randomBytes(16).toString("hex")
+  readonly #patienceMs: number
   #child: ChildProcess | undefined
   #printed = ""
   #patience: NodeJS.Timeout | undefined
 
-  /** Resolves when the program has ended, also where there is none of that name (code 127). Rejects when it hangs, or the shell was ended. */
+  constructor({ patienceMs = defaultPatienceMs }: { patienceMs?: number } = {}) {
+    this.#patienceMs = patienceMs
+  }
+
+  /** Resolves when the program has ended, also where there is none of that name (code 127). Rejects with an `EngineError` when it hangs, or the shell was ended. */
   run(words: readonly string[], input = ""): Promise<Ended> {
     const { promise, resolve, reject } = Promise.withResolvers<Ended>()
     this.#waiting.push({ line: this.#lineOf(words, input), resolve, reject })
@@ -52,7 +58,7 @@ export class Shell {
     this.#child ??= this.#start()
     holdOpen(this.#child, true)
     this.#printed = ""
-    this.#patience = setTimeout(() => this.#end(), patienceMs)
+    this.#patience = setTimeout(() => this.#end(), this.#patienceMs)
     this.#child.stdin?.write(asked.line)
   }
 
@@ -65,7 +71,7 @@ export class Shell {
       if (this.#child === child) this.#lost(error)
     }
     child.on("error", gone)
-    child.on("exit", () => gone(new Error("The shell that runs the host's tools was ended")))
+    child.on("exit", () => gone(new EngineError("engine_error", "The shell that runs the host's tools was ended")))
     return child
   }
 
@@ -93,7 +99,7 @@ export class Shell {
   #end(): void {
     const { pid } = this.#child ?? {}
     if (pid !== undefined) killGroup(pid)
-    this.#lost(new Error(`A tool of the host did not end within ${patienceMs / 1_000} s`))
+    this.#lost(new EngineError("engine_error", `A tool of the host did not end within ${this.#patienceMs / 1_000} s`))
   }
 }
 

@@ -1,0 +1,78 @@
+import { Failure, isLive, type Reason } from "#contract"
+import type { EngineError } from "#engine"
+import type { Actor } from "#events"
+import { type Change, isStorageFull, type RunRow } from "#store"
+import type { Context, StopWish } from "./context.ts"
+import { stopUnwritten } from "./ending.ts"
+import { moveIn, type Wish } from "./moves.ts"
+import { reason } from "./reasons.ts"
+import type { Supervisor } from "./supervisor.ts"
+import { waitFor } from "./waits.ts"
+
+export interface StopOptions {
+  by: Wish
+  /** Who asked, for the audit. */
+  actor?: Actor | undefined
+  signal?: AbortSignal | undefined
+}
+
+export interface StopParts {
+  ctx: Context
+  supervisor: Pick<Supervisor, "nudge">
+}
+
+/** As `Runs.stop`. */
+export async function stop({ ctx, supervisor }: StopParts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
+  const asked = { by, actor }
+  const run = await writeStop(ctx, id, asked).catch((error: unknown) => stopFull(ctx, id, { asked, error }))
+  if (!run || !isLive(run.state)) return run
+  supervisor.nudge(id)
+  return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
+}
+
+/** The starter's own sentence is for the starter. */
+function wishOf({ userName }: RunRow, by: Wish, actor: Actor | undefined): Reason {
+  const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
+  if (other) return reason(by, `${actor.userName}, who was given the right to, stopped the run`)
+  return by === "stopped_by_user" && actor ? reason(by, "The person who started the run stopped it") : reason(by)
+}
+
+type AskedStop = Pick<StopOptions, "by" | "actor">
+
+function writeStop(ctx: Context, id: number, { by, actor }: AskedStop): Promise<RunRow | undefined> {
+  const work = async (tx: Change) => {
+    const now = await tx.runs.get(id)
+    if (!now || !isLive(now.state)) return now
+    if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
+    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: wishOf(now, by, actor) } })
+    if (now.state !== "queued") return stopping ?? now
+    // The engine was never asked for it: there is nothing to wait for.
+    return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
+  }
+  return ctx.store.change(work, { urgent: true })
+}
+
+/** A full disk must keep nobody from ending what fills it. */
+async function stopFull(ctx: Context, id: number, { asked, error }: { asked: AskedStop; error: unknown }): Promise<RunRow | undefined> {
+  const run = ctx.board.row(id)
+  if (!isStorageFull(error) || !run || run.state === "queued") throw error
+  const wish: StopWish = { reason: wishOf(run, asked.by, asked.actor), actor: asked.actor }
+  await stopUnwritten(ctx, run, wish).catch((cause: EngineError) => {
+    throw stopFailure(cause)
+  })
+  try {
+    const written = await writeStop(ctx, id, asked)
+    ctx.wished.delete(id)
+    return written
+  } catch (cause) {
+    const msg =
+      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
+    throw new Failure("storage_full", msg, { cause })
+  }
+}
+
+function stopFailure(error: EngineError): Failure {
+  const known = error.code === "engine_unreachable" || error.code === "timeout_stopping"
+  const msg = `${error.message}; the run is stopped as soon as possible`
+  return new Failure(known ? error.code : "engine_error", msg, { status: 503, cause: error })
+}
