@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { DataRow } from "#store"
+import { queriesOf } from "../../test/access/queries.ts"
 import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
 import { type Caller, Refusal } from "./caller.ts"
 import { type FileAccess, fileAccess, mayMount } from "./paths.ts"
@@ -146,6 +147,28 @@ describe("file access", () => {
     assert.deepEqual(await uniform(bob, ...paths), [false, false, false, false, true, false, false, true])
     assert.deepEqual(await uniform(boss, ...paths), [false, false, false, false, true, true, false, true])
     assert.deepEqual(await uniform(bob, "/users/bob", "/users/ann"), [true, false])
+  })
+
+  it("costs whoever sees nothing the same queries where something is hidden and where nothing ever was", async () => {
+    const { world, data, ann, bob } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/sets/secret")
+    await data("ann", "/attic/secret")
+    const asked = (path: string) =>
+      queriesOf(async () => assert.deepEqual((await fileAccess(world.store, bob, [path])).map(words), ["none"]))
+    const never = await asked("/users/ann/never")
+    assert.ok(never.length > 0)
+    const hidden = [
+      "/users/ann",
+      "/users/ann/sets",
+      "/users/ann/sets/secret",
+      "/users/ann/sets/secret/f",
+      "/users/ann/sets/f",
+      "/attic",
+      "/attic/secret",
+    ]
+    for (const path of hidden) assert.deepEqual(await asked(path), never, path)
+    assert.equal(await fileAccess(world.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
   })
 
   it("answers for many entries of a directory as for each alone", async () => {

@@ -80,10 +80,14 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
 function levelOf(caller: Caller, path: string, datasets: readonly Place[]): Level {
-  const most = caller.scopes.includes("write") ? "write" : "read"
-  const home = homeOf(caller.userName)
-  if (caller.isAdmin || path === home || path.startsWith(`${home}/`)) return most
+  if (isTheirs(caller, path)) return caller.scopes.includes("write") ? "write" : "read"
   return datasets.map(({ level }) => level).reduce(higher, "none")
+}
+
+/** Whatever datasets there are. */
+function isTheirs({ isAdmin, userName }: Caller, path: string): boolean {
+  const home = homeOf(userName)
+  return isAdmin || path === home || path.startsWith(`${home}/`)
 }
 
 const levels = { rw: "write", ro: "read", no: "none" } as const
@@ -111,11 +115,14 @@ async function holdsDataset(question: Question, path: string): Promise<boolean> 
   return (isBroad(parent) || (await anyBelow(question, parent))) && (await anyBelow(question, path))
 }
 
-/** The live datasets that the path lies in or that begin at it. Where the parent holds none, its own answer is that of all its entries. */
+/**
+ * The live datasets that the path lies in or that begin at it. Where the parent holds none, its own answer is that of all its entries; only to those whose path it is, since the number
+ * of questions would tell others that there are some.
+ */
 async function datasetsOf(question: Question, path: string): Promise<readonly Place[]> {
   const parent = parentOf(path)
   if (parent === undefined || path === people) return []
-  if (isBroad(parent) || (await anyBelow(question, parent))) return datasetsAround(question, path)
+  if (isBroad(parent) || !isTheirs(question.caller, path) || (await anyBelow(question, parent))) return datasetsAround(question, path)
   return datasetsAround(question, parent)
 }
 
@@ -128,7 +135,9 @@ function datasetsAround(question: Question, path: string): Promise<readonly Plac
 async function placesAround({ reads, caller }: Question, path: string): Promise<Place[]> {
   const rows = await reads.data.overlapping(path)
   const around = rows.filter(({ accessInfo }) => accessInfo === path || path.startsWith(`${accessInfo}/`))
-  const mounts = await mountsOf(reads, caller, around)
+  // Of whoever sees nothing here, what is hidden must cost no other questions than what never was.
+  const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
+  const mounts = await mountsOf(reads, caller, asked)
   return around.map(({ id, accessInfo }) => ({ path: accessInfo, level: levels[mounts.get(id) ?? "no"] }))
 }
 

@@ -4,6 +4,7 @@ import type { Access, Authority } from "./authority.ts"
 import type { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
 import type { Locks } from "./locks.ts"
+import type { OpenCalls } from "./open-calls.ts"
 import type { LiveProperties } from "./properties.ts"
 import { forbidden, hidden } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
@@ -19,6 +20,7 @@ export interface Scene {
   locks: Locks
   properties: DeadProperties
   turns: Turns
+  open: OpenCalls
   /** Host names that are ours beside the loopback ones. */
   hosts: ReadonlySet<string>
   report(error: unknown): void

@@ -59,7 +59,10 @@ export function createHandler(settings: HandlerOptions): Handle {
       const person = await proven(scene, request, asker)
       using _turn = scene.turns.take(person.userId)
       const renew = async () => void (await proven(scene, request, asker))
-      await method(new Call({ scene, request, response, address, person, renew, proceed }))
+      const call = new Call({ scene, request, response, address, person, renew, proceed })
+      const cut = (refusal: Refusal) => noteRefusal(scene, request, { asker, error: refusal })
+      using _open = scene.open.add(call, cut)
+      await method(call)
     } catch (error) {
       noteRefusal(scene, request, { asker, error })
       answerFailure(response, error, scene.report)

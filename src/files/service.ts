@@ -5,6 +5,7 @@ import { DeadProperties } from "./dead-properties.ts"
 import type { Folder } from "./descriptor.ts"
 import { LocalTree } from "./local-tree.ts"
 import { Locks } from "./locks.ts"
+import { OpenCalls } from "./open-calls.ts"
 import { liveProperties } from "./properties.ts"
 import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
@@ -40,6 +41,7 @@ export class Service implements AsyncDisposable {
       locks,
       properties: new DeadProperties(root),
       turns: new Turns(),
+      open: new OpenCalls(),
       hosts: new Set(settings.allowedHosts),
       report,
       refused: (refusals) => authority.refused(refusals),
@@ -76,6 +78,7 @@ export class Service implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#sweepers) clearTimeout(each)
     await Promise.all([this.tree.end(), ...this.#servers.map(close)])
+    this.#scene.open[Symbol.dispose]()
     await this.#scene.workplace[Symbol.asyncDispose]()
     this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()

@@ -330,6 +330,7 @@ const beyond: readonly Entry[] = [
     "a second grant of the same thing to the same one takes the place of the first",
     "a grant's time ends it, for reads, lists and the list of grants",
     "taking a grant on a run back cuts open sockets and ends logs that are followed, and so does its time",
+    "whoever loses the right to a file is cut off in the middle of it, and nobody else",
     "nothing tells who has no right that a thing, a grant or a person's share is there",
   ],
   [

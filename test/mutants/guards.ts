@@ -31,6 +31,22 @@ export const guards = [
       ],
     ],
   ),
+  ...faults(
+    "src/access/paths.ts",
+    ["src/access/paths.test.ts"],
+    [
+      ["a hidden dataset costs a question more than none", "around.length > 0 || isTheirs(caller, path) ? around : [undefined]", "around"],
+      ["datasets below a directory cost others a question more", " || !isTheirs(question.caller, path)", ""],
+    ],
+  ),
+  ...faults(
+    "src/files/open-calls.ts",
+    ["test/access/open-files.test.ts"],
+    [
+      ["who reads or writes a file goes on without a proof", "await call.renew()\n", ""],
+      ["who reads or writes a file goes on without the right to", "await call.visible()\n", ""],
+    ],
+  ),
   ...faults("src/gateway/path-form.ts", gateway, [
     ["a page from elsewhere asks at a run's path", "  checkPlace(core, call)\n", ""],
     [

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict"
+import { connect, type Socket } from "node:net"
+import { after, test } from "node:test"
+import { bearer } from "#client"
+import { ask } from "../api/asking.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { openWorld, type Person } from "../world.ts"
+
+/*
+ * Downloads and uploads that are under way when the right to them ends. Whoever sees none of it ends within 10 s here; the promise is five.
+ */
+
+const world = await openWorld()
+after(() => world[Symbol.asyncDispose]())
+const { filesUrl } = world.quayside
+const size = 40_000_000
+const ann = await world.person("ann")
+const shared = await ann.client.createData({ body: { Name: "shared", AccessInfo: "/users/ann/shared" } })
+assert.equal((await ask(filesUrl, "PUT", "/users/ann/shared/large", { as: ann.authorization, body: Buffer.alloc(size) })).status, 201)
+
+const grant = (person: Person, more: object = {}) =>
+  ann.client.createGrant({ body: { DataID: shared.ID, UserName: person.userName, Access: "write", ...more } })
+
+/** A request that stops after its first megabyte, until it is let go on. */
+class Slow {
+  readonly #socket: Socket
+  received = 0
+  head = ""
+  closed = false
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on("error", () => {})
+    socket.on("close", () => {
+      this.closed = true
+    })
+    socket.on("data", (bytes: Buffer) => {
+      this.head ||= bytes.toString("latin1", 0, 40)
+      this.received += bytes.length
+    })
+  }
+
+  static send(text: string, authorization: string): Slow {
+    const { port } = new URL(filesUrl)
+    const socket = connect({ host: "127.0.0.1", port: Number(port) })
+    const slow = new Slow(socket)
+    const [line = "", ...fields] = text.split("\n")
+    socket.write([`${line} HTTP/1.1`, "Host: localhost", `Authorization: ${authorization}`, ...fields, "", ""].join("\r\n"))
+    return slow
+  }
+
+  /** Takes what comes no longer. */
+  hold(): void {
+    this.#socket.pause()
+  }
+
+  goOn(): void {
+    this.#socket.resume()
+  }
+
+  write(bytes: Buffer): void {
+    this.#socket.write(bytes)
+  }
+
+  end(): void {
+    this.#socket.destroy()
+  }
+}
+
+async function download(authorization: string): Promise<Slow> {
+  const slow = Slow.send("GET /users/ann/shared/large", authorization)
+  await eventually("the download began", () => slow.received > 0)
+  slow.hold()
+  assert.match(slow.head, /^HTTP\/1.1 200 /)
+  return slow
+}
+
+async function upload(authorization: string, name: string): Promise<Slow> {
+  const slow = Slow.send(`PUT /users/ann/shared/${name}\nContent-Length: ${size}\nExpect: 100-continue`, authorization)
+  await eventually("the upload began", () => slow.head.startsWith("HTTP/1.1 100 "))
+  slow.write(Buffer.alloc(1_000_000))
+  return slow
+}
+
+test("whoever loses the right to a file is cut off in the middle of it, and nobody else", async () => {
+  const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => world.person(name)))
+  assert.ok(gus && tom && dan && eve && fay)
+  const given = await grant(gus)
+  for (const person of [tom, dan, fay]) await grant(person)
+  await grant(eve, { Until: new Date(Date.now() + 5_000).toISOString() })
+  const token = await tom.client.createToken({ body: { Name: "slow" } })
+  const losers = { gus: gus.authorization, tom: bearer(token.Token), dan: dan.authorization, eve: eve.authorization }
+  const [stays, stayed] = [await download(fay.authorization), await upload(fay.authorization, "fay")]
+  const open: [string, Slow][] = []
+  for (const [name, authorization] of Object.entries(losers)) {
+    open.push([`${name} reads`, await download(authorization)], [`${name} writes`, await upload(authorization, name)])
+  }
+  await ann.client.deleteGrant({ query: { ID: given.ID } })
+  await tom.client.deleteToken({ query: { ID: token.ID } })
+  const { data } = await world.admin.listUsers({ query: { UserName: "dan" } })
+  await world.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })
+  await eventually("the uploads are cut off", () => open.every(([what, { closed }]) => closed || what.endsWith("reads")))
+  for (const [, slow] of open) slow.goOn()
+  await eventually("all are cut off", () => open.every(([, { closed }]) => closed))
+  for (const [what, { received }] of open) if (what.endsWith("reads")) assert.ok(received < size, what)
+  stays.goOn()
+  await eventually("who may read gets all of it", () => stays.received > size)
+  stayed.write(Buffer.alloc(size - 1_000_000))
+  await eventually(
+    "who may write is done",
+    async () => (await ask(filesUrl, "HEAD", "/users/ann/shared/fay", { as: ann.authorization })).status === 200,
+  )
+  for (const name of Object.keys(losers))
+    assert.equal((await ask(filesUrl, "HEAD", `/users/ann/shared/${name}`, { as: ann.authorization })).status, 404)
+  for (const slow of [stays, stayed]) slow.end()
+})
