@@ -2,7 +2,7 @@ import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
 import { Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
-import { Callers, linger } from "#kit"
+import { Callers, passOver } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
 import { AccessLog } from "./http/access-log.ts"
@@ -78,7 +78,7 @@ export function createApi(services: Services): ApiServer {
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
       else await runPage(services, target.page, visit)
     } catch (error) {
-      refuse(services, visit, { error, target })
+      await refuse(services, visit, { error, target })
     }
     const took = performance.now() - started
     measures.count(nameOf(target), response.statusCode, took / 1_000)
@@ -112,8 +112,11 @@ function checkTarget(url: string): void {
   }
 }
 
+/** So long a body is waited for before it is refused: in general answers follow whole requests. */
+const unwantedMax = 64 * 2 ** 20
+
 /** Sends the refusal; what is the program's own fault is logged, what is about rights is told to the audit. */
-function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): void {
+async function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): Promise<void> {
   const { error, target } = what
   const { path, requestId, address, request, response } = visit
   // A caller who went away is told nothing.
@@ -123,7 +126,7 @@ function refuse({ logger, events }: Services, visit: Visit, what: { error: unkno
   else if ([401, 403, 429].includes(failure.status))
     events.refused({ userName: visit.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
-    if (!response.headersSent && linger(request)) response.setHeader("connection", "close")
+    if (!response.headersSent && (await passOver(request, unwantedMax))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
     else sendPage(visit, failurePage(failure))

@@ -188,7 +188,7 @@ const schemas: Record<string, JsonSchema> = {
   Event: {
     type: "object",
     description:
-      "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning. Who loses sight of a thing gets its `deleted`. `reset`: something was missed, everything is to be read again.",
+      "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning, for images progress. Who loses sight of a thing gets its `deleted`. `reset`: something was missed, everything is to be read again.",
     properties: {
       id: { ...text, description: "Grows in the order of commits; `Last-Event-ID` takes it." },
       event: text,
@@ -200,9 +200,9 @@ const schemas: Record<string, JsonSchema> = {
           properties: {
             ID: { type: "integer" },
             ProjectID: { type: "integer", description: "Of a run." },
-            State: { ...text, description: "Of `run.state`." },
-            Reason: { type: ["object", "null"], description: "Of `run.state`: code and msg." },
-            Progress: { type: "object", description: "Of `run.progress`." },
+            State: { ...text, description: "Of `run.state`; of `image.progress`: `pulling`, `present` or `failed`." },
+            Reason: { type: ["object", "null"], description: "Of `run.state` and `image.progress`: code and msg." },
+            Progress: { type: ["object", "null"], description: "Of `run.progress` and `image.progress`." },
             Warning: { ...text, description: "Of `run.warning`." },
           },
         },

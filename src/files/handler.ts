@@ -65,7 +65,7 @@ export function createHandler(settings: HandlerOptions): Handle {
       await method(call)
     } catch (error) {
       noteRefusal(scene, request, { asker, error })
-      answerFailure(response, error, scene.report)
+      await answerFailure(response, error, scene.report)
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http"
-import { linger } from "#kit"
+import { passOver } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
@@ -34,7 +34,7 @@ export function answerXml(response: ServerResponse, status: number, xml: string,
 }
 
 /** Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no refusal is told to `report`, and nobody else. */
-export function answerFailure(response: ServerResponse, error: unknown, report: (error: unknown) => void): void {
+export async function answerFailure(response: ServerResponse, error: unknown, report: (error: unknown) => void): Promise<void> {
   if (error instanceof ClientGone || response.destroyed) return
   const refusal = refusalOf(error)
   if (!refusal) report(error)
@@ -43,7 +43,9 @@ export function answerFailure(response: ServerResponse, error: unknown, report: 
     return
   }
   const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
-  const headers = { ...told.headers, ...(linger(response.req) ? { Connection: "close" } : {}) }
+  // Who waits for `100 Continue` may send no body at all.
+  const ends = await passOver(response.req, response.req.headers.expect === undefined ? undefined : 0)
+  const headers = { ...told.headers, ...(ends ? { Connection: "close" } : {}) }
   if (told.condition !== undefined) {
     answerXml(response, told.status, `<D:error xmlns:D="DAV:">${told.condition}</D:error>`, headers)
     return

@@ -36,7 +36,7 @@ export function createFileServer(settings: HandlerOptions): Server {
   server.on("request", (request, response) => takeInTurn(request, response, plain))
   server.on("checkContinue", (request, response) => takeInTurn(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
-    answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
+    void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
   })
   server.on("clientError", refuseConnection)
   return server

@@ -2,48 +2,56 @@ import type { IncomingMessage } from "node:http"
 import { trickles } from "./request.ts"
 
 /** So much of a body that nobody wants is still taken, and for so long. */
-const lingerBytes = 64 * 2 ** 20
-const lingerMs = 10_000
-/** So much of it is not worth another connection. */
-const short = 65_536
+const mostBytes = 64 * 2 ** 20
+const longestMs = 10_000
 
 /**
- * Throws away what still comes of a body that is not wanted: a socket that is closed with unread bytes resets its connection, and the answer is lost. To be called before the
- * answer's head is written; where it answers true the head must say `Connection: close`.
+ * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent: at once where the body has `first` bytes (default 65,536) or more, else when all of it is
+ * there, since some clients (Python's urllib3) close a connection that answers before they have sent the body. With true the head of the answer must say `Connection: close`; what comes
+ * after it is still taken for a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
  */
-export function linger(request: IncomingMessage): boolean {
-  if (request.complete || !hasBody(request)) return false
-  const ends = lengthOf(request) > short
-  if (ends) endAfterwards(request)
-  request.resume()
-  return ends
+export async function passOver(request: IncomingMessage, first = 65_536): Promise<boolean> {
+  if (request.complete || request.destroyed || !hasBody(request)) return false
+  if (Number(request.headers["content-length"] ?? 0) < first) await throwAway(request, first)
+  if (request.complete || request.destroyed) return false
+  lingerOn(request)
+  return true
 }
 
 /** Whether a body comes with the request, be it empty in the end. */
-export function hasBody(request: IncomingMessage): boolean {
-  return lengthOf(request) > 0
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 }
 
-function lengthOf({ headers }: IncomingMessage): number {
-  return headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.POSITIVE_INFINITY
+/** Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too small pieces. */
+async function throwAway(request: IncomingMessage, most: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let left = most
+  const onData = (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0 || trickles(request)) resolve()
+  }
+  request.on("data", onData)
+  for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
+  const late = setTimeout(resolve, longestMs)
+  request.resume()
+  await promise
+  clearTimeout(late)
+  request.off("data", onData)
 }
 
-function endAfterwards(request: IncomingMessage): void {
+function lingerOn(request: IncomingMessage): void {
   const { socket } = request
-  let left = lingerBytes
   let isOver = false
   const endIfOver = () => {
-    if ((isOver || request.readableEnded) && socket.writableFinished) socket.destroy()
+    if (isOver && socket.writableFinished) socket.destroy()
   }
   // What node calls when the last answer was written.
   socket.destroySoon = () => socket.end(endIfOver)
-  const late = setTimeout(() => socket.destroy(), lingerMs)
+  const late = setTimeout(() => socket.destroy(), longestMs)
   late.unref()
   socket.once("close", () => clearTimeout(late))
-  request.once("end", endIfOver)
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length
-    if (left > 0 && !trickles(request)) return
+  void throwAway(request, mostBytes).then(() => {
     isOver = true
     request.pause()
     endIfOver()

@@ -42,8 +42,9 @@ export const failures = [
     "src/kit/linger.ts",
     ["src/kit/linger.test.ts"],
     [
-      ["what nobody wants is taken piece by piece", " && !trickles(request)", ""],
-      ["what nobody wants is taken without end", "left > 0 && ", ""],
+      ["what nobody wants is taken piece by piece", " || trickles(request)", ""],
+      ["what nobody wants is taken without end", "left < 0 || ", ""],
+      ["a refusal does not wait for what the client has at hand", "?? 0) < first)", "?? 0) < 0)"],
     ],
   ),
   ...faults(

@@ -27,8 +27,10 @@ export class Confinement {
     return this.#table?.tool
   }
 
-  async isIn(rules: readonly string[]): Promise<boolean> {
-    return this.#table !== undefined && this.#holds(await this.#lines(this.#table), rules)
+  /** What stands there where that is not what is wanted; undefined where it is. */
+  async wrong(rules: readonly string[]): Promise<string | undefined> {
+    const lines = this.#table ? await this.#lines(this.#table) : []
+    return this.#table && this.#holds(lines, rules) ? undefined : lines.join("\n")
   }
 
   /** Answers whether anything had to be set. The first time it tries one kind of tool after the other. */

@@ -53,12 +53,10 @@ export class Firewall {
   /** Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing. */
   check(): Promise<void> {
     return this.#alone(async () => {
-      const good = await Promise.all((await this.#wanted()).map(([table, rules]) => table.isIn(rules)))
-      if (good.includes(false) || (await bridgesPassBy())) {
-        throw new EngineError(
-          "engine_error",
-          "The firewall rules that confine runs are missing or were changed; they are set again within seconds",
-        )
+      const wrong = await Promise.all((await this.#wanted()).map(([table, rules]) => table.wrong(rules)))
+      if (wrong.some((lines) => lines !== undefined) || (await bridgesPassBy())) {
+        const msg = "The firewall rules that confine runs are missing or were changed; they are set again within seconds"
+        throw new EngineError("engine_error", msg, { detail: wrong.filter((lines) => lines !== undefined).join("\n") })
       }
     })
   }
