@@ -108,10 +108,27 @@ test("an unknown setting and a wrong value are refused with a sentence that name
 })
 
 test("an empty value means unset, and what Kubernetes injects is passed over with a warning", () => {
+  assert.equal(read({ env: { QUAYSIDE_PORT: "" } }).port, 8080)
+  // All that it injects for a service called `quayside` and one called `quayside-apps`.
+  const injected = {
+    QUAYSIDE_SERVICE_HOST: "10.0.0.1",
+    QUAYSIDE_SERVICE_PORT: "80",
+    QUAYSIDE_SERVICE_PORT_HTTP: "80",
+    QUAYSIDE_PORT: "tcp://10.0.0.1:80",
+    QUAYSIDE_PORT_80_TCP: "tcp://10.0.0.1:80",
+    QUAYSIDE_PORT_80_TCP_PROTO: "tcp",
+    QUAYSIDE_PORT_80_TCP_PORT: "80",
+    QUAYSIDE_PORT_80_TCP_ADDR: "10.0.0.1",
+    QUAYSIDE_APPS_PORT: "tcp://10.0.0.2:80",
+  }
   const warned: string[] = []
-  const env = { QUAYSIDE_PORT: "", QUAYSIDE_SERVICE_HOST: "10.0.0.1", QUAYSIDE_PORT_8080_TCP: "tcp://10.0.0.1:8080", OTHER: "x" }
-  assert.equal(read({ env, warned }).port, 8080)
-  assert.equal(warned.length, 2)
+  const { port, appsPort } = read({ env: { ...injected, OTHER: "x" }, warned })
+  assert.deepEqual([port, appsPort], [8080, 8081])
+  assert.deepEqual(
+    warned.map((text) => text.split(" ")[0]),
+    Object.keys(injected),
+  )
+  assert.throws(() => read({ env: { QUAYSIDE_ENGINE: "tcp://10.0.0.1:80" } }), /QUAYSIDE_ENGINE must be one of/)
 })
 
 /** `quayside serve` that is expected not to start. */

@@ -460,13 +460,21 @@ function readValue(name: SettingName, value: string, from: string): unknown {
   }
 }
 
+/**
+ * Whether it is what Kubernetes tells each container of a service in its namespace. One that is called `quayside` or `quayside-apps` puts its
+ * address where a setting has a port.
+ */
+function isInjected(variable: string, value: string, isKnown: boolean): boolean {
+  if (variable.includes("_SERVICE_") || /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true
+  return /^(tcp|udp|sctp):\/\//.test(value) && (!isKnown || variable.endsWith("_PORT"))
+}
+
 function readEnvironment({ env, warn }: SettingSources, given: Map<SettingName, { text: string; from: string }>): void {
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith("QUAYSIDE_") || value === undefined || value === "") continue
     const name = names.find((each) => `QUAYSIDE_${settingsTable[each].env}` === variable)
-    if (name) given.set(name, { text: value, from: variable })
-    else if (variable.includes("_SERVICE_") || /^(tcp|udp):\/\//.test(value))
-      warn(`${variable} looks like what Kubernetes injects and is passed over`)
+    if (isInjected(variable, value, name !== undefined)) warn(`${variable} looks like what Kubernetes injects and is passed over`)
+    else if (name) given.set(name, { text: value, from: variable })
     else if (variable !== "QUAYSIDE_CONFIG")
       throw unknown(
         variable,
