@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { DataRow } from "#store"
-import { queriesOf } from "../../test/access/queries.ts"
 import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
+import { queriesOf } from "../../test/fixtures/queries.ts"
 import { type Caller, Refusal } from "./caller.ts"
 import { type FileAccess, fileAccess, mayMount } from "./paths.ts"
 

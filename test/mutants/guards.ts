@@ -121,11 +121,15 @@ export const guards = [
     ["who asks for hidden files is not counted", "if (isHidden || status === 401", "if (status === 401"],
     ["who is refused files is nobody", "    asker.userName = found.userName\n", ""],
   ]),
-  ...faults("src/main/settings.ts", ["test/settings.test.ts"], [
-    ["an address that Kubernetes injects is taken for a port", '(!isKnown || variable.endsWith("_PORT"))', "!isKnown"],
-    ["a setting with a wrong value is passed over", '(!isKnown || variable.endsWith("_PORT"))', "variable !== value"],
-    ["what Kubernetes tells of each port stops the start", "(_(PROTO|PORT|ADDR))?$/", "$/"],
-  ]),
+  ...faults(
+    "src/main/settings.ts",
+    ["test/settings.test.ts"],
+    [
+      ["an address that Kubernetes injects is taken for a port", '(!isKnown || variable.endsWith("_PORT"))', "!isKnown"],
+      ["a setting with a wrong value is passed over", '(!isKnown || variable.endsWith("_PORT"))', "variable !== value"],
+      ["what Kubernetes tells of each port stops the start", "(_(PROTO|PORT|ADDR))?$/", "$/"],
+    ],
+  ),
   ...faults("src/main/adapters.ts", refusals, [
     ["reads and writes that are refused are one", 'isWrite ? "writeFiles" : "readFiles"', '"readFiles"'],
     ["refusals of files count one each", "{ code, count })", "{ code })"],
