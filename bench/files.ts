@@ -44,6 +44,7 @@ const authority: Authority = {
     given === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>
     paths.map((path) => (path.startsWith("/users/ann/") ? { level: "write", own: true, uniform: true } : { level: "passage", own: false })),
+  areas: async (paths) => paths.map(() => "ann's"),
 }
 
 async function serve({ port, root }: { port: number; root: string }): Promise<void> {

@@ -4,7 +4,7 @@ import type { DataRow } from "#store"
 import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
 import { queriesOf } from "../../test/fixtures/queries.ts"
 import { type Caller, Refusal } from "./caller.ts"
-import { type FileAccess, fileAccess, mayMount } from "./paths.ts"
+import { type FileAccess, fileAccess, mayMount, mountAreas } from "./paths.ts"
 
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 
@@ -184,6 +184,30 @@ describe("file access", () => {
     }
     const seen = await look(bob, ...paths)
     assert.deepEqual([seen[6], seen[7], seen[8], seen.filter((word) => word !== "none").length], ["none", "read", "passage", 2])
+  })
+})
+
+describe("mount areas", () => {
+  it("tell apart what one run can have without the other: homes, the directories of each project, datasets", async () => {
+    const { world, data } = await filesWorld()
+    await using _ = world
+    await data("ann", "/users/ann/sets/iris")
+    await data("ann", "/sets/all")
+    await data("ann", "/sets/all/part")
+    const apart = [
+      ["/users/ann", "/users/ann/a", "/users/ann/sets", "/users/ann/sets/b", "/users/ann/projectsx/1"],
+      ["/users/ann/sets/iris", "/users/ann/sets/iris/x/y"],
+      ["/users/ann/projects"],
+      ["/users/ann/projects/1", "/users/ann/projects/1/code/x", "/users/ann/projects/1/user"],
+      ["/users/ann/projects/12/code"],
+      ["/users/annex/a"],
+      ["/sets/all", "/sets/all/x"],
+      ["/sets/all/part", "/sets/all/part/x"],
+      ["/elsewhere", "/sets"],
+    ]
+    const areas = await Promise.all(apart.map((paths) => mountAreas(world.store, paths)))
+    for (const [i, alike] of areas.entries()) assert.equal(new Set(alike).size, 1, String(apart[i]))
+    assert.equal(new Set(areas.flat()).size, apart.length)
   })
 })
 

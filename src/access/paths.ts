@@ -55,6 +55,20 @@ function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
   return can(caller, "data:readFiles", thing) === "yes" ? "ro" : "no"
 }
 
+/**
+ * For each path, the mounts by which runs have it, as one text: homes, the directories of one project, datasets. Where two are alike, whoever has one of the paths in a
+ * run has the other as well.
+ */
+export async function mountAreas(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
+  return Promise.all(
+    paths.map(async (path) => {
+      const own = /^\/users\/[^/]+(?:\/projects(?:\/[^/]+)?)?(?=\/|$)/.exec(path)?.[0]
+      const datasets = (await reads.data.overlapping(path)).filter(({ accessInfo }) => isBeneath(path, accessInfo))
+      return JSON.stringify([own, datasets.map(({ id }) => id).sort()])
+    }),
+  )
+}
+
 /** A dataset's directory, and what the caller may do in it. */
 interface Place {
   path: string
@@ -87,7 +101,7 @@ function levelOf(caller: Caller, path: string, datasets: readonly Place[]): Leve
 /** Whatever datasets there are. */
 function isTheirs({ isAdmin, userName }: Caller, path: string): boolean {
   const home = homeOf(userName)
-  return isAdmin || path === home || path.startsWith(`${home}/`)
+  return isAdmin || isBeneath(path, home)
 }
 
 const levels = { rw: "write", ro: "read", no: "none" } as const
@@ -134,11 +148,15 @@ function datasetsAround(question: Question, path: string): Promise<readonly Plac
 
 async function placesAround({ reads, caller }: Question, path: string): Promise<Place[]> {
   const rows = await reads.data.overlapping(path)
-  const around = rows.filter(({ accessInfo }) => accessInfo === path || path.startsWith(`${accessInfo}/`))
+  const around = rows.filter(({ accessInfo }) => isBeneath(path, accessInfo))
   // Of whoever sees nothing here, what is hidden must cost no other questions than what never was.
   const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
   const mounts = await mountsOf(reads, caller, asked)
   return around.map(({ id, accessInfo }) => ({ path: accessInfo, level: levels[mounts.get(id) ?? "no"] }))
+}
+
+function isBeneath(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }
 
 function anyBelow({ reads, below }: Question, path: string): Promise<boolean> {

@@ -9,7 +9,7 @@ const patienceMs = 15_000
 const gatherMs = 1_000
 const kindsMax = 500
 
-type Answer = Extract<ToWorker, { type: "identified" | "accesses" }>
+type Answer = Extract<ToWorker, { type: "identified" | "accesses" | "areasTold" }>
 
 /** In the worker: the authority of the main process, asked over the channel. */
 export class AuthorityProxy implements Authority {
@@ -29,6 +29,10 @@ export class AuthorityProxy implements Authority {
 
   access(userId: number, paths: readonly string[]): Promise<Access[]> {
     return this.#ask((id) => ({ type: "access", id, userId, paths }))
+  }
+
+  areas(paths: readonly string[]): Promise<string[]> {
+    return this.#ask((id) => ({ type: "areas", id, paths }))
   }
 
   /** A flood of refusals is a message a second. */

@@ -4,6 +4,11 @@ export interface Authority {
   identify(authorization: string | undefined, address: string): Promise<Identified>
   /** For each path (absolute below the files root, normalized, no trailing slash except the root itself), in the same order. */
   access(userId: number, paths: readonly string[]): Promise<Access[]>
+  /**
+   * For each path, in the same order, the directory by which runs have it mounted: where two answers are alike, whoever has one of the two in a run has the other as
+   * well. No answer is kept.
+   */
+  areas(paths: readonly string[]): Promise<string[]>
   /** Requests were refused, for the audit. Must not throw. */
   refused(refusals: Refused): void
 }

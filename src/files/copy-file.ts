@@ -4,6 +4,7 @@ import {
   fchmodSync,
   fstatSync,
   ftruncateSync,
+  futimesSync,
   read,
   readSync,
   type Stats,
@@ -36,6 +37,7 @@ export async function copyFile(tally: Tally, from: Spot, to: Spot): Promise<void
     try {
       await copyContent(tally, { source, target, stats })
       fchmodSync(target, stats.mode & 0o777)
+      if (tally.options.whole) futimesSync(target, stats.atime, stats.mtime)
     } finally {
       closeSync(target)
     }

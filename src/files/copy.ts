@@ -1,7 +1,8 @@
-import { fchmodSync } from "node:fs"
+import { fchmodSync, futimesSync, readlinkSync, symlinkSync } from "node:fs"
 import { isHidden } from "./address.ts"
 import { copyFile } from "./copy-file.ts"
 import type { Folder, Name } from "./descriptor.ts"
+import { notFound } from "./refusal.ts"
 import { type Copied, CopyLimit, type CopyOptions, Tally } from "./tally.ts"
 
 /** Each level holds a few descriptors. */
@@ -15,7 +16,7 @@ export interface Spot {
 
 /**
  * Copies a file or a directory with all below it, by descriptor: regular files and directories only, links and special files are passed over. Content and the
- * nine permission bits are copied, holes stay holes. `to` must not exist and should be out of others' reach. What was copied before a failure stays.
+ * nine permission bits are copied, holes stay holes; a whole copy has the links and the times too. `to` must not exist and should be out of others' reach. What was copied before a failure stays.
  */
 export async function copyEntry(from: Spot, to: Spot, options: CopyOptions = {}): Promise<Copied> {
   const tally = new Tally(options)
@@ -26,9 +27,11 @@ export async function copyEntry(from: Spot, to: Spot, options: CopyOptions = {})
 async function copyAny(tally: Tally, step: { from: Spot; to: Spot; depth: number }): Promise<void> {
   const { from, to } = step
   const stats = from.parent.look(from.name)
-  if (!stats || !(stats.isFile() || stats.isDirectory())) return
+  const isLink = step.depth > 0 && tally.options.whole === true && stats?.isSymbolicLink()
+  if (!stats || !(stats.isFile() || stats.isDirectory() || isLink)) return
   tally.entry()
   if (stats.isFile()) await copyFile(tally, from, to)
+  else if (isLink) copyLink(from, to)
   else await copyFolder(tally, step)
   await tally.slice.pause()
 }
@@ -44,7 +47,19 @@ async function copyFolder(tally: Tally, { from, to, depth }: { from: Spot; to: S
     )
   }
   // Bits beyond the nine, such as set-uid, are not copied.
-  fchmodSync(target.fd, source.stat().mode & 0o777)
+  const { mode, atime, mtime } = source.stat()
+  fchmodSync(target.fd, mode & 0o777)
+  if (tally.options.whole) futimesSync(target.fd, atime, mtime)
+}
+
+/** Where it leads is between it and whoever follows it, and nobody here does. */
+function copyLink(from: Spot, to: Spot): void {
+  try {
+    symlinkSync(readlinkSync(from.parent.at(from.name), { encoding: "buffer" }), to.parent.at(to.name))
+  } catch (error) {
+    // No link any more.
+    throw (error as NodeJS.ErrnoException).code === "EINVAL" ? notFound() : error
+  }
 }
 
 /** Calls `visit` for every name but the hidden ones, one after another. */

@@ -27,12 +27,16 @@ export async function copy(call: Call): Promise<void> {
   await copyInto(transfer)
 }
 
-/** Gives an entry another place, or on another file system a copy there instead. */
+/**
+ * Gives an entry another place, or a copy there instead: on another file system, and where other runs have it mounted. A program keeps what it holds open, or has another name for, wherever
+ * that is moved to; of a copy it has nothing.
+ */
 export async function move(call: Call): Promise<void> {
   await call.owned()
   const transfer = await readTransfer(call, true)
   if (transfer.shallow) throw invalid("MOVE takes Depth: infinity only")
-  if (!moveNow(transfer)) await copyInto(transfer)
+  const together = await call.scene.rights.areTogether(call.names, transfer.target.names)
+  if (!together || !moveNow(transfer)) await copyInto(transfer)
 }
 
 async function readTransfer(call: Call, moves: boolean): Promise<Transfer> {
@@ -93,12 +97,12 @@ async function copyInto(transfer: Transfer): Promise<void> {
 }
 
 async function copyToStage(transfer: Transfer): Promise<Stage> {
-  const { call, shallow } = transfer
+  const { call, shallow, moves } = transfer
   using ends = checkedEnds(transfer)
   await using stages = new AsyncDisposableStack()
   const stage = stages.use(call.scene.workplace.stage(ends.target.parent))
-  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, { shallow, signal: call.gone }).catch((error) =>
-    refuse(call, error),
+  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, { shallow, whole: moves, signal: call.gone }).catch(
+    (error) => refuse(call, error),
   )
   stages.move()
   return stage

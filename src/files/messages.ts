@@ -21,6 +21,7 @@ export type ToWorker =
   | { type: "identified"; id: number; answer: Identified | null }
   /** Null: the authority failed. */
   | { type: "accesses"; id: number; answer: Access[] | null }
+  | { type: "areasTold"; id: number; answer: string[] | null }
   | { type: "tree"; id: number; call: TreeCall }
   /** What is under way for that call ends as soon as it can, and is answered all the same. */
   | { type: "cancel"; id: number }
@@ -33,6 +34,7 @@ export type ToMain =
   | { type: "identify"; id: number; authorization: string | undefined; address: string }
   | { type: "refused"; refusals: readonly Refused[] }
   | { type: "access"; id: number; userId: number; paths: readonly string[] }
+  | { type: "areas"; id: number; paths: readonly string[] }
   | { type: "treeProgress"; id: number; progress: CopyProgress }
   | { type: "treeDone"; id: number; outcome: TreeOutcome }
 

@@ -90,6 +90,12 @@ export class Rights {
   async accesses(userId: number, paths: readonly string[]): Promise<Access[]> {
     return this.#authority.access(userId, paths)
   }
+
+  /** Whether whoever has one of the paths in a run has the other as well. */
+  async areTogether(one: readonly string[], other: readonly string[]): Promise<boolean> {
+    const [first, second] = await this.#authority.areas([pathText(one), pathText(other)])
+    return first !== undefined && first === second
+  }
 }
 
 const none: Access = { level: "none", own: false }

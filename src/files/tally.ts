@@ -10,6 +10,8 @@ export interface CopyLimits {
 export interface CopyOptions extends CopyLimits {
   /** Only the entry itself, a directory without its content. */
   shallow?: boolean
+  /** As a move wants it: with links, which are copied as they are, and times. */
+  whole?: boolean
   signal?: AbortSignal
   /** Called now and then with what was copied so far. */
   onProgress?(done: Copied): void

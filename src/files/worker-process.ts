@@ -137,10 +137,11 @@ export class WorkerProcess {
     else if (message.type === "refused") for (const each of message.refusals) authority.refused(each)
     else if (message.type === "identify") {
       this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))
-    } else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))
+    } else if (message.type === "areas") this.#answer("areasTold", message.id, () => authority.areas(message.paths))
+    else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))
   }
 
-  #answer(type: "identified" | "accesses", id: number, ask: () => Promise<unknown>): void {
+  #answer(type: "identified" | "accesses" | "areasTold", id: number, ask: () => Promise<unknown>): void {
     const reply = (answer: unknown) => this.tell({ type, id, answer } as ToWorker)
     const failed = (error: unknown) => {
       this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))

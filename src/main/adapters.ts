@@ -1,4 +1,4 @@
-import { type Caller, decide, fileAccess, type Identity, noThing, onlyRun, Refusal, runThing, standIn } from "#access"
+import { type Caller, decide, fileAccess, type Identity, mountAreas, noThing, onlyRun, Refusal, runThing, standIn } from "#access"
 import type { Engine, ImageTerms } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
@@ -27,6 +27,7 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
       const caller = await standIn(store, await store.users.get(userId), clock.now())
       return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
     },
+    areas: (paths) => mountAreas(store, paths),
   }
 }
 

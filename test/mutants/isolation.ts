@@ -128,6 +128,19 @@ export const isolation = [
       ],
     ],
   ),
+  ...faults(
+    "src/files/copymove.ts",
+    ["src/files/moving.test.ts"],
+    [
+      ["what others' runs hold of it is moved along", "if (!together || !moveNow(transfer))", "if (!moveNow(transfer))"],
+      ["a move drops links", "whole: moves, ", ""],
+    ],
+  ),
+  ...faults(
+    "src/access/paths.ts",
+    ["src/access/paths.test.ts"],
+    [["a stranger's project counts as the home that it lies in", "(?:\\/projects(?:\\/[^/]+)?)?(?=", "(?="]],
+  ),
   ...faults("src/files/copy.ts", ["src/files/odd.test.ts"], [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]]),
   ...faults(
     "src/files/remove.ts",

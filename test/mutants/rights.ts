@@ -201,11 +201,7 @@ export const rights = [
   ...faults("src/access/paths.ts", paths, [
     ["a token for a run opens homes", "if (onlyRun(caller) !== undefined) return", "if (paths.length === 0) return"],
     ["a token that reads writes files", 'return caller.scopes.includes("write") ? "write" : "read"', 'return "write"'],
-    [
-      "a home whose name begins alike is one's own",
-      "isAdmin || path === home || path.startsWith(`${home}/`)",
-      "isAdmin || path.startsWith(home)",
-    ],
+    ["a home whose name begins alike is one's own", "isAdmin || isBeneath(path, home)", "isAdmin || path.startsWith(home)"],
     ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],
     [
       "whoever may read a dataset writes into it",
