@@ -47,9 +47,10 @@ test("a client that sends nothing, or never ends its headers, is let go", async 
 })
 
 test("a body that makes progress may take longer than any stall", async () => {
-  const upload = await world.raw()
-  upload.write(head("PUT", "/users/ann/slow", "Content-Length: 10\r\n"))
-  for (let i = 0; i < 10; i += 1) {
+  await using patient = await FilesWorld.start({ limits: { stallMs: 2_000 } })
+  const upload = await patient.raw()
+  upload.write(head("PUT", "/users/ann/slow", "Content-Length: 25\r\n"))
+  for (let i = 0; i < 25; i += 1) {
     upload.write("x")
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
@@ -64,7 +65,7 @@ test("one address has a share of the connections only", async () => {
   const more = connect({ host: "127.0.0.1", port: world.port })
   await new Promise((resolve) => more.once("close", resolve))
   for (const { socket } of some) socket.destroy()
-  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/slow").catch(() => undefined))?.status === 200)
+  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/large").catch(() => undefined))?.status === 200)
 })
 
 test("one person has a share of the requests only, and of deep listings a smaller one", () => {

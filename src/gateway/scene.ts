@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, request, 
 import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { type Clock, systemClock } from "#kit"
+import { freePorts } from "../../test/fixtures/free-ports.ts"
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
 
@@ -145,10 +146,7 @@ export class Scene implements AsyncDisposable {
     const program = stack.use(options.program ?? new Program())
     const host = new TestHost()
     host.targets.set(keyA, { ...targetOf(1, keyA), prefix: options.prefix ?? "strip", address: await program.listen(), ...options.target })
-    const probe = createServer()
-    await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve))
-    const { port } = probe.address() as AddressInfo
-    await new Promise((resolve) => probe.close(resolve))
+    const [port = 0] = await freePorts(1)
     const appsUrl = options.appsUrl ?? `http://localhost:${port}`
     const clock = options.clock ?? systemClock
     const gateway = stack.use(createGateway({ host, baseUrl, cookieKey: Buffer.alloc(32, 7), ...options, appsUrl, clock }))

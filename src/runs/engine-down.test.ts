@@ -19,16 +19,17 @@ test("A start while the engine cannot be reached fails with engine_unreachable, 
 
 test("An engine out of reach ends no run", async () => {
   await using world = await TestWorld.open()
-  await using runs = await world.runs()
+  const { engine, looks } = await world.watched()
+  await using runs = await world.runs({ engine })
   const { id } = await runs.start(world.request("fake/http"))
   await runs.settled(id)
   const address = runs.target(id)?.address
   world.fake.reachable = false
-  await new Promise((resolve) => setTimeout(resolve, 350))
+  await looks(3)
   assert.equal((await world.row(id)).state, "ready")
   assert.deepEqual(runs.target(id)?.address, address)
   world.fake.reachable = true
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  await looks(2)
   assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
 })
 
@@ -83,26 +84,29 @@ test("A queued run can be stopped while the engine cannot be reached, and queued
 })
 
 test("Runs that were under way when both went down are taken up when the engine is back", async () => {
-  await using world = await TestWorld.open({ settings: { timeouts: { starting: 5_000 } } })
+  await using world = await TestWorld.open()
   const first = await world.runs()
   const { id } = await first.start(world.request("fake/slow:400"))
   await eventually("it is starting", async () => (await world.row(id)).state === "starting")
   await first.close()
   world.fake.reachable = false
-  await using second = await world.runs()
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  const { engine, looks } = await world.watched()
+  await using second = await world.runs({ engine })
+  await looks(3)
   assert.equal((await world.row(id)).state, "starting")
   world.fake.reachable = true
   assert.equal((await second.settled(id)).state, "ready")
 })
 
 test("An engine that goes away while a program gets ready is waited for", async () => {
-  await using world = await TestWorld.open({ settings: { timeouts: { starting: 5_000 } } })
-  await using runs = await world.runs()
-  const { id } = await runs.start(world.request("fake/slow:500"))
+  await using world = await TestWorld.open()
+  const { engine, looks } = await world.watched()
+  await using runs = await world.runs({ engine })
+  const { id, key } = await runs.start(world.request("fake/slow:500"))
   await eventually("it is starting", async () => (await world.row(id)).state === "starting")
   world.fake.reachable = false
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await eventually("the program listens", () => world.fake.portOf(key) !== undefined)
+  await looks(2)
   world.fake.reachable = true
   assert.equal((await runs.settled(id)).state, "ready")
   assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
@@ -118,13 +122,14 @@ test("An engine that never lets go of a start keeps nobody from stopping the run
 })
 
 test("Capacity that comes free while the engine cannot be reached is handed out when it can", async () => {
-  await using world = await TestWorld.open({ cpus: 1 })
-  await using runs = await world.runs()
+  await using world = await TestWorld.open({ cpus: 1, settings: { timeouts: { pulling: 300 } } })
+  const { engine, looks } = await world.watched()
+  await using runs = await world.runs({ engine })
   const first = await runs.start(world.request("fake/stuck-pull"))
   const second = await runs.start(world.request("fake/http", { person: 1 }))
   world.fake.reachable = false
   assert.equal((await runs.settled(first.id)).reason?.code, "timeout_pulling")
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await looks(3)
   assert.equal((await world.row(second.id)).state, "queued")
   world.fake.reachable = true
   assert.equal((await runs.settled(second.id)).state, "ready")

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { ReasonCode } from "#contract"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, quick, TestWorld } from "./testing/world.ts"
 
-/** What must become of each fake image, within the quick deadlines of the tests. */
+/** What is told when a deadline passes has a short one; the rest is told however long it takes. */
+const deadlines: Partial<Record<ReasonCode, object>> = {
+  timeout_pulling: { pulling: 300 },
+  timeout_creating: { creating: 300 },
+  timeout_starting: { starting: 800 },
+  port_not_open: { starting: 1_500 },
+  not_answering: { starting: 1_500 },
+}
+
+/** What must become of each fake image. */
 const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
   ["fake/missing", "image_not_found", /has the image/],
   ["fake/denied", "image_pull_denied", /refused/],
@@ -28,7 +37,7 @@ const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
 describe("A start that cannot come about ends as failed", { concurrency: 8 }, () => {
   for (const [image, code, msg] of outcomes) {
     test(`with ${code} for ${image}, and the engine holds nothing`, async () => {
-      await using world = await TestWorld.open({ settings: { timeouts: { pulling: 300, creating: 300, starting: 800, stopping: 300 } } })
+      await using world = await TestWorld.open({ settings: { timeouts: { ...quick.timeouts, ...deadlines[code] } } })
       await using runs = await world.runs()
       const { id } = await runs.start(world.request(image))
       const run = await runs.settled(id)

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { EngineError } from "#engine"
+import { SteppedClock } from "./testing/clock.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
 
 const unknown = {
@@ -21,13 +22,15 @@ const unknown = {
 }
 
 test("A container that no run knows keeps its devices, is left alone for a while, and is stopped then", async () => {
-  await using world = await TestWorld.open({ mockGpus: 1, settings: { strayGrace: 400, graceMs: 10 } })
+  const clock = new SteppedClock()
+  await using world = await TestWorld.open({ clock, mockGpus: 1, settings: { strayGrace: 60_000, graceMs: 10 } })
   await world.fake.run(world.fake.add("test", unknown))
   await using runs = await world.runs()
   await eventually("its device is seen to be taken", async () => (await runs.capacityNow())[0]?.gpus.free === 0)
   assert.deepEqual(world.held(), [unknown.key])
   const waiting = await runs.start(world.request("fake/http", { gpus: 1 }))
   assert.equal(waiting.state, "queued")
+  clock.advance(60_000)
   assert.equal((await runs.settled(waiting.id)).state, "ready")
   assert.deepEqual(world.held(), [waiting.key])
 })
@@ -81,9 +84,10 @@ test("What is somebody else's by now is not taken up: the number, the person's p
 test("What another instance runs is not touched", async () => {
   await using world = await TestWorld.open({ settings: { strayGrace: 0 } })
   await world.fake.run(world.fake.add("somebody else", unknown))
-  await using runs = await world.runs()
+  const { engine, looks } = await world.watched()
+  await using runs = await world.runs({ engine })
   await runs.settled((await runs.start(world.request("fake/http"))).id)
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await looks(3)
   assert.ok(world.held().includes(unknown.key))
 })
 

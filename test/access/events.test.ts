@@ -42,10 +42,7 @@ function spoken({ event, data }: ServerEvent): string {
 async function settled(): Promise<Map<string, Map<string, string[]>>> {
   const { ID } = await people.ann.client.createImage({ body: { Name: "mark", Image: "fake/http", IsPublished: true } })
   const told = [...readers].map(async ([name, reader]) => {
-    await reader.until(`image.created ${ID}`)
-    const events = reader.events.splice(0)
-    reader.told.length = 0
-    events.pop()
+    const events = await reader.through(`image.created ${ID}`)
     const of = new Map<string, string[]>()
     for (const event of events) {
       const about = `${event.event.split(".")[0]} ${event.data.ID}`

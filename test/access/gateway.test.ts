@@ -5,6 +5,7 @@ import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basic, bearer } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
+import { over, soonOver } from "../fixtures/soon-over.ts"
 import { type Cell, standings } from "./expectations.ts"
 import { each } from "./requests.ts"
 import { type CastName, openStage, scenarios } from "./stage.ts"
@@ -123,8 +124,8 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
   const out = await world.person("out")
   const { ID } = await world.admin.readUser({ query: { UserName: "out" } })
   await world.admin.updateUser({ body: { ID, IsDisabled: true } })
-  const expiring = await people.ann.client.createToken({ body: { Name: "e", ExpiresAt: new Date(Date.now() + 500).toISOString() } })
-  while ((await ask(baseUrl, "GET", "/whoami", { as: bearer(expiring.Token) })).status === 200);
+  const expiring = await soonOver((ExpiresAt) => people.ann.client.createToken({ body: { Name: "e", ExpiresAt } }))
+  await over(String(expiring.ExpiresAt))
   const forFiles = (await people.ann.client.createFilesToken()).Token
   const proofs = [
     out.authorization,
@@ -311,8 +312,6 @@ test("sockets, streams and followed logs that are open end when the grant is wit
   const own = await people.ann.client.createProject({ body: { ProjectName: "w", Type: "http", ImageID: stage.imageId } })
   const run = await people.ann.client.startRun({ body: { ProjectID: own.ID } })
   const on = { RunID: run.ID, Access: "write" } as const
-  const Until = new Date(Date.now() + 8_000).toISOString()
-  await createGrant({ body: { ...on, UserName: "gil", Until } })
   const byName = await createGrant({ body: { ...on, UserName: "gwen" } })
   await createGrant({ body: { ...on, UserName: "guy" } })
   const crews = await Promise.all(
@@ -331,10 +330,15 @@ test("sockets, streams and followed logs that are open end when the grant is wit
     ])
     return [once(socket, "close", { signal: AbortSignal.timeout(30_000) }), ...streams.map(({ end }) => end)]
   }
-  const names = ["gil", "gwen", "guy", "bob", "mia"] as const
-  const all = await Promise.all(names.map(open))
+  const names = ["gwen", "guy", "bob", "mia", "gil"] as const
+  const all = await Promise.all(names.slice(0, -1).map(open))
   const { socket: owners } = await openSocket(`${appsUrl}/run/${run.ID}/x`, { authorization: people.ann.authorization })
   assert.ok(owners)
+  const until = async (Until: string) => {
+    await createGrant({ body: { ...on, UserName: "gil", Until } })
+    return open("gil")
+  }
+  all.push(await soonOver(until, 2_000))
   await deleteGrant({ query: { ID: byName.ID } })
   // What only reads opens nothing.
   await createGrant({ body: { RunID: run.ID, UserName: "guy", Access: "read" } })

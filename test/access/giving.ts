@@ -1,4 +1,4 @@
-import { Failure } from "#contract"
+import { over, soonOver } from "../fixtures/soon-over.ts"
 import type { Named } from "./expectations.ts"
 import type { CastName, Scenario, Stage } from "./stage.ts"
 
@@ -11,8 +11,6 @@ export const teams = { writers: "gwen", users: "guy", readers: "gil" } as const
 const nobody = { gwen: "other", guy: "other", gil: "other" } as const
 
 const field = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
-/** Long enough for a few grants to be written before it; twice as long is tried where it was not. */
-const shortMs = 1_000
 const access: Readonly<Record<string, string>> = { ...given, writers: given.gwen, users: given.guy, readers: given.gil }
 
 /** How something is given: by name or by group, and for how long. `by`: whose it is; an administrator where that one is in no group. */
@@ -41,15 +39,8 @@ export async function give(stage: Stage, type: Grantable, thing: Named, giving: 
 }
 
 /** Resolves when what was written with a time in the future has this time behind it. */
-async function beforeNow(write: (until: string) => Promise<unknown>, ms = shortMs): Promise<void> {
-  const end = Date.now() + ms
-  try {
-    await write(new Date(end).toISOString())
-  } catch (error) {
-    if (error instanceof Failure && error.field === "Until") return beforeNow(write, 2 * ms)
-    throw error
-  }
-  while (Date.now() <= end) await new Promise((resolve) => setTimeout(resolve, end - Date.now() + 1))
+async function beforeNow(write: (until: string) => Promise<unknown>): Promise<void> {
+  await over(await soonOver((until) => write(until).then(() => until), 1_000))
 }
 
 /** Of several grants of the same thing none is left. */

@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { basic, bearer, createClient } from "#client"
 import { endpoints, operations } from "#contract"
 import { type Answer, ask } from "../api/asking.ts"
+import { over, soonOver } from "../fixtures/soon-over.ts"
 import { adminPassword } from "../world.ts"
 import { type Expectation, expectations, type Named } from "./expectations.ts"
 import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
@@ -50,12 +51,12 @@ async function tokenOf(fields: object): Promise<{ authorization: string; id: num
   const made = await boss.client.createToken({ body: { Name: "t", ...fields } })
   return { authorization: bearer(made.Token), id: made.ID }
 }
-const expiring = await tokenOf({ ExpiresAt: new Date(Date.now() + 300).toISOString() })
+const expiring = await soonOver(async (ExpiresAt) => ({ ...(await tokenOf({ ExpiresAt })), ExpiresAt }))
 const revoked = await tokenOf({})
 await boss.client.deleteToken({ query: { ID: revoked.id } })
 const readOnly = await tokenOf({ Scopes: ["read"] })
 const forRun = await tokenOf({ Scopes: ["run:1"] })
-while ((await ask(baseUrl, "GET", "/whoami", { as: expiring.authorization })).status === 200);
+await over(expiring.ExpiresAt)
 
 /** Each costs a hash, so they take turns: every operation gets one of them. */
 const wrongPasswords: Record<string, (n: number) => string> = {

@@ -67,12 +67,12 @@ export function ids(answer: { body: Loose } | { data: { ID: number }[] }): numbe
   return list.map(({ ID }) => ID)
 }
 
-/** What the server sends back to these bytes until it closes, or falls silent for `quietMs` (1,000). */
+/** What the server sends back to these bytes until it closes, or falls silent for `quietMs` (20,000). */
 export async function raw(baseUrl: string, bytes: string | Buffer, options: { quietMs?: number; half?: boolean } = {}): Promise<string> {
   const { port } = new URL(baseUrl)
   const socket = connect({ host: "127.0.0.1", port: Number(port) })
   const chunks: Uint8Array[] = []
-  socket.setTimeout(options.quietMs ?? 1_000, () => socket.destroy())
+  socket.setTimeout(options.quietMs ?? 20_000, () => socket.destroy())
   socket.on("data", (chunk: Buffer) => chunks.push(chunk))
   socket.on("error", () => {})
   socket.write(bytes)

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { bearer, createClient, follow } from "#client"
+import { soonOver } from "../fixtures/soon-over.ts"
 import { openWorld, type Person } from "../world.ts"
 import { ask } from "./asking.ts"
 import { listen } from "./listening.ts"
@@ -173,9 +174,10 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
   await using one = await withToken(revoked.Token)
   await dora.client.deleteToken({ query: { ID: revoked.ID } })
   await one.ended
-  // Long enough for a slow machine to open the stream before it ends.
-  const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt: new Date(Date.now() + 3_000).toISOString() } })
-  await using two = await withToken(short.Token)
+  await using two = await soonOver(async (ExpiresAt) => {
+    const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt } })
+    return withToken(short.Token)
+  })
   await two.ended
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string

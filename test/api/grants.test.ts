@@ -5,6 +5,8 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basic } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
+import { soonOver } from "../fixtures/soon-over.ts"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask, ids } from "./asking.ts"
 import { listen } from "./listening.ts"
@@ -218,15 +220,12 @@ test("grants on a deleted thing rest, and count again when it is restored", asyn
 
 test("a grant's time ends it, for reads, lists and the list of grants", async () => {
   const image = await newImage()
-  const { body } = await grant(ann, {
-    ImageID: image.ID,
-    UserName: "bob",
-    Access: "read",
-    Until: new Date(Date.now() + 1_500).toISOString(),
+  const { body } = await soonOver(async (Until) => {
+    const made = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read", Until })
+    assert.equal(await status(bob, "GET", `/image?ID=${image.ID}`), 200)
+    return made
   })
-  assert.equal(await status(bob, "GET", `/image?ID=${image.ID}`), 200)
-  const deadline = Date.now() + 10_000
-  while ((await status(bob, "GET", `/image?ID=${image.ID}`)) !== 404) assert.ok(Date.now() < deadline)
+  await eventually("it is hidden", async () => (await status(bob, "GET", `/image?ID=${image.ID}`)) === 404)
   assert.ok(Date.now() >= Date.parse(String(body.Until)))
   assert.deepEqual([await isListed(bob, "/images", image.ID), await isListed(ann, "/grants", Number(body.ID))], [false, false])
   assert.equal((await take(ann, `ID=${body.ID}`)).status, 404)
@@ -338,8 +337,7 @@ test("read-only tokens change no grants, and tokens for a run's address open wha
   )
   assert.deepEqual([await status(narrow, "GET", "/grants"), await status(reader, "GET", "/grants")], [403, 200])
   await take(ann, `ID=${made.ID}`)
-  const deadline = Date.now() + 5_000
-  while ((await open()) === 200) assert.ok(Date.now() < deadline)
+  await eventually("it is closed", async () => (await open()) !== 200)
   await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
 })
 
@@ -347,16 +345,28 @@ test("taking a grant on a run back cuts open sockets and ends logs that are foll
   const image = await newImage({ IsPublished: true })
   const project = await newProject(image.ID)
   const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
-  for (const Until of [null, new Date(Date.now() + 4_000).toISOString()]) {
+  const open = async (Until: string | null) => {
     const { body } = await grant(ann, { RunID: run.ID, UserName: "bob", Access: "write", Until })
-    const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers: { authorization: bob.authorization } })
+    const headers = { authorization: bob.authorization }
+    const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers })
+    const closed = { socket: false, logs: false }
+    socket.once("close", () => {
+      closed.socket = true
+    })
     await once(socket, "open")
-    const logs = await fetch(`${baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: bob.authorization } })
-    const over = Promise.all([once(socket, "close"), logs.text().catch(() => "cut")])
-    if (Until === null) await take(ann, `ID=${body.ID}`)
-    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("Nothing was cut")), 12_000).unref())
-    await Promise.race([over, late])
+    const logs = await fetch(`${baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers })
+    assert.equal(logs.status, 200)
+    const ended = () => {
+      closed.logs = true
+    }
+    logs.text().then(ended, ended)
+    return { id: body.ID, cut: () => closed.socket && closed.logs }
   }
+  const taken = await open(null)
+  await take(ann, `ID=${taken.id}`)
+  await eventually("all is cut", taken.cut)
+  const ending = await soonOver(open, 1_000)
+  await eventually("all is cut", ending.cut, 20_000)
   assert.equal(await status(ann, "GET", `/running_project?ID=${run.ID}`), 200)
   await ann.client.stopRun({ query: { ID: run.ID } })
 })
@@ -374,15 +384,15 @@ test("whoever is granted something, or loses it again, is told; owner and admini
   await ann.client.deleteImage({ query: { ID: image.ID } })
   await toBob.until(`image.deleted ${image.ID}`)
   await ann.client.restoreImage({ query: { ID: image.ID } })
-  await toBob.until(`image.restored ${image.ID}`)
-  toBob.told.length = 0
+  await toBob.through(`image.restored ${image.ID}`)
   await take(ann, `ID=${body.ID}`)
   await toBob.until(`grant.deleted ${body.ID}`)
   const gone = await toBob.until(`image.deleted ${image.ID}`)
   assert.deepEqual(gone.data, { ID: image.ID })
-  await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read", Until: new Date(Date.now() + 1_500).toISOString() })
-  await toBob.until(`image.updated ${image.ID}`)
-  toBob.told.length = 0
+  await soonOver(async (Until) => {
+    await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read", Until })
+    await toBob.through(`image.updated ${image.ID}`)
+  }, 1_000)
   await toBob.until(`image.deleted ${image.ID}`)
   const mark = await newImage({ IsPublished: true })
   await toEve.until(`image.created ${mark.ID}`)

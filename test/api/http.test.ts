@@ -154,7 +154,7 @@ test("what the HTTP layer itself refuses has the failure object and a request's 
     "GET /images HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n",
     "POST /image HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "POST /image HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n\r\n",
-    "GET /images HTTP/1.1\r\n\r\n",
+    "GET /images HTTP/1.1\r\nConnection: close\r\n\r\n",
     "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n",
   ]
   for (const bytes of broken) {

@@ -9,6 +9,8 @@ export interface Listening extends AsyncDisposable {
   readonly place: string
   /** Resolves when this was told, as `<event> <ID>`; rejects when the stream ends first. */
   until(what: string): Promise<ServerEvent>
+  /** Waits as `until` does, answers what came before it, and forgets all that with it. */
+  through(what: string): Promise<ServerEvent[]>
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
 }
@@ -44,6 +46,18 @@ export async function listen(client: Client, after?: string): Promise<Listening>
   const ended = read()
   ended.catch(() => {})
   await changed.promise
+  const until = async (what: string) => {
+    const signal = AbortSignal.timeout(20_000)
+    const late = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(new Error(`${what} was not told; told was ${told.join(", ")}`))),
+    )
+    late.catch(() => {})
+    while (!told.includes(what)) {
+      if (isOver) throw new Error(`The stream ended before ${what}; told was ${told.join(", ")}`)
+      await Promise.race([changed.promise, late])
+    }
+    return events[told.indexOf(what)] as ServerEvent
+  }
   return {
     told,
     events,
@@ -51,17 +65,12 @@ export async function listen(client: Client, after?: string): Promise<Listening>
       return place
     },
     ended,
-    async until(what) {
-      const signal = AbortSignal.timeout(20_000)
-      const late = new Promise<never>((_, reject) =>
-        signal.addEventListener("abort", () => reject(new Error(`${what} was not told; told was ${told.join(", ")}`))),
-      )
-      late.catch(() => {})
-      while (!told.includes(what)) {
-        if (isOver) throw new Error(`The stream ended before ${what}; told was ${told.join(", ")}`)
-        await Promise.race([changed.promise, late])
-      }
-      return events[told.indexOf(what)] as ServerEvent
+    until,
+    async through(what) {
+      await until(what)
+      const count = told.indexOf(what) + 1
+      told.splice(0, count)
+      return events.splice(0, count).slice(0, -1)
     },
     async [Symbol.asyncDispose]() {
       stop.abort()

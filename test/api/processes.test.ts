@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basic, bearer, createClient } from "#client"
+import { over, soonOver } from "../fixtures/soon-over.ts"
 import { type ServerProcess, startServer } from "../server.ts"
 import { newDatabase } from "../world.ts"
 import { ask } from "./asking.ts"
@@ -140,8 +141,7 @@ test("a grant that one process takes back, or whose time is over, counts at once
   const hidden = async () => {
     while ((await reads()) !== 404) await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  for (const way of ["taken back", "over"]) {
-    const Until = way === "over" ? new Date(Date.now() + 10_000).toISOString() : null
+  const shown = async (Until: string | null) => {
     const { ID } = await admin.createGrant({ body: { DataID: data.ID, UserName: "gus", Access: "read", Until } })
     assert.deepEqual([await sees(), String((await foreseen()).Admitted)], [200, "true"])
     await soon(
@@ -150,8 +150,12 @@ test("a grant that one process takes back, or whose time is over, counts at once
         while ((await reads()) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
       })(),
     )
+    return { ID, Until }
+  }
+  for (const way of ["taken back", "over"]) {
+    const { ID, Until } = await (way === "over" ? soonOver(shown, 8_000) : shown(null))
     if (Until === null) await admin.deleteGrant({ query: { ID } })
-    else while (Date.now() <= Date.parse(Until)) await new Promise((resolve) => setTimeout(resolve, 50))
+    else await over(Until)
     assert.deepEqual([await sees(), String((await foreseen()).Reason?.code)], [404, "data_unavailable"], way)
     await soon("The file was hidden", hidden())
   }

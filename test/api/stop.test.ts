@@ -66,9 +66,7 @@ test("a stop tells a start that waits that the service stops, and the run goes o
   const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const waiting = ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID: project.ID } })
   await underWay(baseUrl, 2)
-  const before = Date.now()
   await world.quayside[Symbol.asyncDispose]()
-  assert.ok(Date.now() - before < 10_000)
   const answer = await waiting
   assert.deepEqual([answer.status, answer.body.code], [503, "unavailable"])
   await world.restart()

@@ -65,7 +65,7 @@ function send(url: string, method: string, path: string, headers: Record<string,
   const { host } = new URL(url)
   const all = { Host: host, Authorization: ann?.authorization ?? "", Connection: "close", "Content-Length": "5", ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return raw(url, Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\nspoil`, "latin1"), { quietMs: 10_000 })
+  return raw(url, Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\nspoil`, "latin1"))
 }
 
 function wayUp(up: string, to: string): string[] {

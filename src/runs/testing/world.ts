@@ -5,9 +5,10 @@ import type { ReasonCode, RunState } from "#contract"
 import { createEngine, type Engine, type FakeWorld, openFakeWorld } from "#engine"
 import { type Clock, silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
 
-export { eventually } from "../../../test/fixtures/eventually.ts"
+export { eventually }
 
 const noLimits = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
 
@@ -18,7 +19,8 @@ export const quick: GivenRunSettings = {
   memoryOvercommit: 1,
   cpuOvercommit: 1,
   reserve: { cpus: 0, memoryMiB: 0 },
-  timeouts: { pulling: 400, creating: 400, starting: 1_500, stopping: 300 },
+  // Long enough for the slowest machine: what is about a deadline sets its own.
+  timeouts: { pulling: 30_000, creating: 30_000, starting: 30_000, stopping: 30_000 },
 }
 
 export interface WorldOptions {
@@ -78,6 +80,22 @@ export class TestWorld implements AsyncDisposable {
   engine(world: FakeWorld = this.fake): Promise<Engine> {
     const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
     return createEngine({ kind: "fake", world, instance: "test", cpus, memoryMiB, mockGpus })
+  }
+
+  /** An engine that is looked at; `looks` resolves after so many more looks, whatever came of them. */
+  async watched(): Promise<{ engine: Engine; looks(count: number): Promise<void> }> {
+    const engine = await this.engine()
+    const observe = engine.observe.bind(engine)
+    let seen = 0
+    engine.observe = (signal) =>
+      observe(signal).finally(() => {
+        seen += 1
+      })
+    const looks = (count: number) => {
+      const enough = seen + count
+      return eventually(`it was looked ${count} times`, () => seen >= enough)
+    }
+    return { engine, looks }
   }
 
   /** Opens what a process of Quayside has. */

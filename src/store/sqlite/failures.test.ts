@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { Failure } from "#contract"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 import { StoreError, type StoreErrorKind } from "../errors.ts"
 import type { Change, Store } from "../store.ts"
 import { sqliteDatabase, type TestDatabase, testDatabase } from "../testing/databases.ts"
@@ -135,13 +136,19 @@ test("A database that another program holds for itself is refused", async () => 
 
 test("Changes wait for another program that writes, and are refused when it takes too long", async () => {
   await using database = await sqliteDatabase()
-  await using store = await database.open({ changeDeadline: 200 })
-  const ann = await addUser(store, "ann")
+  const made = await database.open()
+  const ann = await addUser(made, "ann")
+  await made[Symbol.asyncDispose]()
+  const impatient = await database.open({ changeDeadline: 200 })
   const other = new DatabaseSync(fileOf(database))
   other.exec("begin immediate")
-  const refused = Promise.all([assertUnavailable(addImage(store, ann.id)), assertUnavailable(addImage(store, ann.id))])
-  assert.equal((await store.users.get(ann.id))?.userName, "ann")
+  const refused = Promise.all([assertUnavailable(addImage(impatient, ann.id)), assertUnavailable(addImage(impatient, ann.id))])
+  assert.equal((await impatient.users.get(ann.id))?.userName, "ann")
   await refused
+  other.exec("rollback")
+  await impatient[Symbol.asyncDispose]()
+  await using store = await database.open()
+  other.exec("begin immediate")
   const waiting = addImage(store, ann.id)
   // By then it has tried, and found the other one writing.
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
@@ -218,15 +225,11 @@ test("The check tells that the disk is full, and that it is not any more", async
   await store.check()
 })
 
-/** Until the file beside the database has its size. */
-async function ballastOf(disk: { path: string }): Promise<string> {
+/** What is kept back on a disk of so many KiB, once it has its size: a sixteenth. */
+async function ballastOf(disk: { path: string }, kib: number): Promise<string> {
   const path = join(disk.path, "data/quayside.db.ballast")
-  for (let size = -1; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    const now = (await stat(path)).size
-    if (now === size && now > 0) return path
-    size = now
-  }
+  await eventually("room is kept back", async () => (await stat(path)).size === (kib * 1024) / 16)
+  return path
 }
 
 test("On a full disk what is urgent is written with room that was kept back for it, which nobody else gets, and which is kept back again when there is room", async () => {
@@ -234,9 +237,8 @@ test("On a full disk what is urgent is written with room that was kept back for 
   const open = () => disk.open()
   const store = await open()
   const ann = await addUser(store, "ann")
-  const ballast = await ballastOf(disk)
+  const ballast = await ballastOf(disk, 32 * 1024)
   const whole = (await stat(ballast)).size
-  assert.equal(whole, 2 * 2 ** 20)
   const filling = await fillUp(disk.path)
   const ids = await addUntilFull(store, ann.id)
   const urgent = () => store.change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(10_000) })), { urgent: true })
@@ -248,14 +250,12 @@ test("On a full disk what is urgent is written with room that was kept back for 
   assert.ok((await stat(ballast)).size < whole)
   await assert.rejects(store.check(), isFull)
   await rm(filling)
-  // It is not tried at each change.
-  while (
-    !(await addImage(store, ann.id).then(
-      ({ id }) => ids.push(id),
-      () => 0,
-    ))
-  )
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  const added = () =>
+    addImage(store, ann.id).then(
+      ({ id }) => ids.push(id) > 0,
+      () => false,
+    )
+  await eventually("others may write", added)
   assert.equal((await stat(ballast)).size, whole, "before anybody else gets the room")
   await fillUp(disk.path)
   ids.push((await urgent()).id)
@@ -268,14 +268,14 @@ test("On a full disk what is urgent is written with room that was kept back for 
   await again[Symbol.asyncDispose]()
   await using last = await open()
   assert.equal((await last.images.getMany(ids)).length, ids.length)
-  assert.equal((await stat(await ballastOf(disk))).size, whole)
+  await ballastOf(disk, 32 * 1024)
 })
 
 test("What is urgent is refused, too, when nothing is left of what was kept back, and then nothing is lost", async () => {
   await using disk = await smallDisk(16 * 1024)
   await using store = await disk.open()
   const ann = await addUser(store, "ann")
-  const ballast = await ballastOf(disk)
+  const ballast = await ballastOf(disk, 16 * 1024)
   await fillUp(disk.path)
   const ids = await addUntilFull(store, ann.id)
   for (;;) {
@@ -296,7 +296,7 @@ test("A database is opened on a disk that is full, whether its server was killed
   await using disk = await smallDisk(32 * 1024)
   const made = await disk.open()
   const ann = await addUser(made, "ann")
-  await ballastOf(disk)
+  await ballastOf(disk, 32 * 1024)
   await made[Symbol.asyncDispose]()
   const filling = await fillUp(disk.path)
   const closed = await disk.open()
