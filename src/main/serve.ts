@@ -3,6 +3,7 @@ import { createLogger, Gathered, systemClock } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside, StartStopped } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
+import { demandCompiled, StartAgain, startAgain } from "./start-again.ts"
 import { trimAfterStart } from "./trim.ts"
 import { version } from "./version.ts"
 
@@ -10,10 +11,10 @@ import { version } from "./version.ts"
 export async function serve(words: readonly string[]): Promise<number> {
   // Whoever reads the log may go away; that is no reason to stop.
   process.stderr.on("error", () => {})
+  const told = toldToEnd()
   try {
     const settings = settingsFrom(words)
     if (!settings) return 0
-    const told = toldToEnd()
     await using quayside = await start(settings, told)
     if (told.aborted) return 0
     process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
@@ -22,6 +23,7 @@ export async function serve(words: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof StartStopped) return 0
+    if (error instanceof StartAgain) return told.aborted ? 0 : startAgain()
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
     process.stderr.write(`quayside: ${sentence}\n`)
@@ -56,7 +58,15 @@ function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {
   const isWanted = settings.accessLog === "on" && (settings.logLevel === "info" || settings.logLevel === "debug")
   const announcePassword = (password: string) =>
     void process.stdout.write(`The first administrator is admin, the password ${password} (it is not shown again)\n`)
-  return compose({ settings, version, logger, ...(isWanted ? { accessLog: (line) => log.add(line) } : {}), announcePassword, signal })
+  return compose({
+    settings,
+    version,
+    logger,
+    ...(isWanted ? { accessLog: (line) => log.add(line) } : {}),
+    announcePassword,
+    loaded: demandCompiled,
+    signal,
+  })
 }
 
 /** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
