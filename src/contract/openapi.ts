@@ -53,7 +53,9 @@ const statsSchema: JsonSchema = {
     GpuBusy: figure("From 0 to 1, the mean of its GPUs."),
     NetworkIn: figure("Bytes since the start.", true),
     NetworkOut: figure("Bytes since the start.", true),
-    Disk: figure("Written to its own file system, mounted directories not counted, in the unit of `Memory`; looked at once a minute."),
+    Disk: figure(
+      "Written to its own file system, mounted directories not counted, in the unit of `Memory`; looked at once a minute, or sooner.",
+    ),
   },
   required: ["Time", "Cpus", "Memory", "MemoryLimit", "GpuMemory", "GpuBusy", "NetworkIn", "NetworkOut", "Disk"],
 }

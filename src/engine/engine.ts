@@ -65,6 +65,9 @@ export interface Engine extends AsyncDisposable {
    */
   layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>>
 
+  /** Bytes free where runs' own file systems lie, whoever fills it; null where that cannot be told. Cheap enough for every few seconds. Rejects with the signal's reason only. */
+  freeDisk(signal?: AbortSignal): Promise<number | null>
+
   /**
    * What a run was started from, as far as its container still tells: `env` has the image's own variables too. Undefined when the engine holds nothing of the key. For a database that has
    * forgotten it.

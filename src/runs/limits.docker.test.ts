@@ -4,9 +4,9 @@ import { once } from "node:events"
 import { after, before, describe, test } from "node:test"
 import { WebSocket } from "ws"
 import { noLimits } from "#contract"
-import { systemClock } from "#kit"
+import { type Clock, systemClock } from "#kit"
 import type { RunRow } from "#store"
-import type { Runs } from "./index.ts"
+import type { GivenRunSettings, Runs } from "./index.ts"
 import { SteppedClock } from "./testing/clock.ts"
 import { DockerWorld } from "./testing/docker.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
@@ -28,8 +28,8 @@ describe("Limits on Docker", () => {
   after(() => docker[Symbol.asyncDispose]())
 
   /** Runs of one person with limits, and the warnings that were given. */
-  async function open(limits: Partial<typeof noLimits>, clock = systemClock) {
-    const world = await TestWorld.open({ settings, clock })
+  async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...given }: GivenRunSettings & { clock?: Clock } = {}) {
+    const world = await TestWorld.open({ settings: { ...settings, ...given }, clock })
     await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
     const warnings: string[] = []
     const runs = await world.runs({ engine: await docker.engine(), events: { warning: (_, text) => void warnings.push(text) } })
@@ -89,7 +89,7 @@ describe("Limits on Docker", () => {
 
   test("a run ends at its longest time, and nothing of it is left", async () => {
     const clock = new SteppedClock()
-    await using it = await open({ MaxRunHours: 1 }, clock)
+    await using it = await open({ MaxRunHours: 1 }, { clock })
     const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
     clock.advance(60 * minute)
     assert.equal(await over(it.world, run), "max_time")
@@ -117,9 +117,19 @@ describe("Limits on Docker", () => {
     await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
   })
 
+  test("a run that fills the disk between two looks is looked at early", async () => {
+    await using it = await open({ MaxDisk: 64 }, { layersEvery: 3_600_000, layersAfter: 64 * 2 ** 20 })
+    const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
+    const last = async () => (await it.runs.usage(run.id)).at(-1)?.disk
+    await eventually("it was looked at", async () => typeof (await last()) === "number", 30_000)
+    const writing = docker.docker("exec", await docker.containerOf(run.key), "sh", "-c", "head -c 300000000 /dev/zero > /var/tmp/big; sync")
+    await writing.catch(() => {})
+    assert.equal(await over(it.world, run), "disk_full")
+  })
+
   test("a Jupyter whose kernel is busy with waiting is kept; when it is done, the run is warned and ended as idle", async () => {
     const clock = new SteppedClock()
-    await using it = await open({ IdleMinutes: 10 }, clock)
+    await using it = await open({ IdleMinutes: 10 }, { clock })
     const run = await ready(it.runs, it.world.request("quayside/jupyterlab", { memoryMiB: 512, plan: docker.plan({ type: "jupyterlab" }) }))
     await using kernel = await busyKernel(it.runs, run)
     for (let round = 0; round < 3; round += 1) {

@@ -9,9 +9,9 @@ import { eventually, TestWorld } from "./testing/world.ts"
 const minute = 60_000
 
 /** A world whose hours are told to pass, with the warnings that were given. */
-async function scene(limits: Partial<Limits>) {
+async function scene(limits: Partial<Limits>, layersEvery = 0) {
   const clock = new SteppedClock()
-  const world = await TestWorld.open({ clock, settings: { sampleEvery: 10, layersEvery: 0 } })
+  const world = await TestWorld.open({ clock, settings: { sampleEvery: 10, layersEvery } })
   const warnings: string[] = []
   const open = () => world.runs({ events: { warning: (_, text) => void warnings.push(text) } })
   await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
@@ -170,6 +170,37 @@ test("The engine holds a run to the lowest limit of disk that applied when it wa
   assert.equal(told.length, 1)
   assert.match(told[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
   assert.equal((await it.world.row(id)).state, "ready")
+})
+
+test("A disk that fills is a reason to look at once at what runs wrote, and one that is full already none to look again", async () => {
+  const gib = 2 ** 30
+  await using it = await scene({ MaxDisk: 120 }, 60 * minute)
+  it.world.fake.freeDisk = 50 * gib
+  const engine = await it.world.engine()
+  const layers = engine.layers.bind(engine)
+  let looks = 0
+  engine.layers = (signal) => {
+    looks += 1
+    return layers(signal)
+  }
+  await using runs = await it.world.runs({ engine })
+  const { id, key } = await ready(runs, it.world.request("fake/writes:100"))
+  await it.pass(runs, id, minute)
+  assert.equal(looks, 1)
+  const container = it.world.fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/writes:200" }
+  for (const free of [49.5, 60, 59.5, null, 59.5]) {
+    it.world.fake.freeDisk = free && free * gib
+    await it.pass(runs, id, minute)
+  }
+  assert.equal(looks, 1, "a gibibyte less is free than there was since, and no sooner")
+  assert.equal((await it.world.row(id)).state, "ready")
+  it.world.fake.freeDisk = 59 * gib
+  await over(it.world, id)
+  assert.equal((await it.world.row(id)).reason?.code, "disk_full")
+  const other = await ready(runs, it.world.request("fake/http"))
+  await it.pass(runs, other.id, minute)
+  assert.equal(looks, 2)
 })
 
 test("What a run uses is a series of samples, gone with the run", async () => {

@@ -192,9 +192,14 @@ async function watchOver({ clock, closed, logger, settings }: Context, usage: Us
   const attempt = async (what: string, work: () => Promise<void>) => {
     if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))
   }
+  const pause = () => clock.sleep(settings.sampleEvery, closed).catch(() => {})
+  await pause()
   while (!closed.aborted) {
-    await clock.sleep(settings.sampleEvery, closed).catch(() => {})
     await attempt("what runs use was not looked at", () => usage.sample())
+    const paused = pause()
+    // What a look tells is not left until the next sample, nor is a long one waited for.
+    await Promise.race([usage.looked(), paused])
     await attempt("runs were not held to their limits", () => warden.judge())
+    await paused
   }
 }

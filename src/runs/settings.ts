@@ -23,6 +23,8 @@ export interface RunSettings {
   samples: number
   /** How often it is counted what runs wrote to their own file systems. Default 60,000. */
   layersEvery: number
+  /** It is counted at once where so many bytes of disk were taken since. Default 1 GiB. */
+  layersAfter: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
   /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
@@ -62,6 +64,7 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     sampleEvery: 10_000,
     samples: 360,
     layersEvery: 60_000,
+    layersAfter: 2 ** 30,
     strayGrace: 10 * 60_000,
     keepLogsDays: 30,
     ...given,

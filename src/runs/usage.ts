@@ -37,6 +37,8 @@ export class Usage {
   #sampling: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
+  /** The most bytes of disk that were free since the layers were looked at; 0 while that is not known. */
+  #mostFree = 0
 
   constructor(ctx: Context, activity: Activity) {
     this.#ctx = ctx
@@ -57,6 +59,11 @@ export class Usage {
   isKnown(id: number): boolean {
     const since = this.#ctx.clock.now() - knownFor * this.#ctx.settings.sampleEvery
     return this.series(id).some(({ time, cpus }) => cpus !== null && time >= since)
+  }
+
+  /** Resolves when no look at what runs wrote is under way. */
+  async looked(): Promise<void> {
+    await this.#looking
   }
 
   /** As `series`, of a run that was not looked at yet after a look. */
@@ -90,12 +97,19 @@ export class Usage {
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
   }
 
-  /** Counting files costs and may take long, so this is done rarely, and nothing waits for it. Never rejects. */
+  /** Counting files costs and may take long, so this is done rarely, or when the disk fills, and no sample waits for it. Never rejects. */
   async #look(): Promise<void> {
     const { clock, closed, engine, logger, settings } = this.#ctx
-    if (clock.now() - this.#layersAt < settings.layersEvery) return
-    this.#layersAt = clock.now()
     try {
+      const free = await engine.freeDisk(closed)
+      const isFilling = free !== null && this.#mostFree - free >= settings.layersAfter
+      if (!isFilling && clock.now() - this.#layersAt < settings.layersEvery) {
+        // Measured from the highest: what is taken after something was freed counts in full.
+        this.#mostFree = Math.max(this.#mostFree, free ?? 0)
+        return
+      }
+      this.#layersAt = clock.now()
+      this.#mostFree = free ?? 0
       this.#layers = await engine.layers(closed)
     } catch (error) {
       if (!closed.aborted) logger.warn({ err: error }, "what runs wrote to their own file systems could not be looked at")

@@ -84,7 +84,12 @@ export const runs = [
   ...faults(
     "src/runs/usage.ts",
     ["src/runs/limits.test.ts"],
-    [["work does not count as use", "this.#activity.mark(run.id)", "void run.id"]],
+    [
+      ["work does not count as use", "this.#activity.mark(run.id)", "void run.id"],
+      ["a disk that fills is no reason to look", "if (!isFilling && clock.now()", "if (clock.now()"],
+      ["what was freed hides what is taken", "Math.max(this.#mostFree, free ?? 0)", "this.#mostFree"],
+      ["a full disk is looked at with every sample", "      this.#mostFree = free ?? 0\n", ""],
+    ],
   ),
   ...faults(
     "src/runs/usage.ts",

@@ -26,6 +26,8 @@ export interface DaemonInfo {
   NCPU: number
   MemTotal: number
   LiveRestoreEnabled?: boolean
+  /** On the daemon's host. */
+  DockerRootDir: string
   /** Of storage. */
   Driver?: string
   DriverStatus?: [string, string][]

@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
 import { type Logger, silentLogger } from "#kit"
@@ -23,7 +24,7 @@ import {
 import { mockGpuDevices } from "../gpus.ts"
 import { Registries } from "../registries.ts"
 import { Turns } from "../turns.ts"
-import { DockerClient } from "./client.ts"
+import { type DaemonInfo, DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
@@ -78,7 +79,7 @@ class DockerEngine implements Engine {
   readonly #pins: Pins
   readonly #holders = new Holders()
   readonly #turns = new Turns()
-  #node: Promise<string> | undefined
+  #daemon: Promise<DaemonInfo> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
 
   constructor(options: DockerOptions, pins: Pins, firewall: Firewall | undefined) {
@@ -204,6 +205,17 @@ class DockerEngine implements Engine {
     return this.#observer.layers(signal)
   }
 
+  /** Null where the daemon's host is another one. Where that has a directory of the same name here, the figure tells of a disk that no run fills. */
+  async freeDisk(signal?: AbortSignal): Promise<number | null> {
+    try {
+      const { bavail, bsize } = await statfs((await this.#known(signal)).DockerRootDir)
+      return bavail * bsize
+    } catch {
+      signal?.throwIfAborted()
+      return null
+    }
+  }
+
   async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
     const found = await this.#find(key, signal)
     return found && specOfContainer(found)
@@ -230,14 +242,19 @@ class DockerEngine implements Engine {
   }
 
   async #nodeName(signal: AbortSignal | undefined): Promise<string> {
-    this.#node ??= this.#info(undefined).then((info) => {
+    return (await this.#known(signal)).Name
+  }
+
+  /** What the daemon told of itself when it was first asked. */
+  async #known(signal: AbortSignal | undefined): Promise<DaemonInfo> {
+    this.#daemon ??= this.#info(undefined).then((info) => {
       if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker has no live-restore: runs end when it is restarted")
-      return info.Name
+      return info
     })
     try {
-      return await this.#node
+      return await this.#daemon
     } catch (error) {
-      this.#node = undefined
+      this.#daemon = undefined
       signal?.throwIfAborted()
       throw error
     }

@@ -194,6 +194,11 @@ export class FakeEngine implements Engine {
     return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), boundMiB: spec.diskMiB ?? null }]))
   }
 
+  async freeDisk(signal?: AbortSignal): Promise<number | null> {
+    signal?.throwIfAborted()
+    return this.#world.freeDisk
+  }
+
   async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
     await this.ping(signal)
     return this.#mine(key)?.spec

@@ -30,6 +30,8 @@ export interface FakeContainer {
 export class FakeWorld implements AsyncDisposable {
   /** While false every call of an engine on this world fails with `engine_unreachable`; the programs go on. */
   #reachable = true
+  /** What engines on this world tell of it. */
+  freeDisk: number | null = null
   readonly containers = new Map<string, FakeContainer>()
   readonly images = new Set<string>()
   /** Emits `changed` after every change, and `log:<key>` with each `LogLine`. */
