@@ -1,6 +1,6 @@
-import { type Reason, type RunState, reasonSentences } from "#contract"
+import { Failure, type Reason, type RunState, reasonSentences } from "#contract"
 import { EngineError } from "#engine"
-import type { RunRow } from "#store"
+import { isStorageFull, type RunRow } from "#store"
 import type { Context, StopWish } from "./context.ts"
 import { LastWords } from "./logs.ts"
 import { endStateOf, move, moveIn } from "./moves.ts"
@@ -15,7 +15,8 @@ export async function fail(ctx: Context, run: RunRow, why: Reason): Promise<void
 export async function stopBecause(ctx: Context, run: RunRow, why: Reason): Promise<void> {
   const silent = why.code === "lost" || why.code === "engine_unreachable"
   const told = silent ? why : await withLogTail(ctx.engine, run.key, why)
-  await end(ctx, run, { path: ["stopping"], why: told })
+  const write = () => end(ctx, run, { path: ["stopping"], why: told })
+  await stopThoughFull(ctx, run, { wish: { reason: told, actor: undefined }, write })
 }
 
 /** A stop that the database could not take before is the first cause: that the engine no longer has the run follows from it. */
@@ -38,31 +39,66 @@ async function end(
 }
 
 /**
- * Ends the run in the engine although the database cannot take the wish now, as on a full disk: with its container often goes what fills it. The wish is kept in memory for whoever writes next that
- * the run is over; a process that dies before leaves a run that is `lost`. Rejects when the engine could not do it.
+ * Writes that the run is to stop. A full disk must keep nobody from ending what fills it: where it has no room even for that, the run is ended in the engine first, since with its container often goes what
+ * fills it. The wish is then kept in memory for whoever writes next that the run is over; a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the engine could not
+ * do it, and with `storage_full` when it did and there is still no room.
  */
-export async function stopUnwritten(ctx: Context, run: RunRow, wish: StopWish): Promise<void> {
-  ctx.wished.set(run.id, wish)
-  try {
-    await stopEngine(ctx, run)
-  } catch (error) {
+export async function stopThoughFull<T>(
+  ctx: Context,
+  run: RunRow,
+  { wish, write }: { wish: StopWish; write: () => Promise<T> },
+): Promise<T> {
+  const attempt = async () => {
+    const written = await write()
     ctx.wished.delete(run.id)
-    throw asEngineError(error)
+    return written
+  }
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+  }
+  await stopUnwritten(ctx, run, wish)
+  try {
+    return await attempt()
+  } catch (cause) {
+    const msg =
+      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
+    throw new Failure("storage_full", msg, { cause })
+  }
+}
+
+/** The first wish counts. */
+async function stopUnwritten(ctx: Context, run: RunRow, wish: StopWish): Promise<void> {
+  const isFirst = !ctx.wished.has(run.id)
+  if (isFirst) ctx.wished.set(run.id, wish)
+  try {
+    await takeDown(ctx, run)
+  } catch (error) {
+    if (isFirst) ctx.wished.delete(run.id)
+    throw error
   }
 }
 
 /** Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could not do it; whoever waits for the run is told. */
 export async function tearDown(ctx: Context, run: RunRow): Promise<void> {
+  await takeDown(ctx, run).catch((error: EngineError) => {
+    if (!ctx.closed.aborted) ctx.board.trouble(run.id, error)
+    throw error
+  })
+  await move(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
+}
+
+/** Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an `EngineError`. */
+async function takeDown(ctx: Context, run: RunRow): Promise<void> {
   const lastWords = new LastWords(ctx, run.key)
   try {
     await stopEngine(ctx, run)
   } catch (error) {
     lastWords.discard()
-    if (!ctx.closed.aborted) ctx.board.trouble(run.id, asEngineError(error))
-    throw error
+    throw asEngineError(error)
   }
   await lastWords.keep()
-  await move(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
 }
 
 async function stopEngine({ engine, settings, clock, closed }: Context, run: RunRow): Promise<void> {

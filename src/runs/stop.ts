@@ -1,9 +1,9 @@
 import { Failure, isLive, type Reason } from "#contract"
-import type { EngineError } from "#engine"
+import { EngineError } from "#engine"
 import type { Actor } from "#events"
-import { type Change, isStorageFull, type RunRow } from "#store"
-import type { Context, StopWish } from "./context.ts"
-import { stopUnwritten } from "./ending.ts"
+import type { Change, RunRow } from "#store"
+import type { Context } from "./context.ts"
+import { stopThoughFull } from "./ending.ts"
 import { moveIn, type Wish } from "./moves.ts"
 import { reason } from "./reasons.ts"
 import type { Supervisor } from "./supervisor.ts"
@@ -23,8 +23,7 @@ export interface StopParts {
 
 /** As `Runs.stop`. */
 export async function stop({ ctx, supervisor }: StopParts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
-  const asked = { by, actor }
-  const run = await writeStop(ctx, id, asked).catch((error: unknown) => stopFull(ctx, id, { asked, error }))
+  const run = await writeStop(ctx, id, { by, actor })
   if (!run || !isLive(run.state)) return run
   supervisor.nudge(id)
   return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
@@ -37,9 +36,7 @@ function wishOf({ userName }: RunRow, by: Wish, actor: Actor | undefined): Reaso
   return by === "stopped_by_user" && actor ? reason(by, "The person who started the run stopped it") : reason(by)
 }
 
-type AskedStop = Pick<StopOptions, "by" | "actor">
-
-function writeStop(ctx: Context, id: number, { by, actor }: AskedStop): Promise<RunRow | undefined> {
+async function writeStop(ctx: Context, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
   const work = async (tx: Change) => {
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
@@ -49,26 +46,12 @@ function writeStop(ctx: Context, id: number, { by, actor }: AskedStop): Promise<
     // The engine was never asked for it: there is nothing to wait for.
     return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
   }
-  return ctx.store.change(work, { urgent: true })
-}
-
-/** A full disk must keep nobody from ending what fills it. */
-async function stopFull(ctx: Context, id: number, { asked, error }: { asked: AskedStop; error: unknown }): Promise<RunRow | undefined> {
+  const write = () => ctx.store.change(work, { urgent: true })
   const run = ctx.board.row(id)
-  if (!isStorageFull(error) || !run || run.state === "queued") throw error
-  const wish: StopWish = { reason: wishOf(run, asked.by, asked.actor), actor: asked.actor }
-  await stopUnwritten(ctx, run, wish).catch((cause: EngineError) => {
-    throw stopFailure(cause)
+  if (!run || run.state === "queued") return write()
+  return stopThoughFull(ctx, run, { wish: { reason: wishOf(run, by, actor), actor }, write }).catch((error: unknown) => {
+    throw error instanceof EngineError ? stopFailure(error) : error
   })
-  try {
-    const written = await writeStop(ctx, id, asked)
-    ctx.wished.delete(id)
-    return written
-  } catch (cause) {
-    const msg =
-      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
-    throw new Failure("storage_full", msg, { cause })
-  }
 }
 
 function stopFailure(error: EngineError): Failure {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
+import { mkdtempDisposable } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { test } from "node:test"
-import { Failure } from "#contract"
+import { Failure, noLimits } from "#contract"
 import type { Actor } from "#events"
 import type { RunRow, Store } from "#store"
 import { dice } from "./testing/dice.ts"
@@ -46,13 +49,16 @@ test("A run that is gone has no address any more, although the database refuses 
 
 /** The same store, whose disk is full while it is told so, for what is urgent as well. */
 function filled(store: Store) {
-  const disk = { isFull: false }
+  const disk = { isFull: false, refused: 0 }
   const whole = new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (name !== "change") return typeof member === "function" ? member.bind(target) : member
-      const change: Store["change"] = (work, options) =>
-        disk.isFull ? Promise.reject(new Failure("storage_full", "The disk is full")) : target.change(work, options)
+      const change: Store["change"] = async (work, options) => {
+        if (!disk.isFull) return target.change(work, options)
+        disk.refused += 1
+        throw new Failure("storage_full", "The disk is full")
+      }
       return change
     },
   })
@@ -83,6 +89,47 @@ test("A run is stopped although the database can write nothing at all, which is 
   assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
   assert.deepEqual(asked, [[actor, "stop", id]])
   assert.equal((await world.row(other.id)).state, "ready")
+})
+
+test("A run that fills the disk is ended although the database can write nothing at all, and its end is written with the cause and the output when there is room", async () => {
+  await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
+  await using world = await TestWorld.open({ settings: { sampleEvery: 10, layersEvery: 0, logsDir: logs.path } })
+  await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
+  const { disk, store } = filled(world.store)
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/writes:100"))
+  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  for (const each of [id, other.id]) await runs.settled(each)
+  const container = world.fake.containers.get(key)
+  assert.ok(container)
+  disk.isFull = true
+  container.spec = { ...container.spec, image: "fake/writes:200" }
+  await eventually("the engine holds nothing of it", () => !world.held().includes(key))
+  assert.equal((await world.row(id)).state, "ready")
+  await eventually("it is seen to be gone", () => runs.target(id)?.address === undefined)
+  const { refused } = disk
+  await eventually("its end is refused again", () => disk.refused >= refused + 4)
+  disk.isFull = false
+  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
+  const ended = await world.row(id)
+  assert.equal(ended.reason?.code, "disk_full")
+  assert.match((await Array.fromAsync(runs.logs(ended)))[0]?.text ?? "", /started/)
+  assert.equal((await world.row(other.id)).state, "ready")
+})
+
+test("What a program that ended leaves in the engine is removed although the database can write nothing at all", async () => {
+  await using world = await TestWorld.open()
+  const { disk, store } = filled(world.store)
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.settled(id)
+  disk.isFull = true
+  await world.fake.exit(key, 3)
+  await eventually("the engine holds nothing of it", () => world.held().length === 0)
+  disk.isFull = false
+  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
+  const { reason } = await world.row(id)
+  assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 3])
 })
 
 test("A stop that neither database nor engine can take is refused as the engine's, and ends nothing later", async () => {

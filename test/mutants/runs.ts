@@ -36,16 +36,14 @@ export const runs = [
     [["a full disk keeps runs from being over", "{ urgent: isEnd(step) }", "{ urgent: false }"]],
   ),
   ...faults(
-    "src/runs/stop.ts",
-    ["src/runs/store-down.test.ts"],
-    [["a run that the database cannot stop goes on", "if (!isStorageFull(error) || !run ||", "if (isStorageFull(error) || !run ||"]],
-  ),
-  ...faults(
     "src/runs/ending.ts",
     ["src/runs/store-down.test.ts"],
     [
       ["a stop on a full disk is taken for a loss", "reason: wish?.reason ?? why", "reason: why"],
-      ["a stop that could not be is carried out later, unasked", "    ctx.wished.delete(run.id)\n    throw", "    throw"],
+      ["a run that the database cannot stop goes on", "if (!isStorageFull(error)) throw error", "throw error"],
+      ["a later cause of an end takes the place of the first", "if (isFirst) ctx.wished.set(", "ctx.wished.set("],
+      ["what a run printed that the database could not stop is lost", "    await takeDown(ctx, run)\n", "    await stopEngine(ctx, run)\n"],
+      ["a stop that could not be is carried out later, unasked", "if (isFirst) ctx.wished.delete(run.id)\n", ""],
     ],
   ),
   ...faults(
