@@ -96,7 +96,12 @@ test("Where the daemon refuses the bound, since its file system has no quotas, t
     assert.equal(bytesIn(await it.rig.output(writing(150), { ...it.room, diskMiB: 20 })), 150 * mib)
   }
   assert.deepEqual(it.told, ["Docker cannot bound what a run writes to its own file system here: MaxDisk is watched only"])
-  const spec = specOf({ ...it.room, command: ["sleep", "1000"], diskMiB: 20 })
+  const free = (await it.rig.engine.freeDisk()) ?? 0
+  assert.ok(free > 150 * mib && free < 1_024 * mib, "of the disk that the daemon's data lie on")
+  const spec = specOf({ ...it.room, command: ["sh", "-c", `${writing(100)}; sync; echo written; exec sleep 1000`], diskMiB: 20 })
   await it.rig.engine.start(spec, ignore, never)
+  for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break
   assert.equal((await it.rig.engine.layers()).get(spec.key)?.boundMiB, null)
+  const left = await it.rig.engine.freeDisk()
+  assert.ok(left !== null && left < free - 90 * mib, `${left} of ${free} bytes are free`)
 })
