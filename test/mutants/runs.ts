@@ -28,7 +28,7 @@ export const runs = [
   ...faults(
     "src/runs/stop.ts",
     ["test/api/full-disk.test.ts"],
-    [["a full disk keeps people from stopping runs", "return ctx.store.change(work, { urgent: true })", "return ctx.store.change(work)"]],
+    [["a full disk keeps people from stopping runs", "() => ctx.store.change(work, { urgent: true })", "() => ctx.store.change(work)"]],
   ),
   ...faults(
     "src/runs/moves.ts",
