@@ -137,6 +137,14 @@ test("an offer of HTTP/2 is passed over, and other changes of protocol are made 
   socket.destroy()
 })
 
+test("an offer of another protocol behind a request that is not answered yet is passed over, and both are answered", async () => {
+  await using scene = await Scene.open()
+  const answers = await scene.raw(
+    `GET /run/1/first HTTP/1.1\r\n${head}\r\nGET /run/1/second HTTP/1.1\r\n${head}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+  )
+  assert.deepEqual(answers.match(/HTTP\/1\.1 \d+|"url":"[^"]*"/g), ["HTTP/1.1 200", '"url":"/first"', "HTTP/1.1 200", '"url":"/second"'])
+})
+
 test("a client that sends its head slowly holds nobody else up", async () => {
   await using scene = await Scene.open()
   const slow = connect(scene.port, "127.0.0.1")

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { gathered, http, type InTurnOptions, takeInTurn } from "#kit"
+import { gathered, http, type InTurnOptions, isAnswering, takeInTurn } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -45,9 +45,11 @@ export function createHttpServer(take: (call: Call) => void): Server {
   return server
 }
 
-/** HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. */
-function mayUpgrade({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
+/**
+ * HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. So does who offers another protocol before an earlier request is answered: the connection cannot be given to both.
+ */
+function mayUpgrade({ method, headers, socket }: IncomingMessage): boolean {
+  return method === "GET" && !isAnswering(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
 }
 
 function linger({ request, response }: Call): void {

@@ -24,6 +24,11 @@ export function takeInTurn(request: IncomingMessage, response: ServerResponse, o
   connection[turns].take(request, response, options)
 }
 
+/** Whether a request of the connection is under way, or waits. */
+export function isAnswering(connection: Connection): boolean {
+  return connection[turns]?.isBusy ?? false
+}
+
 /** Gives the connection to the request under way, whatever becomes of its response. What is returned is to be called once, when the connection ends. */
 export function keepTurn(connection: Connection): () => void {
   const over = connection[turns]?.keep() ?? (() => {})
@@ -46,6 +51,10 @@ class Turns {
     socket.once("close", () => {
       for (const [, , { over }] of this.#waiting.splice(0)) over?.()
     })
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy
   }
 
   keep(): () => void {

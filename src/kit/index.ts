@@ -3,7 +3,7 @@ export { Callers, isAddressOrNetwork, isLoopbackAddress, peerOf } from "./caller
 export { type Clock, ManualClock, systemClock } from "./clock.ts"
 export { Gathered } from "./gathered.ts"
 export * as http from "./http.ts"
-export { type InTurnOptions, keepTurn, takeInTurn } from "./in-turn.ts"
+export { type InTurnOptions, isAnswering, keepTurn, takeInTurn } from "./in-turn.ts"
 export { hasBody, passOver } from "./linger.ts"
 export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } from "./logger.ts"
 export { Pieces } from "./pieces.ts"

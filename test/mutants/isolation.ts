@@ -67,6 +67,11 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/gateway/server.ts",
+    ["src/gateway/raw.test.ts"],
+    [["a connection that is still being answered is given to another protocol", " && !isAnswering(socket)", ""]],
+  ),
+  ...faults(
     "src/kit/in-turn.ts",
     ["src/files/limits.test.ts", "src/gateway/bytes.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
