@@ -1,7 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { Duplex } from "node:stream"
-import { Callers, gathered, http, type InTurnOptions, takeInTurn } from "#kit"
+import { Callers, gathered, http, type InTurnOptions, isOtherMethod, type ParseError, refuseNoRequests, takeInTurn } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
@@ -38,7 +37,7 @@ export function createFileServer(settings: HandlerOptions): Server {
   server.on("checkExpectation", (_request, response: ServerResponse) => {
     void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
   })
-  server.on("clientError", refuseConnection)
+  refuseNoRequests(server, connectionRefusal)
   return server
 }
 
@@ -78,13 +77,9 @@ function limitEachAddress(server: Server, { scene, trustedProxies }: HandlerOpti
   })
 }
 
-/** What HTTP itself refuses has the failure object, too. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, text, body } = protocolFailure(error.code)
+/** What HTTP itself refuses has the failure object, too; as text. */
+function connectionRefusal(what: ParseError | "CONNECT"): string {
+  const { status, text, body } = protocolFailure(what)
   const json = JSON.stringify({ ok: false, ...body })
   const headers = {
     ...guardHeaders,
@@ -94,24 +89,24 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
     Connection: "close",
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${text}\r\n${lines.join("")}\r\n${json}`)
+  return `HTTP/1.1 ${status} ${text}\r\n${lines.join("")}\r\n${json}`
 }
 
 const allow = methodNames.join(", ")
 
-function protocolFailure(code: string | undefined): { status: number; text: string; body: { msg: string; code: string } } {
-  if (code === "HPE_HEADER_OVERFLOW") {
+function protocolFailure(what: ParseError | "CONNECT"): { status: number; text: string; body: { msg: string; code: string } } {
+  if (what === "CONNECT" || isOtherMethod(what)) {
+    return { status: 405, text: "Method Not Allowed", body: { msg: "The method is not known", code: "method_not_allowed" } }
+  }
+  if (what.code === "HPE_HEADER_OVERFLOW") {
     return {
       status: 431,
       text: "Request Header Fields Too Large",
       body: { msg: "The request's headers and target have more than 16 KiB", code: "headers_too_large" },
     }
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+  if (what.code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return { status: 408, text: "Request Timeout", body: { msg: "The request's headers did not arrive in 20 s", code: "invalid" } }
-  }
-  if (code === "HPE_INVALID_METHOD") {
-    return { status: 405, text: "Method Not Allowed", body: { msg: "The method is not known", code: "method_not_allowed" } }
   }
   return { status: 400, text: "Bad Request", body: { msg: "This is not an HTTP request", code: "invalid" } }
 }

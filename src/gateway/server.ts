@@ -1,8 +1,8 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import type { IncomingMessage, RequestListener, Server } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { gathered, http, type InTurnOptions, isAnswering, takeInTurn } from "#kit"
+import { gathered, http, type InTurnOptions, isAnswering, type ParseError, refuseNoRequests, takeInTurn } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -28,7 +28,6 @@ export function createHttpServer(take: (call: Call) => void): Server {
   })
   server.maxHeadersCount = 0
   const receive = (call: Call) => {
-    newest.set(call.request.socket, call.response)
     linger(call)
     take(call)
   }
@@ -40,8 +39,7 @@ export function createHttpServer(take: (call: Call) => void): Server {
   server.on("checkContinue", inTurn({ expects: "continue" }))
   server.on("checkExpectation", inTurn({ expects: "unknown" }))
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => take(upgradeCall(request, socket as Socket, head)))
-  server.on("connect", (_, socket) => sendRaw(socket, new Failure("method_not_allowed", "CONNECT is not known here")))
-  server.on("clientError", refuse)
+  refuseNoRequests(server, refusalOf)
   return server
 }
 
@@ -89,25 +87,16 @@ function readEarly(socket: Socket, head: Buffer): () => Buffer {
   }
 }
 
-/** The newest answer on each connection. */
-const newest = new WeakMap<Duplex, ServerResponse>()
-
+const noTunnel = new Failure("method_not_allowed", "CONNECT is not known here")
+const noRequest = new Failure("invalid", "This is not an HTTP/1.1 request as it must be")
 const refusals: Readonly<Record<string, Failure>> = {
   HPE_HEADER_OVERFLOW: new Failure("headers_too_large", "The request's head is longer than 32 KiB"),
   ERR_HTTP_REQUEST_TIMEOUT: new Failure("invalid", "The request's head did not come within 20 s", { status: 408 }),
 }
 
-/** Answers what Node's parser refuses, unless an answer is on its way: a second one would be taken for part of it, or for the next one's. */
-function refuse(error: Error & { code?: string }, socket: Duplex): void {
-  const answer = newest.get(socket)
-  const isAnswered = answer !== undefined && !answer.req.complete
-  if (isAnswered && answer.writableEnded) return void (socket as Socket).destroySoon()
-  if (!socket.writable || answer?.writableFinished === false || error.code === "ECONNRESET") return void socket.destroy()
-  sendRaw(socket, refusals[error.code ?? ""] ?? new Failure("invalid", "This is not an HTTP/1.1 request as it must be"))
-}
-
-/** Answers where node has no response to write to, and closes. */
-function sendRaw(socket: Duplex, failure: Failure): void {
+/** As text, where node has no response to write to. */
+function refusalOf(what: ParseError | "CONNECT"): string {
+  const failure = what === "CONNECT" ? noTunnel : (refusals[what.code ?? ""] ?? noRequest)
   const body = JSON.stringify(failure.toBody())
   const fields = [
     `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
@@ -116,6 +105,5 @@ function sendRaw(socket: Duplex, failure: Failure): void {
     ...Object.entries(ownHeaders).map(([name, value]) => `${name}: ${value}`),
     "Connection: close",
   ]
-  socket.on("error", () => socket.destroy())
-  socket.end(`${fields.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
+  return `${fields.join("\r\n")}\r\n\r\n${body}`
 }

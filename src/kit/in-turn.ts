@@ -20,8 +20,20 @@ export interface InTurnOptions {
  */
 export function takeInTurn(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
   const connection: Connection = request.socket
-  connection[turns] ??= new Turns(connection, options)
-  connection[turns].take(request, response, options)
+  turnsOf(connection).take(request, response, options)
+}
+
+/**
+ * Has `refuse` answer, in its turn, what came on the connection and is no request: when all that came whole before it is answered. Where it is the body of a request, it is that one's
+ * answer; if that has begun already, the connection ends. Only the first counts.
+ */
+export function refuseInTurn(connection: Connection, refuse: () => void): void {
+  turnsOf(connection).refuse(refuse)
+}
+
+function turnsOf(connection: Connection): Turns {
+  connection[turns] ??= new Turns(connection)
+  return connection[turns]
 }
 
 /** Whether a request of the connection is under way, or waits. */
@@ -41,12 +53,14 @@ class Turns {
   readonly #waiting: [IncomingMessage, ServerResponse, InTurnOptions][] = []
   /** Of the request under way. */
   #over: InTurnOptions["over"]
+  /** The one under way, or the one before. */
+  #last: { request: IncomingMessage; response: ServerResponse } | undefined
+  #refuse: (() => void) | undefined
   #isBusy = false
   #isKept = false
 
-  constructor(socket: Socket, options: InTurnOptions) {
+  constructor(socket: Socket) {
     this.#socket = socket
-    this.#over = options.over
     // Answers that have no connection yet do not hear of its end.
     socket.once("close", () => {
       for (const [, , { over }] of this.#waiting.splice(0)) over?.()
@@ -68,9 +82,19 @@ class Turns {
     if (this.#waiting.length > mostWaiting) this.#socket.destroy()
   }
 
+  refuse(refuse: () => void): void {
+    if (this.#refuse) return
+    this.#refuse = refuse
+    if (this.#waiting.at(-1)?.[0].complete === false) this.#waiting.pop()?.[2].over?.()
+    const isItsBody = this.#last?.request.complete === false
+    if (isItsBody && this.#last?.response.headersSent) this.#socket.destroy()
+    else if (isItsBody || !this.#isBusy) refuse()
+  }
+
   #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: InTurnOptions): void {
     this.#isBusy = true
     this.#over = over
+    this.#last = { request, response }
     response.on("close", this.#next)
     handler(request, response)
   }
@@ -82,5 +106,6 @@ class Turns {
     this.#over?.()
     const next = this.#socket.writable ? this.#waiting.shift() : undefined
     if (next) this.#begin(...next)
+    else if (this.#socket.writable) this.#refuse?.()
   }
 }

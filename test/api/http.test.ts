@@ -312,6 +312,28 @@ test("pipelined requests are answered in their order, and a malformed one after 
   assert.match(answer.slice(answer.lastIndexOf("HTTP/1.1")), /^HTTP\/1\.1 400/)
 })
 
+test("what is no request is refused after the answers to what came before it, at every address", async () => {
+  const head = `Host: localhost\r\nAuthorization: ${admin}\r\n`
+  const chunked = `POST /image HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nZZZ\r\n`
+  for (const [url, path, first] of [
+    [baseUrl, "/image?ID=999", 404],
+    [appsUrl, "/run/999/", 404],
+    [filesUrl, "/users/admin/none", 404],
+  ] as const) {
+    for (const [bytes, second] of [
+      ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+      ["\x16\x03\x01\x02\x00\x01\x00", 400],
+      ["CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n", 405],
+      [chunked, 400],
+    ] as const) {
+      const answer = await raw(url, `GET ${path} HTTP/1.1\r\n${head}\r\n${bytes}`)
+      const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
+      assert.deepEqual([path, bytes, statuses], [path, bytes, [first, second]])
+      assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).ok, false)
+    }
+  }
+})
+
 test("a whole address in the request line counts with its own host", async () => {
   const ask = (target: string) => raw(baseUrl, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   assert.match(await ask("http://localhost/healthz"), /^HTTP\/1\.1 200/)

@@ -77,6 +77,14 @@ export const isolation = [
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
+    "src/kit/in-turn.ts",
+    ["test/api/http.test.ts"],
+    [
+      ["what is no request is told as the answer to the one before it", "isItsBody || !this.#isBusy", "true"],
+      ["a body that is none is told as the answer to the request before it", "?.[0].complete === false", "?.[0].complete === undefined"],
+    ],
+  ),
+  ...faults(
     "src/kit/request.ts",
     ["src/kit/request.test.ts"],
     [

@@ -2,7 +2,6 @@ import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
 import { keepTurn } from "#kit"
-import { noMoreBusy } from "./refusal.ts"
 import type { Visit } from "./visit.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
@@ -47,7 +46,6 @@ export function takeStream(visit: Visit): Sink {
  */
 function take({ request: { socket }, response }: Visit): void {
   const over = keepTurn(socket)
-  noMoreBusy(socket)
   // Whoever wants the data gets them in place of the parser.
   socket.on("data", destroy)
   response.emit("finish")

@@ -1,9 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { gathered, http, type InTurnOptions, takeInTurn } from "#kit"
+import { gathered, http, type InTurnOptions, refuseNoRequests, takeInTurn } from "#kit"
 import { sendFailure } from "./answer.ts"
-import { Refuser } from "./refusal.ts"
+import { refusalOf } from "./refusal.ts"
 import { newRequestId } from "./visit.ts"
 
 export interface ListenAddress {
@@ -30,7 +29,6 @@ const limits = {
 export class Listener {
   readonly #servers: Server[] = []
   readonly #inTurn: InTurnOptions
-  readonly #refuser = new Refuser()
   readonly #ending = new AbortController()
   #underWay = 0
   /** Set once the service stops; resolved when nothing is under way any more. */
@@ -85,8 +83,7 @@ export class Listener {
 
   #make(): Server {
     const server = http.createServer({ ...limits, ...gathered }, (request, response) => this.#take(request, response))
-    server.on("clientError", (error, socket) => this.#refuser.refuse(error, socket))
-    server.on("connect", (_request: IncomingMessage, socket: Duplex) => this.#refuser.refuseTunnel(socket))
+    refuseNoRequests(server, refusalOf)
     server.on("checkExpectation", (_request, response) =>
       sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId()),
     )
@@ -100,7 +97,6 @@ export class Listener {
       return
     }
     this.#underWay += 1
-    this.#refuser.busy(request, response)
     takeInTurn(request, response, this.#inTurn)
   }
 }

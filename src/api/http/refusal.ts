@@ -1,43 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
 import { Failure } from "#contract"
-import { http } from "#kit"
+import { http, isOtherMethod, type ParseError } from "#kit"
 import { newRequestId } from "./visit.ts"
 
-/** Where a connection keeps what it is busy with. */
-const busyWith = Symbol("busyWith")
-type Busy = Duplex & { [busyWith]?: ServerResponse | undefined }
-
-/** The connection is no more HTTP's. */
-export function noMoreBusy(connection: Busy): void {
-  connection[busyWith] = undefined
-}
-
-/** Answers what Node's HTTP parser refuses, with the failure object as everywhere else, and closes the connection. */
-export class Refuser {
-  /** Notes what a connection is busy with, so that a refusal is never taken for the answer to it. */
-  busy(request: IncomingMessage, response: ServerResponse): void {
-    const socket: Busy = request.socket
-    socket[busyWith] = response
-  }
-
-  refuse(error: Error & { code?: string }, socket: Duplex): void {
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    const last = (socket as Busy)[busyWith]
-    const isNext = last?.req.complete === true && !last.writableFinished
-    if (isNext) last.once("close", () => end(socket, failureOf(error)))
-    // The body of the request under way is malformed: this is its answer, unless that has begun.
-    else if (last && !last.req.complete && last.headersSent) socket.destroy()
-    else end(socket, failureOf(error))
-  }
-
-  refuseTunnel(socket: Duplex): void {
-    end(socket, new Failure("method_not_allowed", "This is no proxy: CONNECT is not served", { headers: { allow: "GET" } }))
-  }
-}
-
-function end(socket: Duplex, failure: Failure): void {
-  if (!socket.writable) return void socket.destroy()
+/** The answer, as text, to what is no request for this server: with the failure object as everywhere else. */
+export function refusalOf(what: ParseError | "CONNECT"): string {
+  const failure = what === "CONNECT" ? noTunnel : failureOf(what)
   const requestId = newRequestId()
   const body = JSON.stringify(failure.toBody(requestId))
   const head = [
@@ -50,28 +17,13 @@ function end(socket: Duplex, failure: Failure): void {
     ...Object.entries(failure.headers).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ]
-  socket.on("error", () => socket.destroy())
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
+  return `${head.join("\r\n")}\r\n\r\n${body}`
 }
 
-/** The method is a word, though none that Node's parser knows: what is there takes others. */
-const otherMethod = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r?\n/
-
-interface ParseError extends Error {
-  code?: string
-  /** What came at once, with requests that were understood before it. */
-  rawPacket?: Buffer
-  bytesParsed?: number
-}
-
-/** From the beginning of the line that was not understood. */
-function rejected({ rawPacket, bytesParsed = 0 }: ParseError): string {
-  const text = rawPacket?.toString("latin1") ?? ""
-  return text.slice(bytesParsed === 0 ? 0 : text.lastIndexOf("\n", bytesParsed - 1) + 1)
-}
+const noTunnel = new Failure("method_not_allowed", "This is no proxy: CONNECT is not served", { headers: { allow: "GET" } })
 
 function failureOf(error: ParseError): Failure {
-  if (error.code === "HPE_INVALID_METHOD" && otherMethod.test(rejected(error)))
+  if (isOtherMethod(error))
     return new Failure("method_not_allowed", "The method is not known", { headers: { allow: "GET, HEAD, POST, PUT, DELETE" } })
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
