@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
+import { getPriority, setPriority } from "node:os"
 import { describe, it } from "node:test"
 import { HashThreads } from "./hash-threads.ts"
 
@@ -15,11 +16,16 @@ function priorities(): Map<string, number> {
   return new Map(readdirSync("/proc/self/task").map((thread) => [thread, of(thread)]))
 }
 
+/** The threads with a lower priority than the first one. */
+function lesser(): string[] {
+  const all = priorities()
+  const usual = all.get(String(process.pid)) as number
+  return [...all].filter(([, priority]) => priority > usual).map(([thread]) => thread)
+}
+
 describe("a thread that hashes", { skip: process.platform === "linux" ? false : "other systems have no priority of a thread" }, () => {
   it("makes way for all others of the process, and is kept for the next hash", async () => {
     const threads = new HashThreads()
-    const usual = priorities().get(String(process.pid)) as number
-    const lesser = () => [...priorities()].filter(([, priority]) => priority > usual).map(([thread]) => thread)
     assert.equal((await threads.derive(parameters())).length, 32)
     const kept = lesser()
     assert.equal(kept.length, 1)
@@ -27,6 +33,14 @@ describe("a thread that hashes", { skip: process.platform === "linux" ? false : 
     assert.deepEqual(lesser(), kept)
     await threads.end()
     assert.deepEqual(lesser(), [])
+  })
+
+  it("makes way where the service itself has a lower priority than others", async () => {
+    const threads = new HashThreads()
+    setPriority(getPriority() + 5)
+    await threads.derive(parameters())
+    assert.equal(lesser().length, 1)
+    await threads.end()
   })
 
   it("that fails is said to have, and another one takes its place", async () => {

@@ -1,12 +1,14 @@
 import { type Argon2Parameters, argon2Sync } from "node:crypto"
 import { readlinkSync } from "node:fs"
-import { setPriority } from "node:os"
+import { getPriority, setPriority } from "node:os"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
 /** Milliseconds after which threads that nobody needs are ended, to give their memory back: about 30 MiB each, and a new one is there in less time than a hash takes. */
 const idleMs = 1_000
-/** What is answered meanwhile goes first on every core; even where all are busy with other things, a hash has a quarter of one. */
+/** So much below the service's own. What is answered meanwhile goes first on every core; even where all are busy with other things, a hash has a quarter of one. */
 const niceness = 5
+/** There is no less. */
+const least = 19
 
 /**
  * Derives keys by argon2id in threads of their own, of lower priority than the service's. A hash fills a core for as long as it lasts: in the thread pool it would
@@ -63,7 +65,7 @@ async function derivedBy(thread: Worker, parameters: Argon2Parameters): Promise<
 function yieldToOthers(): void {
   try {
     const [id] = /\d+$/.exec(readlinkSync("/proc/thread-self")) ?? []
-    if (id !== undefined) setPriority(Number(id), niceness)
+    if (id !== undefined) setPriority(Number(id), Math.min(getPriority(Number(id)) + niceness, least))
   } catch {
     // Slower answers while people sign in are better than nobody signing in.
   }

@@ -166,9 +166,7 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
   const body = { ProjectName: "p", Type: "http", ImageID, UserName: "uma", GroupName: "lab-told" } as const
   const project = await world.admin.createProject({ body })
   const { ID } = await world.admin.readGroup({ query: { GroupName: "lab-told" } })
-  await vera.until(`project.created ${project.ID}`)
-  await uma.until(`project.created ${project.ID}`)
-  for (const { told, events } of [uma, vera]) told.length = events.length = 0
+  for (const each of [vera, uma]) await each.through(`project.created ${project.ID}`)
 
   await signedIn("s-91", { groups: [] })
   await vera.until(`project.deleted ${project.ID}`)

@@ -213,7 +213,7 @@ test("more than any node has fails, and what others hold is queued and said so",
 })
 
 test("respond-async answers at once with the run as it stands", async () => {
-  const slow = await ann.client.createImage({ body: { Name: "slow", Image: "fake/slow:300" } })
+  const slow = await ann.client.createImage({ body: { Name: "slow", Image: "fake/slow:60000" } })
   const project = await newProject({ ImageID: slow.ID })
   const answer = await start({ ProjectID: project.ID }, { headers: { prefer: "wait=5, respond-async" } })
   assert.equal(answer.status, 200)

@@ -87,6 +87,7 @@ export const access = [
     ["src/access/hash-threads.test.ts"],
     [
       ["a hash has the priority of what is answered meanwhile", "  yieldToOthers()\n", ""],
+      ["a hash's priority is the same, whatever the service's own is", "Math.min(getPriority(Number(id)) + niceness, least)", "niceness"],
       ["each hash has a thread of its own", "this.#free.pop() ?? this.#start()", "this.#start()"],
     ],
   ),
