@@ -5,6 +5,7 @@ import { copyEntry, type Spot } from "./copy.ts"
 import type { Folder } from "./descriptor.ts"
 import { measure } from "./measure.ts"
 import { forbidden, invalid, Refusal, refusalOf } from "./refusal.ts"
+import { sever } from "./sever.ts"
 import { type Copied, CopyLimit } from "./tally.ts"
 import type { TreeCall, TreeOptions } from "./tree.ts"
 import type { Workplace } from "./workplace.ts"
@@ -36,6 +37,8 @@ export class LocalTree {
         return this.#copy(call, options)
       case "move":
         return this.#move(call.from, call.to)
+      case "sever":
+        return this.#sever(call.path, options)
       default:
         return this.#remove(call.path)
     }
@@ -104,6 +107,17 @@ export class LocalTree {
         throw error
       }
     })
+  }
+
+  async #sever(path: string, { signal }: TreeOptions): Promise<void> {
+    if (!this.#exists(path)) return
+    const names = namesFor(path)
+    try {
+      using parent = this.#root.descend(names.slice(0, -1))
+      await sever({ parent, name: names.at(-1) ?? "" }, this.#workplace, signal ? { signal } : {})
+    } catch (error) {
+      refuse(path, error)
+    }
   }
 
   async #remove(path: string): Promise<void> {

@@ -1,5 +1,17 @@
 import assert from "node:assert/strict"
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
@@ -111,6 +123,27 @@ test("what stands there stays when nothing is to be replaced, and of many copies
   )
   assert.equal(copies.filter((copied) => copied !== undefined).length, 1)
   assert.deepEqual(readdirSync(at("users/ann/once/code")).toSorted(), ["pkg", "run.sh"])
+  assert.deepEqual(leftovers(), [])
+})
+
+test("what is severed shares no file with another name, and is otherwise as it was", async () => {
+  await tree.ensureDirectory("/users/ann/linked/d")
+  await tree.ensureDirectory("/users/ann/elsewhere")
+  const files = ["f", "d/g", "d/alone"].map((name) => at(`users/ann/linked/${name}`))
+  for (const file of files) writeFileSync(file, "content", { mode: 0o640 })
+  for (const file of files) if (asRoot) chownSync(file, owner.uid, owner.gid)
+  linkSync(at("users/ann/linked/f"), at("users/ann/elsewhere/f"))
+  linkSync(at("users/ann/linked/d/g"), at("users/ann/linked/within"))
+  symlinkSync("../elsewhere", at("users/ann/linked/link"))
+  const alone = statSync(at("users/ann/linked/d/alone")).ino
+  await tree.sever("/users/ann/linked")
+  writeFileSync(at("users/ann/elsewhere/f"), "planted")
+  for (const file of [...files, at("users/ann/linked/within")]) {
+    assert.deepEqual([readFileSync(file, "utf8"), statSync(file).nlink, statSync(file).mode & 0o777], ["content", 1, 0o640], file)
+  }
+  assert.equal(statSync(at("users/ann/linked/d/alone")).ino, alone)
+  assert.deepEqual(readdirSync(at("users/ann/linked")).toSorted(), ["d", "f", "link", "within"])
+  await tree.sever("/users/ann/not-there")
   assert.deepEqual(leftovers(), [])
 })
 

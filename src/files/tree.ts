@@ -9,6 +9,7 @@ export type TreeCall =
   | { op: "removeEmptyDirectory"; path: string }
   | { op: "copyTree"; from: string; to: string; limits: CopyLimits; replace: boolean; maxMs: number }
   | { op: "move"; from: string; to: string }
+  | { op: "sever"; path: string }
   | { op: "removeTree"; path: string }
 
 /** How far a copy is; `total` is what was there when it began. */
@@ -90,6 +91,11 @@ export class Tree {
    */
   async move(from: string, to: string): Promise<boolean> {
     return (await this.ask({ op: "move", from, to }, {})) as boolean
+  }
+
+  /** Gives each file below a directory that has another name, there or elsewhere, a copy of its own in its place. A missing directory is no error. May be done again. */
+  async sever(path: string): Promise<void> {
+    await this.ask({ op: "sever", path }, {})
   }
 
   /** Removes a directory with all below it; it is gone at once, the promise resolves when its space is free. A missing one is no error. */

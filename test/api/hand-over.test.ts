@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { access, mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { access, link, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
@@ -58,6 +58,45 @@ test("a dataset's directory moves with it, below its new owner's home, with a su
   assert.deepEqual([await file(ann, `${to}/a.txt`), await file(bob, `${to}/a.txt`)], [404, 200])
 })
 
+test("a file's other name in its former owner's home is no name of what was handed over", async () => {
+  const data = await newData({ Name: "linked" })
+  const kept = onDisk("/users/ann/kept.txt")
+  await link(onDisk(`${data.AccessInfo}/a.txt`), kept)
+  const { body: handed } = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
+  await writeFile(kept, "planted")
+  const file = onDisk(`${handed.AccessInfo}/a.txt`)
+  assert.deepEqual([await readFile(file, "utf8"), (await stat(file)).nlink], ["hello", 1])
+})
+
+test("a dataset that is too deep to be looked through is not handed over", async () => {
+  const data = await newData({ Name: "deep" })
+  await mkdir(onDisk(`${data.AccessInfo}/${"d/".repeat(102)}`), { recursive: true })
+  const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
+  assert.deepEqual([refused.status, refused.body.code, await isThere(`${data.AccessInfo}/a.txt`)], [409, "conflict", true])
+})
+
+test("a dataset that a run can write to is not handed over; one that runs only read is", async () => {
+  const [data, bystander] = [await newData({ Name: "held" }), await newData({ Name: "beside" })]
+  const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http", IsPublished: true } })
+  const fields = { Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] } as const
+  await ann.client.createGrant({ body: { DataID: data.ID, UserName: "eve", Access: "read" } })
+  const reading = await eve.client.createProject({ body: { ProjectName: "reading", ...fields } })
+  await eve.client.startRun({ body: { ProjectID: reading.ID } })
+  // Her home, where image and project are hers, holds all that is hers.
+  for (const TrainData of [[{ ID: data.ID }], []]) {
+    const project = await ann.client.createProject({ body: { ProjectName: "writing", ...fields, TrainData } })
+    const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
+    for (const ID of [data.ID, bystander.ID]) {
+      const refused = await put(admin, "/data", { ID, UserName: "bob" })
+      assert.deepEqual([refused.status, refused.body.code, refused.body.field], [409, "conflict", "UserName"])
+      assert.match(String(refused.body.msg), new RegExp(`^Run ${run.ID} of ann `))
+    }
+    await ann.client.stopRun({ query: { ID: run.ID } })
+  }
+  assert.ok(await isThere(`${data.AccessInfo}/a.txt`))
+  assert.equal((await put(admin, "/data", { ID: data.ID, UserName: "bob" })).status, 200)
+})
+
 test("an administrator who names a directory, be it the same, leaves the files where they are", async () => {
   const data = await newData({ Name: "named" })
   const handed = await put(admin, "/data", { ID: data.ID, UserName: "bob", AccessInfo: "/shared/named" })
@@ -109,18 +148,23 @@ test("what was granted to the new owner before is theirs anyway, and does not co
   )
 })
 
-test("a move that a crash cut short is undone at the next start", { skip: process.env.WORLD_POSTGRES !== undefined }, async () => {
-  const [moved, planned] = [await newData({ Name: "crash" }), await newData({ Name: "plan" })]
+test("a move that a crash cut short is undone at the next start, or ended where it had arrived", {
+  skip: process.env.WORLD_POSTGRES !== undefined,
+}, async () => {
+  const [moved, planned, arrived] = [await newData({ Name: "crash" }), await newData({ Name: "plan" }), await newData({ Name: "arrived" })]
   const to = { moved: "/users/bob/datasets/crash", planned: "/users/bob/datasets/plan" }
   using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
   const note = db.prepare("insert into moves values (?, ?, ?)")
   note.run(moved.ID, moved.AccessInfo, to.moved)
   note.run(planned.ID, planned.AccessInfo, to.planned)
+  note.run(arrived.ID, "/users/bob/datasets/arrived", arrived.AccessInfo)
+  await link(onDisk(`${arrived.AccessInfo}/a.txt`), onDisk("/users/bob/kept.txt"))
   await rename(onDisk(moved.AccessInfo), onDisk(to.moved))
   await mkdir(onDisk(to.planned))
   await world.restart()
   for (const data of [moved, planned]) assert.equal(await readFile(onDisk(`${data.AccessInfo}/a.txt`), "utf8"), "hello")
   assert.deepEqual([await isThere(to.moved), await isThere(to.planned)], [false, false])
+  assert.equal((await stat(onDisk(`${arrived.AccessInfo}/a.txt`))).nlink, 1)
   assert.equal(db.prepare("select count(*) as n from moves").get()?.n, 0)
   assert.equal((await put(admin, "/data", { ID: moved.ID, UserName: "bob" })).body.AccessInfo, to.moved)
 })

@@ -142,6 +142,15 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/api/handlers/hand-over.ts",
+    ["test/api/hand-over.test.ts"],
+    [
+      ["a file that is handed over has another name in somebody's home", "await tree.sever(to)", "undefined"],
+      ["what cannot be severed is handed over", "await tree.sever(row.accessInfo)", ""],
+      ["a dataset is handed over while a run can write to it", "if (held)\n", "if (held === null)\n"],
+    ],
+  ),
+  ...faults(
     "src/files/copymove.ts",
     ["src/files/moving.test.ts"],
     [

@@ -2,7 +2,7 @@ import { type Caller, can, dataThing, homeOf } from "#access"
 import { bodyId, type Data, dataFields, Failure, parseBody } from "#contract"
 import type { Tree } from "#files"
 import type { Clock, Logger } from "#kit"
-import type { DataRow, MoveRow, Store } from "#store"
+import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch } from "../http/etag.ts"
 import { data, newPlace } from "./data.ts"
@@ -28,13 +28,16 @@ function movesAlong(caller: Caller, row: DataRow, given: Given): boolean {
 }
 
 /**
- * Hands a dataset over with its directory. First the move is written down, then the directory is renamed, then the row says so and the note goes, in one change: whoever
- * dies in between leaves the note, by which the next start puts the directory back.
+ * Hands a dataset over with its directory. First the move is written down, then the directory is renamed, then the row says so. Then its files lose the names that they have elsewhere, such as
+ * in the home that it was in, and the note goes: whoever dies in between leaves the note, by which the next start puts the directory back, or severs it.
  */
 async function handOver(services: Services, context: Context, { row, name }: { row: DataRow; name: string }): Promise<Data> {
   const { store, tree } = services
   const given = parseBody(dataFields, context.body)
   const owner = await ownerOf(store, context.caller, given.UserName)
+  await demandUnheld(store, row)
+  // What cannot be severed is refused before anything is changed.
+  await tree.sever(row.accessInfo)
   const next = { ...row, userId: owner.id, isPublished: given.IsPublished ?? row.isPublished }
   const move: MoveRow = { dataId: row.id, from: row.accessInfo, to: await newPlace(services, owner.userName, name) }
   try {
@@ -52,9 +55,8 @@ async function handOver(services: Services, context: Context, { row, name }: { r
   try {
     await tree.move(move.from, move.to)
     return await update(arriving(row, move), services, context)
-  } catch (error) {
-    await putBack(store, tree, move)
-    throw error
+  } finally {
+    await settle(store, tree, move)
   }
 }
 
@@ -64,9 +66,9 @@ function arriving(row: DataRow, move: MoveRow): typeof data {
     ...data,
     async change(services, tx, context, stored) {
       demandSame(stored, row)
+      await demandUnheld(tx, row)
       const fields = await data.change(services, tx, context, stored)
       await checkSharing(tx, { ...stored, ...fields, accessInfo: move.to })
-      await tx.data.endMove(row.id)
       return { ...fields, accessInfo: move.to }
     },
   }
@@ -76,9 +78,20 @@ function demandSame(now: DataRow | undefined, { id, version }: DataRow): void {
   if (now?.version !== version) throw new Failure("conflict", `The dataset ${id} was changed by somebody else meanwhile`, { field: "ID" })
 }
 
-async function putBack(store: Store, tree: Tree, { dataId, from, to }: MoveRow): Promise<void> {
-  // The change may have been committed though its answer was lost.
-  if ((await store.data.get(dataId))?.accessInfo !== to) {
+/** A program that can write to the directory by one mount could go on giving its files names, or taking them away from who looks for them. */
+async function demandUnheld(reads: Pick<Reads, "runs">, { accessInfo: at }: DataRow): Promise<void> {
+  const holds = ({ source, readOnly }: RunPlan["mounts"][number]) => !readOnly && (at === source || at.startsWith(`${source}/`))
+  const held = (await reads.runs.live()).find(({ state, spec }) => state !== "queued" && spec.mounts.some(holds))
+  if (held)
+    throw new Failure("conflict", `Run ${held.id} of ${held.userName} can write to ${at}, which would move: stop it first`, {
+      field: "UserName",
+    })
+}
+
+/** Brings a move to its end, whichever that is: the directory is severed where its row says that it has arrived, and put back where not. */
+async function settle(store: Store, tree: Tree, { dataId, from, to }: MoveRow): Promise<void> {
+  if ((await store.data.get(dataId))?.accessInfo === to) await tree.sever(to)
+  else {
     await tree.removeEmptyDirectory(to)
     if (await tree.exists(to)) await tree.move(to, from)
     await tree.ensureDirectory(from)
@@ -89,7 +102,7 @@ async function putBack(store: Store, tree: Tree, { dataId, from, to }: MoveRow):
 /** Another process may be handing something over right now; none takes so long. */
 const movingMs = 10_000
 
-/** Puts directories back that were on their way when the service ended. Where one cannot be, the note stays for the next start, and the log says so. */
+/** Settles the directories that were on their way when the service ended. Where one cannot be, the note stays for the next start, and the log says so. */
 export async function undoMoves(
   { store, tree, clock, logger }: { store: Store; tree: Tree; clock: Clock; logger: Logger },
   signal?: AbortSignal,
@@ -100,7 +113,9 @@ export async function undoMoves(
   const ids = new Set(before.map(({ dataId }) => dataId))
   for (const move of await store.data.moves()) {
     if (!ids.has(move.dataId)) continue
-    await putBack(store, tree, move).catch((err) => logger.error({ err, move }, "a dataset's directory could not be put back"))
+    await settle(store, tree, move).catch((err) =>
+      logger.error({ err, move }, "a dataset's directory that was on its way could not be settled"),
+    )
   }
 }
 
