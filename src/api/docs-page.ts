@@ -48,7 +48,7 @@ function table(title: string, rows: readonly Entry[]): string {
   if (rows.length === 0) return ""
   const lines = rows.map(
     ({ name, type, need, doc }) =>
-      `<tr><td><code>${h(name)}</code>${need === "required" ? " (required)" : ""}</td><td>${h(type)}</td><td>${prose(doc)}</td></tr>`,
+      `<tr><td><code>${h(name)}</code>${need === "" ? "" : ` (${prose(need)})`}</td><td>${h(type)}</td><td>${prose(doc)}</td></tr>`,
   )
   return `<table><caption>${h(title)}</caption>${lines.join("")}</table>\n`
 }

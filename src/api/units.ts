@@ -1,4 +1,4 @@
-import { Failure } from "#contract"
+import { Failure, invalid } from "#contract"
 import { leastMemoryMiB } from "#engine"
 
 /** The units in which `Memory` and `GpuMemory` can be spoken of; inside everything is MiB. */
@@ -6,11 +6,13 @@ export const memoryUnits = ["bytes", "MiB", "GiB"] as const
 export type MemoryUnit = (typeof memoryUnits)[number]
 
 const mib = 1024 * 1024
+/** More than any machine has. */
+const mostMiB = 2 ** 31
 
 /** An amount of a body in MiB. Bytes are rounded up to the next MiB. */
 export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
   const inMiB = unit === "bytes" ? Math.ceil(amount / mib) : unit === "GiB" ? amount * 1024 : amount
-  if (inMiB > 2 ** 31) throw new Failure("invalid", `${field} holds an amount that is more than any machine has`, { field })
+  if (inMiB > mostMiB) throw invalid(field, `at most ${fromMiB(mostMiB, unit)}, in ${unit}`, amount)
   return inMiB
 }
 

@@ -4,6 +4,7 @@ import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
 import { Failure } from "./failure.ts"
 import { openApi } from "./openapi.ts"
 import { nearest, parseQuery } from "./query.ts"
+import { referenceOperations } from "./reference.ts"
 import { complete, flag, integer, oneOf, parseBody, text, time } from "./schema.ts"
 import { isLive, mayMove, runStateNames, runStates } from "./states.ts"
 import { type Endpoint, endpoints } from "./table.ts"
@@ -142,6 +143,39 @@ test("the description tells the headers that change what an operation does", () 
     const wanted = method === "GET" || path === "/session" ? [] : ["If-Match"]
     assert.deepEqual(told(method.toLowerCase(), path), wanted, `${method} ${path}`)
   }
+})
+
+test("the description and the reference say where one of several fields is needed, and 412 only where If-Match is looked at", () => {
+  const { paths } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
+    paths: Record<
+      string,
+      Record<string, { requestBody?: { content: Record<string, { schema: { allOf?: object[] } }> }; responses: object }>
+    >
+  }
+  const needed = (path: string) => paths[path]?.post?.requestBody?.content["application/json"]?.schema.allOf
+  const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
+  assert.deepEqual(needed("/project"), [either("Image", "ImageID")])
+  assert.deepEqual(needed("/running_project"), [either("Project", "ProjectID")])
+  assert.deepEqual(needed("/preview"), [either("Project", "ProjectID")])
+  assert.deepEqual(needed("/grant"), [either("ImageID", "DataID", "ProjectID", "RunID"), either("UserName", "GroupName")])
+  assert.equal(needed("/image"), undefined)
+  assert.deepEqual(
+    ["/image", "/session"].map((path) => "412" in (paths[path]?.delete?.responses ?? {})),
+    [true, false],
+  )
+  const told = [...referenceOperations().values()].flat().find(({ operation }) => operation === "createProject")
+  const needs = told?.body.flatMap(({ name, need }) => (need === "" ? [] : [[name, need]]))
+  assert.deepEqual(needs, [
+    ["ProjectName", "required"],
+    ["Type", "required"],
+    ["Image", "required without `ImageID`"],
+    ["ImageID", "required without `Image`"],
+  ])
+  const deleted = [...referenceOperations().values()].flat().find(({ operation }) => operation === "deleteImage")
+  assert.deepEqual(
+    deleted?.query.map(({ name, need }) => [name, need]),
+    [["ID", "required"]],
+  )
 })
 
 test("the description tells the further members of a failure, those of a failed start among them", () => {

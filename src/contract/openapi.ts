@@ -28,12 +28,13 @@ function answerSchema(fields: Fields, without: readonly string[] = []): JsonSche
 }
 
 /** What a body may hold; unknown fields are passed over. */
-function bodySchema(fields: Fields, mode: "create" | "update"): JsonSchema {
+function bodySchema({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): JsonSchema {
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
   const properties = Object.fromEntries(set.map(([name, field]) => [name, field.bodySchema ?? field.schema]))
   if (mode === "update") return { type: "object", properties: { ID: idSchema, ...properties }, required: ["ID"] }
   const required = set.filter(([, field]) => field.write === "required").map(([name]) => name)
-  return { type: "object", properties, ...(required.length > 0 ? { required } : {}) }
+  const allOf = either.map((group) => ({ anyOf: group.map((name) => ({ required: [name] })) }))
+  return { type: "object", properties, ...(required.length > 0 ? { required } : {}), ...(allOf.length > 0 ? { allOf } : {}) }
 }
 
 const text = { type: "string" }
@@ -261,7 +262,7 @@ function failures(endpoint: Endpoint): number[] {
   const statuses = [400, 500, 503]
   if (endpoint.permission !== "none" || endpoint.path === "/session") statuses.push(401, 403, 429)
   if (endpoint.method !== "GET" || "ID" in endpoint.query) statuses.push(404, 409)
-  if (endpoint.method === "PUT" || endpoint.method === "DELETE") statuses.push(412)
+  if (headersOf(endpoint).some(({ name }) => name === "If-Match")) statuses.push(412)
   if (endpoint.body) statuses.push(413, 415, 507)
   return [...new Set(statuses)].sort()
 }
@@ -284,7 +285,7 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     ...(endpoint.permission === "none" ? { security: [] } : {}),
     ...(endpoint.fromLoopback ? { security: [{}, ...proofs] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body ? { requestBody: { required: true, content: json(bodySchema(body.fields, body.mode)) } } : {}),
+    ...(body ? { requestBody: { required: true, content: json(bodySchema(body)) } } : {}),
     responses: {
       "200": { description: "The request reached its intended result.", content: answerContent(endpoint.answer) },
       ...Object.fromEntries(failures(endpoint).map((status) => [status, { $ref: "#/components/responses/Failure" }])),

@@ -6,8 +6,8 @@ import { type Endpoint, endpoints } from "./table.ts"
 export interface Entry {
   name: string
   type: string
-  /** `required`, `optional`, or empty where it is only answered. */
-  need: "required" | "optional" | ""
+  /** Whether it is required, in words; empty: it is not. */
+  need: string
   doc: string
 }
 
@@ -39,16 +39,16 @@ function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
     method,
     path,
     summary,
-    query: Object.entries(query).map(([name, { schema, repeats }]) => ({
+    query: Object.entries(query).map(([name, { schema, repeats, needed }]) => ({
       name,
       type: repeats ? `${typeOf(schema)}, may repeat` : typeOf(schema),
-      need: "optional",
+      need: needed ? "required" : "",
       doc: docOf(schema),
     })),
     headers: headersOf(endpoint).map(({ name, description, schema }) => ({
       name,
       type: typeOf(schema),
-      need: "optional",
+      need: "",
       doc: description,
     })),
     body: body ? bodyEntries(body) : [],
@@ -57,11 +57,13 @@ function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
   }
 }
 
-function bodyEntries({ fields, mode }: NonNullable<Endpoint["body"]>): Entry[] {
+function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): Entry[] {
   const id: Entry[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", doc: "Names the object." }] : []
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
   const rows = set.map(([name, { bodySchema, schema, write }]): Entry => {
-    const need = write === "required" && mode === "create" ? "required" : "optional"
+    const others = either.find((group) => group.includes(name))?.filter((other) => other !== name)
+    const isRequired = write === "required" && mode === "create"
+    const need = others ? `required without ${others.map((other) => `\`${other}\``).join(" or ")}` : isRequired ? "required" : ""
     return { name, type: typeOf(bodySchema ?? schema), need, doc: docOf(schema) }
   })
   return [...id, ...rows]
@@ -88,7 +90,7 @@ const docOf = (schema: JsonSchema) => String(schema.description ?? "")
 export function typeOf(schema: JsonSchema): string {
   if (typeof schema.$ref === "string") return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(", ")}`
-  if (Array.isArray(schema.anyOf)) return (schema.anyOf as JsonSchema[]).map(typeOf).join(" or ")
+  if (schema.type === undefined && Array.isArray(schema.anyOf)) return (schema.anyOf as JsonSchema[]).map(typeOf).join(" or ")
   if (schema.type === "array") return `list of ${typeOf((schema.items ?? {}) as JsonSchema)}`
   if (Array.isArray(schema.type)) return schema.type.join(" or ")
   const most = typeof schema.maxLength === "number" ? `, at most ${schema.maxLength.toLocaleString("en")} characters` : ""

@@ -40,8 +40,8 @@ export interface Endpoint {
   query: Params
   /** Headers that change what it does. `If-Match` of PUT and DELETE need not be said. */
   headers?: readonly ChosenHeader[]
-  /** The body's fields; absent: no body is read. */
-  body?: { name: string; fields: Fields; mode: "create" | "update" }
+  /** The body's fields; absent: no body is read. `either`: of each group at least one field is needed. */
+  body?: { name: string; fields: Fields; mode: "create" | "update"; either?: readonly (readonly string[])[] }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
   answer:
     | { one: string }
@@ -71,9 +71,10 @@ function resource<const Q extends Params, const S extends string>(options: {
   thing: string
   fields: Fields
   filters: Q
+  either?: readonly (readonly string[])[]
   maxBody?: number
 }) {
-  const { tag, path, schema, thing, fields, maxBody } = options
+  const { tag, path, schema, thing, fields, either = [], maxBody } = options
   const noun = thing === "data" ? "dataset" : thing
   const one = `${noun === "image" ? "an" : "a"} ${noun}`
   const size = maxBody === undefined ? {} : { maxBody }
@@ -84,7 +85,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `Create ${one}`,
       query: none,
-      body: { name: schema, fields, mode: "create" },
+      body: { name: schema, fields, mode: "create", either },
       answer: { one: schema },
       permission: `${thing}:create`,
       ...size,
@@ -176,6 +177,7 @@ const project = resource({
     GroupName: exactParam,
     sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "ProjectName"]),
   },
+  either: [["Image", "ImageID"]],
   maxBody: 4 * 1024 * 1024,
 })
 
@@ -256,7 +258,7 @@ export const endpoints = {
     summary: "Start a project; answers when it is ready or has failed",
     query: none,
     headers: ["Prefer", "Idempotency-Key"],
-    body: { name: "RunningProject", fields: runningProjectFields, mode: "create" },
+    body: { name: "RunningProject", fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
     answer: { one: "RunningProject" },
     permission: "project:start",
   },
@@ -278,7 +280,7 @@ export const endpoints = {
     summary:
       "What would become of a start with this body; nothing is started, and what a start refuses to make a run of is refused here alike",
     query: none,
-    body: { name: "RunningProject", fields: runningProjectFields, mode: "create" },
+    body: { name: "RunningProject", fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
     answer: { one: "Preview" },
     permission: "run:preview",
   },
@@ -499,7 +501,15 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Give a person or a group a right on an image, dataset, project or run; takes the place of what the same one had",
     query: none,
-    body: { name: "Grant", fields: grantFields, mode: "create" },
+    body: {
+      name: "Grant",
+      fields: grantFields,
+      mode: "create",
+      either: [
+        ["ImageID", "DataID", "ProjectID", "RunID"],
+        ["UserName", "GroupName"],
+      ],
+    },
     answer: { one: "Grant" },
     permission: "grant:create",
   },

@@ -85,7 +85,7 @@ export async function recall(tx: Pick<Reads, "runs">, userId: number, { key, bod
   const entry = await tx.runs.recalled(userId, key)
   if (!entry) return undefined
   if (entry.bodyHash !== bodyHash)
-    throw new Failure("conflict", "The Idempotency-Key was used with another body", { field: "Idempotency-Key" })
+    throw new Failure("conflict", "The Idempotency-Key was used with another request", { field: "Idempotency-Key" })
   return tx.runs.get(entry.runId)
 }
 

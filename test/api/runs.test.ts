@@ -70,7 +70,13 @@ test("stopping what has ended or never ran is fine", async () => {
   for (let i = 0; i < 2; i += 1) assert.deepEqual((await stop(`ID=${run.ID}`)).body, { ok: true })
   assert.deepEqual((await stop(`ProjectID=${project.ID}`)).body, { ok: true })
   assert.equal((await stop("ID=99999")).status, 404)
-  for (const query of ["", "ID=1&ProjectID=1"]) assert.equal((await stop(query)).status, 400)
+  for (const [query, came] of [
+    ["", "neither"],
+    ["ID=1&ProjectID=1", "both"],
+  ] as const) {
+    const { status, body } = await stop(query)
+    assert.deepEqual([status, body.msg], [400, `Either ID or ProjectID is needed; got ${came}`])
+  }
 })
 
 test("a second start is 409 already_running with the run's ID, State and URL", async () => {
@@ -228,7 +234,11 @@ test("an Idempotency-Key makes a repeat return the same run, and another body wi
   const [first, repeat] = [await start({ ProjectID: project.ID }, { headers }), await start({ ProjectID: project.ID }, { headers })]
   assert.deepEqual([repeat.status, repeat.body.ID], [200, first.body.ID])
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { headers })).body.code, "conflict")
-  assert.equal((await start({ ProjectID: project.ID }, { headers: { "idempotency-key": "two words" } })).body.field, "Idempotency-Key")
+  const { field, msg } = (await start({ ProjectID: project.ID }, { headers: { "idempotency-key": "two words" } })).body
+  assert.deepEqual(
+    [field, msg],
+    ["Idempotency-Key", 'Idempotency-Key must be 1 to 200 printable ASCII characters, without spaces; got "two words"'],
+  )
   await stop(`ID=${first.body.ID}`)
   const failing = await ann.client.createImage({ body: { Name: "f", Image: "fake/missing" } })
   const bad = await newProject({ ImageID: failing.ID })

@@ -130,7 +130,8 @@ test("GroupName must be a group of the caller's, without telling which exist", a
   assert.deepEqual([foreign.status, foreign.body.field, missing.status], [400, "GroupName", 400])
   assert.equal(String(foreign.body.msg).replace("others", ""), String(missing.body.msg).replace("missin", ""))
   assert.equal((await world.admin.createProject({ body: { ...body, GroupName: "others" } })).GroupName, "others")
-  assert.equal((await call("POST", "/project", { as: admin, body: { ...body, GroupName: "missing" } })).status, 400)
+  const missed = await call("POST", "/project", { as: admin, body: { ...body, GroupName: "missing" } })
+  assert.deepEqual([missed.status, missed.body.msg], [400, 'GroupName must be a group that exists; got "missing"'])
 })
 
 test("a wrong JSON type is refused with its field and nothing is converted", async () => {

@@ -29,7 +29,7 @@ const entries = (title: string, rows: readonly Entry[]) =>
     ? ""
     : `\n${table(
         [title, "Type", "Meaning"],
-        rows.map(({ name, type, need, doc }) => [`\`${name}\`${need === "required" ? " (required)" : ""}`, shown(type), shown(doc)]),
+        rows.map(({ name, type, need, doc }) => [`\`${name}\`${need === "" ? "" : ` (${need})`}`, shown(type), shown(doc)]),
       )}`
 
 function shown(text: string): string {

@@ -77,4 +77,11 @@ export const contracts = [
     ["a dataset's directory may be that of all homes", 'path === "/" || path === "/users"', 'path === "/"'],
     ["two datasets get the same place", "for (let n = 2; taken.has(path); n += 1)", "for (let n = 2; false; n += 1)"],
   ]),
+  ...faults("src/contract/openapi.ts", contract, [
+    ["the description does not say where one of several fields is needed", "(allOf.length > 0 ? { allOf } : {})", "{}"],
+    ["the description promises 412 where nothing is compared", 'name === "If-Match")', 'name !== "")'],
+  ]),
+  ...faults("src/contract/reference.ts", contract, [
+    ["the reference does not say which parameter is needed", 'needed ? "required" : ""', '""'],
+  ]),
 ]

@@ -1,5 +1,5 @@
 import { type Action, type Caller, can, noThing, type Thing, withGrants } from "#access"
-import { Failure } from "#contract"
+import { Failure, invalid } from "#contract"
 import type { Reads, UserRow } from "#store"
 import { notFound } from "./single.ts"
 
@@ -85,9 +85,7 @@ export async function groupOf(reads: Pick<Reads, "groups">, caller: Caller, grou
   if (groupName === "") return { id: 0 }
   const group = await reads.groups.byName(groupName)
   if (!group || group.deletedAt !== null || !(caller.isAdmin || caller.groupIds.includes(group.id))) {
-    throw new Failure("invalid", `GroupName must be a group that ${caller.userName} is in; got ${JSON.stringify(groupName.slice(0, 64))}`, {
-      field: "GroupName",
-    })
+    throw invalid("GroupName", caller.isAdmin ? "a group that exists" : `a group that ${caller.userName} is in`, groupName)
   }
   return { id: group.id }
 }

@@ -27,7 +27,8 @@ const columns: Columns = {
 
 async function stop(services: Services, context: Context<"stopRun">) {
   const { ID, ProjectID } = context.query
-  if ((ID === undefined) === (ProjectID === undefined)) throw new Failure("invalid", "Either ID or ProjectID is needed", { field: "ID" })
+  if ((ID === undefined) === (ProjectID === undefined))
+    throw new Failure("invalid", `Either ID or ProjectID is needed; got ${ID === undefined ? "neither" : "both"}`, { field: "ID" })
   const { store, runs } = services
   const { caller } = context
   const run = ID !== undefined ? await store.runs.get(ID) : await store.runs.lastOf(caller.userId, ProjectID as number)

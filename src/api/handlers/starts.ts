@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { type Caller, can, decide, projectThing, runThing, standIn } from "#access"
-import { Failure, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
+import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -158,8 +158,7 @@ async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, proje
 function idempotencyOf(context: Beginning): { key: string; bodyHash: string } | undefined {
   const key = context.header("idempotency-key")
   if (key === undefined) return undefined
-  if (!/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new Failure("invalid", "Idempotency-Key must be 1 to 200 printable ASCII characters", { field: "Idempotency-Key" })
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
   return {
     key,
     bodyHash: createHash("sha256")

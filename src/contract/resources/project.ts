@@ -45,7 +45,10 @@ export const projectFields = {
   ...stamps,
   ProjectName: name("Project name."),
   UserName: userName,
-  GroupName: text({ doc: "The group whose members may see and start it; empty: none. The owner must be in it.", max: 64 }),
+  GroupName: text({
+    doc: "The group whose members may see and start it; empty: none. Whoever names one must be in it, unless they are an administrator.",
+    max: 64,
+  }),
   Type: oneOf({
     doc: "What the program is: decides default port, arguments, landing page and readiness check.",
     values: projectTypes,
