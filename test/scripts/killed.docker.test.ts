@@ -20,14 +20,27 @@ test("a server that is killed between the pinning and the start of a container l
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
   const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
   const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  const starting = admin()
-    .startRun({ body: { ProjectID: project.ID } })
-    .catch(() => undefined)
-  // No pause: what is waited for lasts as long as the daemon needs to make the container.
-  while (mountedBelow(staging).length < 3) await new Promise((resolve) => setImmediate(resolve))
-  await server.kill("SIGKILL")
-  await starting
-  assert.ok(mountedBelow(staging).length > 0, "it was killed while the pins were there")
+  /** Kills it when the pins are there, and answers how many are left; 0 where the start was quicker. */
+  const killed = async () => {
+    let isOver = false
+    const starting = admin()
+      .startRun({ body: { ProjectID: project.ID } })
+      .catch(() => undefined)
+      .finally(() => (isOver = true))
+    // No pause: what is waited for lasts as long as the daemon needs to make the container.
+    while (mountedBelow(staging).length < 3 && !isOver) await new Promise((resolve) => setImmediate(resolve))
+    await server.kill("SIGKILL")
+    await starting
+    return mountedBelow(staging).length
+  }
+  let left = await killed()
+  for (let attempt = 1; attempt < 5 && left === 0; attempt += 1) {
+    await server.start()
+    const { data } = await admin().listRuns({ query: { ProjectID: project.ID } })
+    for (const { ID } of data) await admin().stopRun({ query: { ID } })
+    left = await killed()
+  }
+  assert.ok(left > 0, "it was killed while the pins were there")
   await server.start()
   const isOver = async () => {
     const { data } = await admin().listRuns({ query: { ProjectID: project.ID } })

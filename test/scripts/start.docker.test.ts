@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { freePorts } from "../fixtures/free-ports.ts"
 
 const script = (name: string) => fileURLToPath(new URL(`../../script/${name}`, import.meta.url))
 
@@ -46,18 +46,6 @@ async function place(): Promise<Place> {
     await rm(directory, { recursive: true })
   }
   return { base, directory, run, ask, [Symbol.asyncDispose]: end }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer()
-      return new Promise<typeof server>((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)))
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 test("script/start ends with a URL that answers, changes nothing when it runs again, and script/stop leaves the run alone", async () => {
