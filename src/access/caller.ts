@@ -35,10 +35,18 @@ export function onlyRun(caller: Pick<Caller, "scopes">): number | undefined {
 /** Why a proof was not accepted: 401, 403, 429 (with `Retry-After`) or 503. It can be thrown as it is. */
 export class Refusal extends Failure {
   readonly retryAfterSeconds: number | undefined
+  /** Whose proof it was, where it was right and yet not good for this. */
+  readonly userName: string | undefined
 
-  constructor(code: "unauthorized" | "forbidden" | "too_many_requests" | "unavailable", msg: string, retryAfterSeconds?: number) {
+  constructor(
+    code: "unauthorized" | "forbidden" | "too_many_requests" | "unavailable",
+    msg: string,
+    more: { retryAfterSeconds?: number; userName?: string } = {},
+  ) {
+    const { retryAfterSeconds, userName } = more
     super(code, msg, retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } })
     this.retryAfterSeconds = retryAfterSeconds
+    this.userName = userName
   }
 }
 

@@ -31,7 +31,7 @@ export function readAuthorization(header: string): Credentials | Refusal {
 function readBasic(value: string): Credentials | Refusal {
   if (!base64Form.test(value)) return malformed("hold Base64 behind Basic")
   const text = decode(Buffer.from(value, "base64"))
-  if (text === undefined) return malformed("of the form Basic holds UTF-8 in Base64")
+  if (text === undefined) return malformed("hold UTF-8 in Base64 behind Basic")
   const colon = text.indexOf(":")
   if (colon < 0) return malformed("hold a user name, a colon and a password behind Basic")
   return { scheme: "basic", userName: text.slice(0, colon), password: text.slice(colon + 1) }

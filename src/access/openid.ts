@@ -173,7 +173,10 @@ function refusalOf(error: unknown): Refusal {
 }
 
 function unavailable(cause: unknown): Refusal {
-  return caused(new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; passwords work as always", 10), cause)
+  return caused(
+    new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; passwords work as always", { retryAfterSeconds: 10 }),
+    cause,
+  )
 }
 
 function caused(refusal: Refusal, cause: unknown): Refusal {

@@ -111,7 +111,7 @@ export class Hasher implements AsyncDisposable {
 
   /** For the end of the service: a queue takes up to half a minute, and who waits is better told at once. */
   close(): void {
-    const reason = new Refusal("unavailable", "The service stops", 5)
+    const reason = new Refusal("unavailable", "The service stops", { retryAfterSeconds: 5 })
     this.#suspects.close(reason)
     this.#all.close(reason)
   }
@@ -127,6 +127,6 @@ async function inTurn<T>(turns: Semaphore, work: () => Promise<T>): Promise<T> {
     return await turns.run(work)
   } catch (error) {
     if (!(error instanceof Overloaded)) throw error
-    throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", 1)
+    throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", { retryAfterSeconds: 1 })
   }
 }

@@ -56,7 +56,7 @@ export class Proofs {
   async identifyForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal> {
     const caller = (await this.#byFilesToken(authorization)) ?? (await this.identify(authorization, undefined, address))
     if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
-    return new Refusal("forbidden", "This token opens a run and nothing else")
+    return new Refusal("forbidden", "This token opens a run and nothing else", { userName: caller.userName })
   }
 
   async checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal> {

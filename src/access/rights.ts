@@ -102,7 +102,7 @@ export const rights = {
     delete: write("owner"),
   },
   session: {
-    delete: read("anyone"),
+    delete: write("anyone"),
   },
   grant: {
     list: read("anyone"),

@@ -78,7 +78,7 @@ export class Throttle {
     throw new Refusal(
       "too_many_requests",
       `Too many wrong passwords for this user name or from this address; the next try is in ${seconds} s`,
-      seconds,
+      { retryAfterSeconds: seconds },
     )
   }
 

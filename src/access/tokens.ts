@@ -24,7 +24,6 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
   return {
     async create(tx, caller, wanted) {
       const scopes = checkScopes(wanted.scopes ?? ["read", "write"])
-      checkName(wanted.name)
       checkExpiry(wanted.expiresAt, clock.now())
       demandWriting(caller)
       const own = await loadCaller(tx, caller.userId, caller.proof.id, clock.now())
@@ -56,10 +55,6 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
 function demandWriting({ scopes }: Caller): void {
   if (!scopes.includes("write"))
     throw new Failure("forbidden", `A proof for ${scopes.join(" and ")} alone neither makes nor deletes tokens`)
-}
-
-function checkName(name: string): void {
-  if (name.trim() === "" || name.length > 200) throw new Failure("invalid", "A name of 1 to 200 characters is wanted", { field: "Name" })
 }
 
 function checkExpiry(expiresAt: number | null, now: number): void {

@@ -77,11 +77,12 @@ export async function runOperation(services: Services, operation: Operation, vis
   const { request } = visit
   const session = sessionOf(request, services.settings.secureCookies)
   const caller = await callerOf(services, endpoint, visit, session)
+  // Known before anything is refused: the audit counts a refusal for whoever proved who they are.
+  visit.userName = caller?.userName ?? anonymous
   const { origin } = services.settings
   // Where no proof is asked for and none comes in a body, a session is what is acted on: signing out is proved by it.
   const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: visit.host, bySession })
-  visit.userName = caller?.userName ?? anonymous
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
   const call = new Call(visit, { caller, session, query, surroundings })
@@ -112,12 +113,11 @@ function callerOf(
   visit: Visit,
   session: string | undefined,
 ): Caller | Promise<Caller | undefined> | undefined {
-  if (endpoint.permission === "none") return undefined
   if (endpoint.fromLoopback && trustLoopback(services, visit, session)) return undefined
   const authorization = soleAuthorization(visit.request.rawHeaders)
   if (authorization instanceof Refusal) throw authorization
-  const known = services.identity.identifyCached(authorization, session, visit.address)
-  return known ? checkScope(known) : identify(services, visit, { authorization, session })
+  if (endpoint.permission === "none") return undefined
+  return services.identity.identifyCached(authorization, session, visit.address) ?? identify(services, visit, { authorization, session })
 }
 
 async function identify(
@@ -127,16 +127,12 @@ async function identify(
 ): Promise<Caller> {
   const caller = await services.identity.identify(proof.authorization, proof.session, visit.address)
   if (caller instanceof Refusal) throw caller
-  return checkScope(caller)
-}
-
-function checkScope(caller: Caller): Caller {
-  if (onlyRun(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   return caller
 }
 
 /** Who could never do this, whatever the thing, is told so before anything is read. */
 function checkAttainable(caller: Caller, permission: Action): void {
+  if (onlyRun(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   if (can(caller, permission) === "yes") return
   throw forbidden(caller, permission, { words: "" })
 }

@@ -545,7 +545,7 @@ export const endpoints = {
     method: "DELETE",
     path: "/session",
     tag: "People and proof",
-    summary: "Sign out: ends the browser's session, or with All=1 all of the person's",
+    summary: "Sign out: ends the browser's session, or with All=1, which any proof that may write is good for, all of the person's",
     query: { All: allParam },
     answer: { done: true },
     permission: "none",

@@ -26,7 +26,8 @@ export interface Refused {
 
 export type Identified =
   | { ok: true; userId: number; userName: string; readOnly?: boolean }
-  | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }
+  /** `userName` where the proof was right and yet not good here. */
+  | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number; userName?: string }
 
 /**
  * `none`: for this person the path does not exist. `passage`: a directory above something they may see; it can be listed, and shows only such

@@ -94,8 +94,8 @@ function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
 
 async function proven(scene: Scene, request: IncomingMessage, asker: Asker): Promise<Person> {
   const found = await scene.rights.identify(request.headers.authorization, asker.address)
+  asker.userName = found.userName
   if (found.ok) {
-    asker.userName = found.userName
     if (found.readOnly && !isReading(request.method)) throw forbidden("This token may only read")
     return { userId: found.userId, readOnly: found.readOnly ?? false }
   }

@@ -31,12 +31,13 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
   }
 }
 
-function refusalOf({ status, message, retryAfterSeconds }: Refusal) {
+function refusalOf({ status, message, retryAfterSeconds, userName }: Refusal) {
   return {
     ok: false as const,
     status: status as 401 | 403 | 429 | 503,
     msg: message,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(userName === undefined ? {} : { userName }),
   }
 }
 

@@ -179,10 +179,41 @@ test("All=1 signs a person out everywhere and ends nobody else's session, nor a 
   assert.match(String(out.headers["set-cookie"]), /Max-Age=0/)
   assert.deepEqual([(await whoami(here)).status, (await whoami(there)).status, (await whoami(other)).status], [401, 401, 200])
   assert.equal((await sara.client.whoami({})).UserName, "sara")
-  assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 200, "there is nothing left to end")
+  assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 401, "nobody is left to say whose")
   assert.equal((await ask(baseUrl, "DELETE", "/session?All=2", { headers: other })).status, 400)
   const { data } = await world.admin.listAudit({ query: { UserName: "sara", Action: "session.deleted" } })
   assert.equal(data.length, 1, "the audit names who it was")
+})
+
+test("All=1 is good for any proof that may write, and never passes over whom it does not know", async () => {
+  const sami = await world.person("sami")
+  const read = await sami.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
+  const kept = await signIn("sami", sami.password)
+  for (const [as, status] of [
+    [undefined, 401],
+    [basic("sami", "wrong"), 401],
+    [bearer(read.Token), 403],
+    [[sami.authorization, sami.authorization], 401],
+  ] as const) {
+    const proofs = [as ?? []].flat().map((each) => `Authorization: ${each}\r\n`)
+    const refused = await raw(baseUrl, `DELETE /session?All=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${proofs.join("")}\r\n`)
+    assert.match(refused, new RegExp(`^HTTP/1.1 ${status} `), String(as))
+    assert.equal((await whoami(kept)).status, 200, String(as))
+  }
+  for (const as of [sami.authorization, basic("sami", sami.password)]) {
+    const session = await signIn("sami", sami.password)
+    assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { as })).status, 200)
+    assert.equal((await whoami(session)).status, 401)
+  }
+  assert.equal((await whoami(kept)).status, 401)
+})
+
+test("a password of white space is one like others, at the sign-in page too", async () => {
+  const wilma = await world.admin.createUser({ body: { UserName: "wilma", Password: " \t " } })
+  assert.equal((await whoami(await signIn("wilma", " \t "))).status, 200)
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: basic("wilma", " \t ") })).status, 200)
+  for (const Password of ["", "  "])
+    assert.equal((await ask(baseUrl, "POST", "/session", { body: { UserName: wilma.UserName, Password } })).status, 401)
 })
 
 test("where browsers come by TLS the session's cookie is bound to this host, and one of the plain name is none", async () => {

@@ -42,7 +42,21 @@ test("refusals at every address are in the audit, and neither a secret nor a nam
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: bob.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
   assert.equal((await ask(baseUrl, "GET", `/open?ID=${run.ID}`, { headers: { cookie } })).status, 404)
+  const runs = await bob.client.createToken({ body: { Name: "r", Scopes: [`run:${run.ID}`] } })
+  assert.equal(await status(baseUrl, "/whoami", bearer(runs.Token)), 403)
+  assert.equal(await status(filesUrl, "/users/bob/", bearer(runs.Token), "PROPFIND"), 403)
+  const elsewhere = { origin: "https://elsewhere.example" }
+  assert.equal((await ask(baseUrl, "POST", "/token", { as: bob.authorization, headers: elsewhere, body: { Name: "x" } })).status, 403)
   const { rows, text } = await written()
-  assert.deepEqual(rows, ["- openRun 4", "- readFiles 4", "- whoami 4", "bob openRun 2", "bob readFiles 1", "bob writeFiles 1"])
+  assert.deepEqual(rows, [
+    "- openRun 4",
+    "- readFiles 4",
+    "- whoami 4",
+    "bob createToken 1",
+    "bob openRun 2",
+    "bob readFiles 2",
+    "bob whoami 1",
+    "bob writeFiles 1",
+  ])
   for (const hidden of [secret, "a wrong password", read.Token]) assert.ok(!text.includes(hidden), hidden)
 })

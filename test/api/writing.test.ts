@@ -196,6 +196,7 @@ test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
     assert.deepEqual([answer.status, answer.body.field], [400, name])
   }
   assert.equal((await image({ Name: "\u{1F600}".repeat(200) })).Name.length, 400, "characters are counted, not halves of them")
+  assert.equal((await call("POST", "/token", { body: { Name: "\u{1F600}".repeat(200) } })).status, 200)
   const longer = await call("POST", "/image", { body: { Name: "\u{1F600}".repeat(201), Image: "b" } })
   assert.match(String(longer.body.msg), /got 201$/)
   const half = 128 * 1024

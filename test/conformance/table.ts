@@ -338,6 +338,8 @@ const beyond: readonly Entry[] = [
     "a session sets the browser's cookie, and signing out ends it",
     "signing in gives a new session and ends the one that the browser came with",
     "All=1 signs a person out everywhere and ends nobody else's session, nor a token",
+    "All=1 is good for any proof that may write, and never passes over whom it does not know",
+    "a password of white space is one like others, at the sign-in page too",
   ],
   [
     "GET `/oidc/login`",

@@ -26,8 +26,8 @@ export const guards = [
     [
       [
         "of two Authorization headers the first counts",
-        "if (authorization instanceof Refusal) throw authorization\n  const known",
-        "const known",
+        "if (authorization instanceof Refusal) throw authorization\n  if (endpoint",
+        "if (endpoint",
       ],
     ],
   ),
@@ -106,6 +106,15 @@ export const guards = [
       "  }\n\n  /** Only",
     ],
   ]),
+  ...faults("src/api/operation.ts", refusals, [
+    ["refusals of who is known are nobody's", "  visit.userName = caller?.userName ?? anonymous\n", ""],
+  ]),
+  ...faults("src/access/proofs.ts", refusals, [["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"]]),
+  ...faults(
+    "src/api/handlers/sessions.ts",
+    ["test/api/accounts.test.ts"],
+    [["a token that reads signs everybody out", 'if (can(caller, "session:delete") !== "yes") throw', "if (false) throw"]],
+  ),
   ...faults("src/api/server.ts", refusals, [
     ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
   ]),
@@ -119,7 +128,7 @@ export const guards = [
   ...faults("src/files/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      noteRefusal(scene, request, { asker, error })\n", ""],
     ["who asks for hidden files is not counted", "if (isHidden || status === 401", "if (status === 401"],
-    ["who is refused files is nobody", "    asker.userName = found.userName\n", ""],
+    ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
   ]),
   ...faults(
     "src/main/settings.ts",

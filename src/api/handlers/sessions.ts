@@ -1,10 +1,11 @@
-import { type Caller, Refusal, sessionMs } from "#access"
+import { type Caller, can, Refusal, sessionMs } from "#access"
 import { complete, parseBody, sessionFields, type Whoami } from "#contract"
 import { limitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
 import { answeredLimits } from "./limits.ts"
 import { iso } from "./lists.ts"
+import { forbidden } from "./rules.ts"
 
 async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
   const limits = answeredLimits(await limitsOf(store, caller.userId), settings.memoryUnit)
@@ -26,18 +27,31 @@ async function createSession(services: Services, context: Context<"createSession
 
 /** Ending a session needs no proof beyond the session itself; without one there is nothing to end. */
 async function deleteSession(services: Services, context: Context<"deleteSession">) {
-  const { session, query, actor } = context
-  const { identity, store, events } = services
-  if (session !== undefined) {
-    const caller = await identity.identify(undefined, session, actor.address)
-    const owner = caller instanceof Refusal ? undefined : caller
-    await store.change(async (tx) => {
-      await (query.All && owner ? identity.sessions.endAll(tx, owner.userId) : identity.sessions.end(tx, session))
-      await events.session(tx, { ...actor, userName: owner?.userName ?? actor.userName }, "deleted")
-    })
-  }
+  if (context.query.All) await endAllSessions(services, context)
+  else if (context.session !== undefined) await endSession(services, context, context.session)
   context.setHeader("set-cookie", sessionCookie(undefined, { secure: services.settings.secureCookies, maxAgeSeconds: 0 }))
   return { ok: true }
+}
+
+async function endSession({ identity, store, events }: Services, { actor }: Context<"deleteSession">, session: string) {
+  const caller = await identity.identify(undefined, session, actor.address)
+  const userName = caller instanceof Refusal ? actor.userName : caller.userName
+  await store.change(async (tx) => {
+    await identity.sessions.end(tx, session)
+    await events.session(tx, { ...actor, userName }, "deleted")
+  })
+}
+
+/** Ending all of somebody's needs to know whose, by whatever proof. */
+async function endAllSessions({ identity, store, events }: Services, context: Context<"deleteSession">) {
+  const { actor } = context
+  const caller = await identity.identify(context.header("authorization"), context.session, actor.address)
+  if (caller instanceof Refusal) throw caller
+  if (can(caller, "session:delete") !== "yes") throw forbidden(caller, "session:delete", { words: "" })
+  await store.change(async (tx) => {
+    await identity.sessions.endAll(tx, caller.userId)
+    await events.session(tx, { ...actor, userName: caller.userName }, "deleted")
+  })
 }
 
 function createFilesToken({ identity }: Services, { caller }: Context<"createFilesToken">) {

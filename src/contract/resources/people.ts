@@ -39,7 +39,8 @@ const limits = (doc: string) =>
     },
   })
 
-const password = (doc: string, write: "optional" | "required" = "optional") => text({ doc, max: 1_024, write, secret: true })
+/** White space alone is a password like any other. */
+const password = (doc: string, write: "optional" | "required" = "optional") => text({ doc, max: 1_024, write, filled: false, secret: true })
 
 /** A person's account. */
 export const userFields = {
