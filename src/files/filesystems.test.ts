@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -23,6 +23,19 @@ function mount(path: string, size: string): () => void {
   return () => void execFileSync("umount", ["-l", path])
 }
 
+/** Everything that can be made is made: nothing new has a place. */
+function useUp(root: string): void {
+  mkdirSync(join(root, "filling"))
+  for (let n = 0; ; n += 1) {
+    try {
+      writeFileSync(join(root, "filling", String(n)), "")
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC")
+      return
+    }
+  }
+}
+
 function hidden(world: FilesWorld): string[] {
   const work = join(world.root, ".quayside/work")
   return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
@@ -43,6 +56,26 @@ test("a full disk refuses an upload and keeps the old file, and work goes on whe
   await eventually("nothing is left", () => hidden(world).length === 0)
   assert.equal((await world.ask("DELETE", "/users/ann/big")).status, 204)
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(2_000_000) })).status, 204)
+})
+
+test("a file server comes up on a full disk, serves what is there and lets people make room, then takes uploads", { skip }, async () => {
+  const prepare = (root: string) => {
+    const undo = mount(root, "3m,nr_inodes=64")
+    for (const path of ["users/ann", "users/bob", ".quayside/work"]) mkdirSync(join(root, path), { recursive: true })
+    for (const path of ["users", "users/ann", ".quayside", ".quayside/work"]) chownSync(join(root, path), owner.uid, owner.gid)
+    for (const name of ["f", "g"]) writeFileSync(join(root, "users/ann", name), name)
+    useUp(root)
+    return undo
+  }
+  await using world = await FilesWorld.start({ process: "worker", prepare })
+  assert.equal((await world.ask("GET", "/users/ann/f")).text, "f")
+  assert.equal((await world.ask("PROPFIND", "/users/ann", { headers: { depth: "1" } })).status, 207)
+  assert.equal((await world.ask("PUT", "/users/ann/new", { body: "new" })).status, 507)
+  assert.equal((await world.ask("DELETE", "/users/ann/g")).status, 204)
+  assert.equal((await world.ask("DELETE", "/users/ann/f")).status, 204)
+  assert.deepEqual(readdirSync(world.at()), [])
+  assert.equal((await world.ask("PUT", "/users/ann/new", { body: "new" })).status, 201)
+  assert.equal((await world.ask("GET", "/users/ann/new")).text, "new")
 })
 
 test("a directory on another file system is as good as any", { skip }, async () => {

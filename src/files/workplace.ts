@@ -19,7 +19,7 @@ const noteSuffix = ".from"
 /** The worker's own folder in the hidden place: what is not finished, or already deleted, is here and nowhere else. */
 export class Workplace implements AsyncDisposable {
   readonly #all: Folder
-  readonly #own: Folder
+  #made: Folder | undefined
   readonly #id = processId()
   readonly #heartbeat: NodeJS.Timeout
   readonly #device: number
@@ -34,10 +34,24 @@ export class Workplace implements AsyncDisposable {
     this.#report = report
     using hidden = ensured(root, hiddenFolder)
     this.#all = ensured(hidden, "work")
-    this.#own = ensured(this.#all, this.#id)
+    this.#makeIfThereIsRoom()
     this.#device = root.stat().dev
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs)
     this.#heartbeat.unref()
+  }
+
+  get #own(): Folder {
+    this.#made ??= ensured(this.#all, this.#id)
+    return this.#made
+  }
+
+  /** On a full disk it is made when it is first needed: what reads goes on there, and what makes room. */
+  #makeIfThereIsRoom(): void {
+    try {
+      void this.#own
+    } catch (error) {
+      if (!isFull(error)) throw error
+    }
   }
 
   /** A place for something that will later be moved to a name in `parent`, or was moved away from one. */
@@ -55,14 +69,25 @@ export class Workplace implements AsyncDisposable {
 
   /** Makes an entry vanish before it returns; the promise resolves when its space is free, and never rejects. */
   discard(parent: Folder, name: Name): Promise<void> {
-    const grave = this.stage(parent)
+    const grave = this.#graveFor(parent, name)
     try {
+      if (!grave) return Promise.resolve(unlinkSync(parent.at(name)))
       bury(parent, name, grave)
     } catch (error) {
-      grave.abandon()
+      grave?.abandon()
       throw error
     }
     return this.#free(grave)
+  }
+
+  /** Undefined for a file where the disk has no room for a grave: whoever deletes makes room. */
+  #graveFor(parent: Folder, name: Name): Stage | undefined {
+    try {
+      return this.stage(parent)
+    } catch (error) {
+      if (isFull(error) && parent.look(name)?.isFile()) return undefined
+      throw error
+    }
   }
 
   /**
@@ -141,7 +166,7 @@ export class Workplace implements AsyncDisposable {
 
   #beat(): void {
     const now = new Date()
-    futimesSync(this.#own.fd, now, now)
+    if (this.#made) futimesSync(this.#made.fd, now, now)
   }
 
   #fresh(): string {
@@ -155,7 +180,7 @@ export class Workplace implements AsyncDisposable {
     clearTimeout(this.#nextTry)
     for (const grave of this.#stubborn) grave.abandon()
     await removeTree(this.#all, this.#id, () => `${this.#id}-${this.#fresh()}`)
-    this.#own[Symbol.dispose]()
+    this.#made?.[Symbol.dispose]()
     this.#all[Symbol.dispose]()
   }
 }
@@ -235,8 +260,16 @@ function freshNames(name: string): () => string {
 }
 
 function ensured(parent: Folder, name: string): Folder {
-  attempt(() => parent.make(name, 0o700))
+  try {
+    parent.make(name, 0o700)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  }
   return parent.folder(name)
+}
+
+function isFull(error: unknown): boolean {
+  return refusalOf(error)?.code === "storage_full"
 }
 
 function namesIn(folder: Folder): string[] {

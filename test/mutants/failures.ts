@@ -30,6 +30,22 @@ export const failures = [
   ),
   ...faults(
     "src/files/workplace.ts",
+    ["src/files/filesystems.test.ts"],
+    [
+      ["the file server does not come up on a full disk", "if (!isFull(error)) throw error", "throw error"],
+      ["nobody can make room on a full disk", "if (isFull(error) && parent.look(name)?.isFile()) return undefined", ""],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/pins.ts",
+    ["src/engine/docker/pins.test.ts"],
+    [
+      ["the server does not come up on a full disk", "if (isFull(cause)) return void", "if (false) return void"],
+      ["a start that the disk has no room for has no reason", "throw isFull(error) ?", "throw false ?"],
+    ],
+  ),
+  ...faults(
+    "src/files/workplace.ts",
     ["src/files/workplace.test.ts"],
     [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
   ),

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { test } from "node:test"
 import { Worker } from "node:worker_threads"
+import { smallDisk } from "../../../test/fixtures/small-disk.ts"
 import { EngineError, type Mount } from "../engine.ts"
 import { type PinOptions, Pins } from "./pins.ts"
 import { Shell } from "./shell.ts"
@@ -153,6 +154,23 @@ test("swapping directory and link in a tight loop never gets another directory p
   }
   assert.ok(thread.rounds() > 100)
   assert.ok(outcomes.mine > 0 && outcomes.refused > 0, JSON.stringify(outcomes))
+})
+
+test("on a full disk a start is refused as such and leaves nothing, and a server may come up", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "mine")
+  await using disk = await smallDisk(64)
+  const pins = new Pins({ filesRoot: rig.at(""), stagingDir: join(disk.path, "staging") }, new Shell())
+  await pins.prepare()
+  disk.fillUp()
+  const pin = () => pins.pin({ key, mounts: [mount("/data")], files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 }, never)
+  await assert.rejects(pin(), (error) => error instanceof EngineError && error.code === "disk_full")
+  await pins.prove()
+  assert.deepEqual(await pins.keys(), [])
+  await disk.makeRoom()
+  await pins.prove()
+  assert.equal((await pin()).length, 2)
+  await pins.release(key)
 })
 
 interface Rig extends AsyncDisposable {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { Directory, namesOf } from "#kit"
+import { reasonSentences } from "#contract"
+import { Directory, type Logger, namesOf, silentLogger } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 import { bind, unmount } from "./mounting.ts"
 import type { Shell } from "./shell.ts"
@@ -46,8 +47,10 @@ export class Pins {
   readonly #stagingDir: string
   readonly #isolation: "on" | "off"
   readonly #shell: Shell
+  readonly #log: Logger
 
-  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off" }, shell: Shell) {
+  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off"; logger?: Logger }, shell: Shell) {
+    this.#log = options.logger ?? silentLogger
     this.#shell = shell
     this.#filesRoot = options.filesRoot
     this.#isolation = options.isolation ?? "on"
@@ -66,17 +69,18 @@ export class Pins {
     }
   }
 
-  /** Binds a directory and undoes it. Rejects with one sentence where this process may not. */
+  /** Binds a directory and undoes it. Rejects with one sentence where this process may not. On a full disk it is left to the starts: a server that does not come up there lets nobody make room. */
   async prove(): Promise<void> {
     if (this.#isolation === "off") return
     const key = randomBytes(16).toString("hex")
     const folder = this.#folderOf(key)
     const path = join(folder, "0")
-    await mkdir(path, { recursive: true, mode: 0o700 })
     try {
+      await mkdir(path, { recursive: true, mode: 0o700 })
       await using directory = await Directory.open(folder)
       await bind(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
     } catch (cause) {
+      if (isFull(cause)) return void this.#log.warn({ err: cause }, "whether directories can be pinned was not tried: the disk is full")
       const detail = cause instanceof EngineError ? cause.detail : undefined
       throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
     } finally {
@@ -88,13 +92,13 @@ export class Pins {
   async pin(options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
     const folder = this.#folderOf(options.key)
     await this.release(options.key)
-    await mkdir(folder, { mode: 0o700 })
     try {
+      await mkdir(folder, { mode: 0o700 })
       const files = await writeFiles(folder, options.files)
       return [...(await this.#bindAll(folder, options, signal)), ...files]
     } catch (error) {
       await this.release(options.key)
-      throw error
+      throw isFull(error) ? new EngineError("disk_full", reasonSentences.disk_full, { detail: String(error), cause: error }) : error
     }
   }
 
@@ -163,6 +167,11 @@ async function compare({ path, target, identity }: PinnedMount): Promise<void> {
   const { dev, ino } = await stat(path, { bigint: true })
   if (dev === identity?.dev && ino === identity.ino) return
   throw new EngineError("mount_missing", `The directory for ${target} was replaced while it was being mounted`)
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === "ENOSPC" || code === "EDQUOT"
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {
