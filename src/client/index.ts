@@ -7,6 +7,7 @@ import {
   type Grant,
   type Group,
   type Image,
+  type ImageCheck,
   type Operation,
   type Params,
   type Project,
@@ -25,6 +26,7 @@ export { type Following, follow } from "./follow.ts"
 /** The types behind the names by which the contract's table speaks of answers. */
 interface Schemas {
   ImageModel: Image
+  ImageCheck: ImageCheck
   DataModel: Data
   ProjectModel: Project
   RunningProject: RunningProject
@@ -111,15 +113,13 @@ type AnswerOf<A> = A extends { one: keyof Schemas }
   ? Schemas[A["one"]]
   : A extends { list: keyof Schemas }
     ? List<Schemas[A["list"]]>
-    : A extends { oneOrList: keyof Schemas }
-      ? List<Schemas[A["oneOrList"]]>
-      : A extends { done: true }
-        ? { ok: true }
-        : A extends { text: string }
-          ? string
-          : A extends { stream: keyof Schemas }
-            ? AsyncIterable<Schemas[A["stream"]]>
-            : Record<string, unknown>
+    : A extends { done: true }
+      ? { ok: true }
+      : A extends { text: string }
+        ? string
+        : A extends { stream: keyof Schemas }
+          ? AsyncIterable<Schemas[A["stream"]]>
+          : Record<string, unknown>
 
 type QueryOf<Op extends Operation> = Query<(typeof endpoints)[Op]["query"]>
 
@@ -131,8 +131,18 @@ export interface Asking<Op extends Operation> {
   signal?: AbortSignal
 }
 
+/** One object for one ID alone; a list for anything else, also for a list of one ID. */
+interface OneOrList<Op extends Operation, T> {
+  (asking: Omit<Asking<Op>, "query"> & { query: { ID: number | string } }): Promise<T>
+  (asking?: Asking<Op>): Promise<List<T>>
+}
+
 /** A method for every operation of the contract. Refusals are thrown as `Failure`. */
-export type Client = { [Op in Operation]: (asking?: Asking<Op>) => Promise<AnswerOf<(typeof endpoints)[Op]["answer"]>> }
+export type Client = {
+  [Op in Operation]: (typeof endpoints)[Op]["answer"] extends { oneOrList: infer S extends keyof Schemas }
+    ? OneOrList<Op, Schemas[S]>
+    : (asking?: Asking<Op>) => Promise<AnswerOf<(typeof endpoints)[Op]["answer"]>>
+}
 
 export interface ClientOptions {
   /** Without a slash at its end. */
@@ -162,7 +172,7 @@ export function createClient(options: ClientOptions): Client {
 
 async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Operation>): Promise<unknown> {
   const { baseUrl, authorization, fetch: send = fetch } = options
-  const answer = await send(`${baseUrl}${endpoint.path}${queryText(endpoint.query, asking.query ?? {})}`, {
+  const answer = await send(`${baseUrl}${endpoint.path}${queryText(endpoint.query, queryOf(endpoint, asking))}`, {
     method: endpoint.method,
     headers: {
       ...(authorization === undefined ? {} : { authorization }),
@@ -182,6 +192,11 @@ async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Op
 function failureFrom(status: number, body: FailureBody): Failure {
   const { ok: _ok, msg, code, field, ...extra } = body
   return new Failure(code, msg, { status, extra, ...(field === undefined ? {} : { field }) })
+}
+
+/** The API takes one ID alone for the question after one object: a page is asked for where a list of IDs was given. */
+function queryOf({ answer }: Endpoint, { query = {} }: Asking<Operation>): object {
+  return "oneOrList" in answer && "ID" in query && Array.isArray(query.ID) ? { page: 1, ...query } : query
 }
 
 function queryText(params: Params, query: object): string {

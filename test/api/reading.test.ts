@@ -66,6 +66,17 @@ test("GET /data with ID alone reads one, otherwise it lists", async () => {
   assert.deepEqual(ids(await get("/data")), [flowers.ID])
 })
 
+test("the client reads one dataset by its ID alone, and lists for a list of IDs, also of one", async () => {
+  const one: string = (await ann.client.listData({ query: { ID: flowers.ID } })).Name
+  const list = async (query: { ID: number[]; pageSize?: number }) => ids(await ann.client.listData({ query }))
+  assert.deepEqual(
+    [one, await list({ ID: [flowers.ID] }), await list({ ID: [flowers.ID, hidden.ID] }), await list({ ID: [flowers.ID], pageSize: 1 })],
+    ["flowers", [flowers.ID], [flowers.ID], [flowers.ID]],
+  )
+  const digest: string = (await ann.client.checkImage({ query: { ID: torch.ID } })).Digest
+  assert.equal(digest, "")
+})
+
 test("lists hold data, page, pageCount and pageSize, newest first", async () => {
   const { body } = await get("/images")
   assert.deepEqual(Object.keys(body), ["data", "page", "pageCount", "pageSize"])

@@ -81,6 +81,7 @@ export const contracts = [
     ["the description does not say where one of several fields is needed", "(allOf.length > 0 ? { allOf } : {})", "{}"],
     ["the description promises 412 where nothing is compared", 'if (headersOf(endpoint).some(({ name }) => name === "If-Match")) ', ""],
   ]),
+  ...faults("src/client/index.ts", reading, [["a list of one ID is asked for as one object", "{ page: 1, ...query }", "query"]]),
   ...faults("src/contract/reference.ts", contract, [
     ["the reference does not say which parameter is needed", 'needed ? "required" : ""', '""'],
   ]),
