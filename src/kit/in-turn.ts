@@ -89,6 +89,14 @@ class Turns {
     const isItsBody = this.#last?.request.complete === false
     if (isItsBody && this.#last?.response.headersSent) this.#socket.destroy()
     else if (isItsBody || !this.#isBusy) refuse()
+    else this.#endWithClient()
+  }
+
+  /** Node ends no connection of a client that has ended in the middle of a request, and knows none that it has let go of. */
+  #endWithClient(): void {
+    const socket = this.#socket
+    if (socket.readableEnded) socket.destroy()
+    else socket.once("end", () => socket.destroy())
   }
 
   #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: InTurnOptions): void {

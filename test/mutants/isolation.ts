@@ -78,6 +78,14 @@ export const isolation = [
   ),
   ...faults(
     "src/kit/in-turn.ts",
+    ["src/kit/no-request.test.ts"],
+    [
+      ["a client that ended in the middle of a request keeps its connection", "if (socket.readableEnded) socket.destroy()\n    else ", ""],
+      ["a client that ends behind what is no request keeps its connection", 'else socket.once("end", () => socket.destroy())', ""],
+    ],
+  ),
+  ...faults(
+    "src/kit/in-turn.ts",
     ["test/api/http.test.ts"],
     [
       ["what is no request is told as the answer to the one before it", "isItsBody || !this.#isBusy", "true"],
