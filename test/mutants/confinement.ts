@@ -12,6 +12,16 @@ const secrets = ["test/attacks/secrets.docker.test.ts"]
 
 /** What keeps a run from the host, from others and from the server's secrets: real rules, containers and processes. */
 export const confinement = [
+  ...faults(
+    "src/engine/docker/start.ts",
+    ["src/engine/docker/image-accounts.docker.test.ts"],
+    [["the daemon reads of an image whatever stands there", "if (!this.#accounts.isKnown(imageId)) await", "if (!imageId) await"]],
+  ),
+  ...faults(
+    "src/engine/docker/observe.ts",
+    ["src/engine/docker/image-accounts.docker.test.ts"],
+    [["one container that hangs in the daemon hides all", 'if (State === "created") return notStarted\n', ""]],
+  ),
   ...faults("src/engine/docker/rules.ts", kinds, [
     ["whoever begins is taken for one who answers", "--ctstate RELATED,ESTABLISHED", "--ctstate NEW,RELATED,ESTABLISHED"],
     ["every user of the host reaches runs, but not Quayside's", "-m owner --uid-owner", "-m owner ! --uid-owner"],

@@ -23,6 +23,11 @@ export interface ContainerOptions {
   diskBytes: number | undefined
 }
 
+/** A container of the run's that is made to be looked at, and never started: it has nothing but the image. */
+export function bareOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
+  return { Image: imageId, Cmd: ["-"], Labels: labelsOf(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
+}
+
 /** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
 export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
   const { spec, imageId, instance, uid, gid } = options

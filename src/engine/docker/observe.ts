@@ -21,6 +21,8 @@ interface Details {
   volumes: readonly string[]
 }
 
+const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
+
 /** A container that ran when it was last looked at. */
 export interface RunningContainer {
   key: string
@@ -94,6 +96,8 @@ export class Observer {
   }
 
   async #details({ Id, State }: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Details | undefined> {
+    // One whose start hangs in the daemon hangs whoever inspects it; there is nothing more to know of it anyway.
+    if (State === "created") return notStarted
     const known = this.#known.get(Id)
     if (known?.state === State) return known
     const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))

@@ -4,12 +4,13 @@ import { checkDigest, EngineError, type RunSpec, type StartStep } from "../engin
 import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Abort, Api, DockerClient } from "./client.ts"
-import { type ContainerOptions, containerOptions, homeOf } from "./container.ts"
+import { bareOptions, type ContainerOptions, containerOptions, homeOf } from "./container.ts"
 import { DiskBound } from "./disk-bound.ts"
 import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
 import type { Images } from "./image.ts"
+import { ImageAccounts } from "./image-accounts.ts"
 import { belongsTo, containerName } from "./labels.ts"
 import type { Networks, Place } from "./networks.ts"
 import { openFilesBound } from "./open-files.ts"
@@ -54,6 +55,7 @@ export class Starter {
   readonly #log: Logger
   readonly #beginning: Beginning
   readonly #diskBound: DiskBound
+  readonly #accounts: ImageAccounts
   #openFiles: number | undefined
 
   constructor({ client, pins, networks, firewall, images, options }: StarterParts) {
@@ -68,6 +70,7 @@ export class Starter {
     this.#openFiles = options.openFiles ?? openFilesBound()
     this.#beginning = new Beginning(client, options.clock)
     this.#diskBound = new DiskBound(client, this.#log)
+    this.#accounts = new ImageAccounts(client)
   }
 
   /** The daemon may be another one, or other than it was. */
@@ -123,6 +126,7 @@ export class Starter {
   }
 
   async #make({ spec, imageId, diskBytes, report }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
+    if (!this.#accounts.isKnown(imageId)) await this.#look(spec, imageId, signal)
     const mounts = await this.#prepare(spec, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
@@ -132,6 +136,14 @@ export class Starter {
     if (checked.status === "rejected") throw checked.reason
     signal.throwIfAborted()
     return imageId
+  }
+
+  /** By a container of the run's own name and labels: whoever finds it after a crash knows what to do with it. */
+  async #look(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
+    const body = { ...bareOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
+    const { id } = await this.#finish((docker, abort) => docker.createContainer({ ...body, ...abort }), signal)
+    await this.#accounts.check(imageId, id, signal)
+    await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
   /** Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has begun. */
