@@ -160,6 +160,8 @@ const runs: Story[] = [
     says: "a run of one's own project",
     steps: [
       made("project", {}, { "project.created": "ann boss" }),
+      // Datasets are handed over in this step; a run that can write to the home that they are in would keep them there.
+      put("project", { Comment: "c" }, { "project.updated": "ann boss" }),
       started("ann", {}, { "run.created": "ann boss", ...states(starting, "ann boss") }),
       stopped("ann", states(over("stopped_by_user"), "ann boss")),
     ],

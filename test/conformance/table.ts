@@ -421,6 +421,7 @@ const beyond: readonly Entry[] = [
     "events tell what was created, changed, deleted and restored, in the order of commits, with growing ids",
     "events are told to those alone who may see the thing",
     "who loses sight of a thing is told that it is deleted, and who sees it anew that it is updated",
+    "whoever sees a group is told when one of its members is deleted, and what was read of it before is stale",
     "joining and leaving a group tells of its projects and of the group itself",
     "runs tell their states with the reason, to the project's owner without it",
     "Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart",

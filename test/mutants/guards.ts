@@ -106,6 +106,11 @@ export const guards = [
       "  }\n\n  /** Only",
     ],
   ]),
+  ...faults(
+    "src/api/handlers/users.ts",
+    ["test/api/events.test.ts"],
+    [["who is deleted leaves groups unnoticed", "    await leaveGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
+  ),
   ...faults("src/api/operation.ts", refusals, [
     ["refusals of who is known are nobody's", "  visit.userName = caller?.userName ?? anonymous\n", ""],
   ]),

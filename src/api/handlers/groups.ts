@@ -111,6 +111,17 @@ export async function membersOf(tx: Change, groupId: number): Promise<number[]> 
   return members.filter((member) => member !== undefined).map((member) => member.id)
 }
 
+/** Who is deleted is in no group any more: what each of them answers has changed, so its version does, and who sees it is told. */
+export async function leaveGroups(services: Services, tx: Change, context: { actor: Context["actor"]; userId: number }): Promise<void> {
+  const { userId } = context
+  for (const row of await tx.groups.ofUser(userId)) {
+    const before = await membersOf(tx, row.id)
+    await tx.groups.removeMember(row.id, userId)
+    await tx.groups.update(row.id, {})
+    await groupChanged(services, tx, context, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })
+  }
+}
+
 async function oneGroup(services: Services, context: Pick<Context, "setHeader">, row: GroupRow): Promise<Group> {
   context.setHeader("etag", etagOf(row))
   return groupAnswer(services, row)

@@ -5,6 +5,7 @@ import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { listFilter, stamps } from "./account-answers.ts"
+import { leaveGroups } from "./groups.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
@@ -114,6 +115,7 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
     const stored = await tx.users.get(id)
     demand(context.caller, "user:delete", { thing: stored && userThing(stored), what: "account" })
     checkMatch(context.header("if-match"), stored as UserRow)
+    await leaveGroups(services, tx, { actor: context.actor, userId: id })
     await services.identity.people.delete(tx, id)
     await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "user", id }, was: userThing(stored as UserRow) })
   })
