@@ -1,7 +1,8 @@
-import { closeSync, constants, fdatasyncSync, fstatSync, readFileSync, renameSync, writeSync } from "node:fs"
+import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
 import { hiddenFolder } from "./address.ts"
 import type { Folder } from "./descriptor.ts"
-import { Refusal } from "./refusal.ts"
+import { Refusal, refusalOf } from "./refusal.ts"
+import { attempt } from "./remove.ts"
 
 /** One change, a line of the log. */
 type Entry =
@@ -27,6 +28,8 @@ export class DeadProperties implements Disposable {
   #fd: number | undefined
   #loaded = false
   #bytes = 0
+  /** The log lacks what memory has: it is written anew before anything is added. */
+  #isBehind = false
   /** How long the log was when it was last written anew. */
   #compacted = 0
 
@@ -47,15 +50,27 @@ export class DeadProperties implements Disposable {
   }
 
   forget(path: string): void {
-    if (this.#has(path)) this.#write([{ forget: path }])
+    if (this.#has(path)) this.#follow([{ forget: path }])
   }
 
   move(path: string, to: string): void {
-    if (this.#has(path) || this.#has(to)) this.#write([{ forget: to }, { move: path, to }])
+    if (this.#has(path) || this.#has(to)) this.#follow([{ forget: to }, { move: path, to }])
   }
 
+  /** Where there is no room for them the copy has none. */
   copy(path: string, to: string, deep: boolean): void {
-    if (this.#has(path) || this.#has(to)) this.#write([{ forget: to }, { copy: path, to, deep }])
+    if (this.#has(path) || this.#has(to)) this.#follow([{ forget: to }, { copy: path, to, deep }], [{ forget: to }])
+  }
+
+  /** The files have changed already, and nobody is told otherwise: what the disk has no room for, of which `least` is what must be, counts in memory, and the log catches up with the next change that finds room. */
+  #follow(entries: readonly Entry[], least = entries): void {
+    try {
+      this.#write(entries)
+    } catch (error) {
+      if (refusalOf(error)?.code !== "storage_full") throw error
+      this.#isBehind = true
+      for (const entry of least) apply(this.#byPath, entry)
+    }
   }
 
   #has(path: string): boolean {
@@ -91,9 +106,9 @@ export class DeadProperties implements Disposable {
 
   #write(entries: readonly Entry[]): void {
     const text = textOf(entries)
-    if (this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
+    if (this.#isBehind || this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
     if (this.#bytes + text.length > mostBytes) throw new Refusal(507, "storage_full", "There is no room for more properties")
-    writeSync(this.#open(), text)
+    append(this.#open(), text)
     this.#bytes += text.length
     for (const entry of entries) apply(this.#byPath, entry)
   }
@@ -105,15 +120,19 @@ export class DeadProperties implements Disposable {
     using hidden = this.#root.folder(hiddenFolder)
     const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
     try {
-      writeSync(fd, text)
+      append(fd, text)
       fdatasyncSync(fd)
       renameSync(hidden.at(`${fileName}.new`), hidden.at(fileName))
+    } catch (error) {
+      attempt(() => unlinkSync(hidden.at(`${fileName}.new`)))
+      throw error
     } finally {
       closeSync(fd)
     }
     this[Symbol.dispose]()
     this.#bytes = text.length
     this.#compacted = text.length
+    this.#isBehind = false
   }
 
   #open(): number {
@@ -126,6 +145,17 @@ export class DeadProperties implements Disposable {
   [Symbol.dispose](): void {
     if (this.#fd !== undefined) closeSync(this.#fd)
     this.#fd = undefined
+  }
+}
+
+/** All of it or nothing: the kernel writes what fits. */
+function append(fd: number, text: string): void {
+  const { size } = fstatSync(fd)
+  try {
+    writeFileSync(fd, text)
+  } catch (error) {
+    ftruncateSync(fd, size)
+    throw error
   }
 }
 

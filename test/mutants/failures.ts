@@ -37,6 +37,16 @@ export const failures = [
     ],
   ),
   ...faults(
+    "src/files/dead-properties.ts",
+    ["src/files/dead-properties.test.ts"],
+    [
+      ["half of what was refused is stored", "    ftruncateSync(fd, size)\n", ""],
+      ["a log that could not be written takes room", "attempt(() => unlinkSync(", "attempt(() => void ("],
+      ["what was done on a full disk is told to have failed", 'if (refusalOf(error)?.code !== "storage_full") throw error', "throw error"],
+      ["what a full disk kept from the log never comes there", "this.#isBehind = true", ""],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/pins.ts",
     ["src/engine/docker/pins.test.ts"],
     [
