@@ -13,7 +13,7 @@ import { parseArgs, promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
 import { freePorts } from "../test/fixtures/free-ports.ts"
 import { imageBody, userName, usersPerSet } from "./baseline/rows.mjs"
-import { answers, median, spread } from "./tools.ts"
+import { answers, median, ownSettings, spread } from "./tools.ts"
 
 const run = promisify(execFile)
 const { values: options } = parseArgs({
@@ -79,18 +79,10 @@ async function startBaseline(stack: AsyncDisposableStack, made: { dir: string; n
 }
 
 async function startQuayside(stack: AsyncDisposableStack, dir: string): Promise<Served & { token: string }> {
-  const [port, apps, files] = (await freePorts(3)) as [number, number, number]
   const password = "a password for benchmarks"
+  const { port, env } = await ownSettings(dir, password)
   const profile = options.profile ? ["--cpu-prof", "--cpu-prof-dir=.cache/profile"] : []
-  const child = start(stack, [...profile, at("../src/main/cli.ts"), "serve"], {
-    QUAYSIDE_ENGINE: "fake",
-    QUAYSIDE_PORT: String(port),
-    QUAYSIDE_APPS_PORT: String(apps),
-    QUAYSIDE_FILES_PORT: String(files),
-    QUAYSIDE_DATA_DIR: join(dir, "data"),
-    QUAYSIDE_ADMIN_PASSWORD: password,
-    QUAYSIDE_LOG_LEVEL: "warn",
-  })
+  const child = start(stack, [...profile, at("../src/main/cli.ts"), "serve"], env)
   const baseUrl = `http://127.0.0.1:${port}`
   await answers(`${baseUrl}/healthz`)
   const { Token } = await createClient({ baseUrl, authorization: basic("admin", password) }).createToken({ body: { Name: "bench" } })

@@ -13,8 +13,7 @@ import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { freePorts } from "../test/fixtures/free-ports.ts"
-import { answers, median } from "./tools.ts"
+import { answers, median, ownSettings } from "./tools.ts"
 
 const { values: options } = parseArgs({
   options: {
@@ -102,20 +101,12 @@ function cpuSeconds(pid: number): number {
 await using stack = new AsyncDisposableStack()
 const dir = await mkdtemp(join(tmpdir(), "quayside-bench-events-"))
 stack.defer(() => rm(dir, { recursive: true, force: true }))
-const [port, apps, files] = (await freePorts(3)) as [number, number, number]
 const password = "a password for benchmarks"
+const { port, env } = await ownSettings(dir, password)
 const profile = options.profile ? ["--cpu-prof", "--cpu-prof-dir=.cache/profile"] : []
 const server = start(stack, 0, {
   args: [...profile, at("../src/main/cli.ts"), "serve"],
-  env: {
-    QUAYSIDE_ENGINE: "fake",
-    QUAYSIDE_PORT: String(port),
-    QUAYSIDE_APPS_PORT: String(apps),
-    QUAYSIDE_FILES_PORT: String(files),
-    QUAYSIDE_DATA_DIR: join(dir, "data"),
-    QUAYSIDE_ADMIN_PASSWORD: password,
-    QUAYSIDE_LOG_LEVEL: "warn",
-  },
+  env,
 })
 const baseUrl = `http://127.0.0.1:${port}`
 await answers(`${baseUrl}/healthz`)

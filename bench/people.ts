@@ -12,8 +12,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
 import { basic, bearer, createClient } from "#client"
-import { freePorts } from "../test/fixtures/free-ports.ts"
-import { answers, family, median, spread } from "./tools.ts"
+import { answers, family, median, ownSettings, spread } from "./tools.ts"
 
 const run = promisify(execFile)
 const { values: options } = parseArgs({
@@ -107,16 +106,7 @@ interface Served {
 async function start(stack: AsyncDisposableStack): Promise<Served> {
   const dir = await mkdtemp(join(tmpdir(), "quayside-bench-"))
   stack.defer(() => rm(dir, { recursive: true, force: true }))
-  const [port, apps, files] = (await freePorts(3)) as [number, number, number]
-  const env = {
-    QUAYSIDE_ENGINE: "fake",
-    QUAYSIDE_PORT: String(port),
-    QUAYSIDE_APPS_PORT: String(apps),
-    QUAYSIDE_FILES_PORT: String(files),
-    QUAYSIDE_DATA_DIR: join(dir, "data"),
-    QUAYSIDE_ADMIN_PASSWORD: password,
-    QUAYSIDE_LOG_LEVEL: "warn",
-  }
+  const { port, files, env } = await ownSettings(dir, password)
   const program = fileURLToPath(new URL("../src/main/cli.ts", import.meta.url))
   const child = spawn(process.execPath, [program, "serve"], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "inherit"] })
   stack.defer(async () => {

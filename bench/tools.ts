@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs"
 import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { freePorts } from "../test/fixtures/free-ports.ts"
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
@@ -37,6 +39,21 @@ export function report(title: string, times: Record<string, number>): void {
   const [base] = Object.values(times)
   const cells = Object.entries(times).map(([name, time]) => `${name} ${time.toFixed(1)} (${((base ?? 0) / time).toFixed(2)})`)
   process.stdout.write(`${title.padEnd(44)} ${cells.join("   ")}\n`)
+}
+
+/** The settings of a Quayside that is measured, as its environment, with addresses and a directory of its own. */
+export async function ownSettings(dir: string, password: string): Promise<{ port: number; files: number; env: Record<string, string> }> {
+  const [port = 0, apps, files = 0] = await freePorts(3)
+  const env = {
+    QUAYSIDE_ENGINE: "fake",
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(apps),
+    QUAYSIDE_FILES_PORT: String(files),
+    QUAYSIDE_DATA_DIR: join(dir, "data"),
+    QUAYSIDE_ADMIN_PASSWORD: password,
+    QUAYSIDE_LOG_LEVEL: "warn",
+  }
+  return { port, files, env }
 }
 
 /** Resolves when the address answers with the status; asks again every 2 ms. */

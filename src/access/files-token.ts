@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { Caller } from "./caller.ts"
 
-export const filesTokenMs = 5 * 60_000
+const filesTokenMs = 5 * 60_000
 
 interface Claims {
   userId: number

@@ -18,7 +18,7 @@ export function sha256(text: string): string {
 }
 
 /** Identifies a password without telling it: another one after every change. */
-export function fingerprint(passwordHash: string): string {
+function fingerprint(passwordHash: string): string {
   return sha256(passwordHash).slice(0, 32)
 }
 

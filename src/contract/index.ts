@@ -1,7 +1,7 @@
 export { type FailureCode, failureStatus, type Reason, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
 export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"
-export { EnvError, parseEnv } from "./formats/env.ts"
+export { parseEnv } from "./formats/env.ts"
 export { checkAccountName, parsePort } from "./formats/names.ts"
 export {
   checkOciReference,
@@ -11,7 +11,7 @@ export {
   parseOciReference,
   referenceText,
 } from "./formats/oci-reference.ts"
-export { checkAbsolutePath, checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
+export { checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
 export { openApi } from "./openapi.ts"
 export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
 export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
@@ -31,7 +31,7 @@ export {
   userFields,
   type Whoami,
 } from "./resources/people.ts"
-export { type Project, type ProjectData, type ProjectDataInput, projectDataMax, projectFields } from "./resources/project.ts"
+export { type Project, type ProjectData, type ProjectDataInput, projectFields } from "./resources/project.ts"
 export { type RunningProject, runningProjectFields } from "./resources/running-project.ts"
 export {
   type Answer,

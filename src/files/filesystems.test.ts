@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../test/fixtures/eventually.ts"
-import { basic, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+import { basic, FilesWorld, owner, workerPid } from "../../test/fixtures/files-world.ts"
 
 /** Whether this process may mount. */
 function mayMount(): boolean {
@@ -36,11 +36,6 @@ function useUp(root: string): void {
   }
 }
 
-function hidden(world: FilesWorld): string[] {
-  const work = join(world.root, ".quayside/work")
-  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
-}
-
 test("a full disk refuses an upload and keeps the old file, and work goes on when there is room", { skip }, async () => {
   await using world = await FilesWorld.start({ process: "worker", prepare: (root) => mount(root, "3m") })
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
@@ -50,10 +45,10 @@ test("a full disk refuses an upload and keeps the old file, and work goes on whe
     assert.equal(JSON.parse(refused.text).code, "storage_full")
   }
   assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
-  await eventually("nothing is left", () => hidden(world).length === 0)
+  await eventually("nothing is left", () => world.unfinished().length === 0)
   await world.ask("PUT", "/users/ann/big", { body: Buffer.alloc(2_000_000) })
   assert.equal((await world.ask("COPY", "/users/ann/big", { headers: { destination: "/users/ann/big2" } })).status, 507)
-  await eventually("nothing is left", () => hidden(world).length === 0)
+  await eventually("nothing is left", () => world.unfinished().length === 0)
   assert.equal((await world.ask("DELETE", "/users/ann/big")).status, 204)
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(2_000_000) })).status, 204)
 })
@@ -100,7 +95,7 @@ test("a directory on another file system is as good as any", { skip }, async () 
   assert.equal(readFileSync(world.at("disk/there2/f"), "utf8"), "2")
   assert.equal(await ask("DELETE", "disk/there"), 204)
   assert.equal(await ask("DELETE", "disk"), 423)
-  await eventually("nothing is left", () => hidden(world).length === 0 && readdirSync(world.at("disk")).length === 2)
+  await eventually("nothing is left", () => world.unfinished().length === 0 && readdirSync(world.at("disk")).length === 2)
   assert.deepEqual(readdirSync(world.at("disk")).toSorted(), ["f", "there2"])
 })
 
@@ -118,8 +113,8 @@ test("what a killed worker left on another file system is swept, too", { skip },
   assert.doesNotMatch(listed.text, /quayside/)
   const [beside = ""] = readdirSync(world.at("disk")).filter((name) => name !== "kept")
   assert.equal((await world.ask("GET", `/users/ann/disk/${beside}`)).status, 404)
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number)
-  const worker = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("files/worker."))
-  process.kill(worker ?? 0, "SIGKILL")
+  const pid = workerPid()
+  assert.ok(pid)
+  process.kill(pid, "SIGKILL")
   await eventually("it is swept", () => readdirSync(world.at("disk")).join() === "kept")
 })

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { basic, FilesWorld } from "../../test/fixtures/files-world.ts"
@@ -11,12 +10,6 @@ before(async () => {
 })
 after(() => world[Symbol.asyncDispose]())
 
-/** What stands in the hidden place, by the folders of the workers. */
-function unfinished(): string[] {
-  const work = join(world.root, ".quayside/work")
-  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
-}
-
 const head = (path: string, more: string) => `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
 test("whoever reads during an upload sees the old file until it is whole", async () => {
@@ -24,14 +17,14 @@ test("whoever reads during an upload sees the old file until it is whole", async
   const upload = await world.raw()
   upload.write(head("/users/ann/f", "Content-Length: 200000\r\n"))
   upload.write(Buffer.alloc(150_000, "n"))
-  await eventually("the upload began", () => unfinished().length === 1)
+  await eventually("the upload began", () => world.unfinished().length === 1)
   assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
   assert.equal(readFileSync(world.at("f"), "utf8"), "old")
   assert.deepEqual(readdirSync(world.at()), ["f"])
   upload.write(Buffer.alloc(50_000, "n"))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 204 /)
   assert.equal(readFileSync(world.at("f"), "utf8"), "n".repeat(200_000))
-  assert.deepEqual(unfinished(), [])
+  assert.deepEqual(world.unfinished(), [])
   upload.socket.destroy()
 })
 
@@ -42,9 +35,9 @@ test("an upload that is broken off leaves nothing, and the old file as it was", 
       const upload = await world.raw()
       upload.write(head(path, headers))
       upload.write(headers.startsWith("T") ? "5\r\nhello\r\n" : "hello")
-      await eventually("the upload began", () => unfinished().length === 1)
+      await eventually("the upload began", () => world.unfinished().length === 1)
       upload.socket.destroy()
-      await eventually("nothing is left of it", () => unfinished().length === 0)
+      await eventually("nothing is left of it", () => world.unfinished().length === 0)
     }
   }
   assert.equal(readFileSync(world.at("g"), "utf8"), "old")
@@ -70,7 +63,7 @@ test("a body that is not what its headers say is not taken for a file", async ()
   upload.write(head("/users/ann/lying", "Transfer-Encoding: chunked\r\n"))
   upload.write("5\r\nhello\r\nzz\r\n")
   await upload.end()
-  await eventually("nothing is left of it", () => unfinished().length === 0)
+  await eventually("nothing is left of it", () => world.unfinished().length === 0)
   assert.equal(existsSync(world.at("lying")), false)
 })
 
@@ -134,7 +127,7 @@ test("a change under way is noticed before the upload takes its place", async ()
   const { headers } = await world.ask("PUT", "/users/ann/h", { body: "1" })
   const upload = await world.raw()
   upload.write(head("/users/ann/h", `Content-Length: 100000\r\nIf-Match: ${headers.etag}\r\n`))
-  await eventually("the upload began", () => unfinished().length === 1)
+  await eventually("the upload began", () => world.unfinished().length === 1)
   writeFileSync(world.at("h"), "somebody else")
   upload.write(Buffer.alloc(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 412 /)
@@ -145,7 +138,7 @@ test("a change under way is noticed before the upload takes its place", async ()
 test("a right that is withdrawn during an upload ends it", async () => {
   const upload = await world.raw()
   upload.write(head("/users/ann/late", "Content-Length: 100000\r\n"))
-  await eventually("the upload began", () => unfinished().length === 1)
+  await eventually("the upload began", () => world.unfinished().length === 1)
   const ann = world.authority.people.get("ann")
   ann?.rights.set("/users/ann", "read")
   world.files.invalidate()
@@ -161,7 +154,7 @@ test("a directory that is deleted during an upload does not take the upload with
   await world.ask("MKCOL", "/users/ann/dir")
   const upload = await world.raw()
   upload.write(head("/users/ann/dir/f", "Content-Length: 100000\r\n"))
-  await eventually("the upload began", () => unfinished().length === 1)
+  await eventually("the upload began", () => world.unfinished().length === 1)
   assert.equal((await world.ask("DELETE", "/users/ann/dir")).status, 204)
   upload.write(Buffer.alloc(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 409 /)

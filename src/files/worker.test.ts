@@ -5,7 +5,7 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { eventually } from "../../test/fixtures/eventually.ts"
-import { asRoot, basic, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
+import { asRoot, basic, FilesWorld, owner, workerPid } from "../../test/fixtures/files-world.ts"
 
 let world: FilesWorld
 const failures: object[] = []
@@ -17,12 +17,10 @@ before(async () => {
 })
 after(() => world[Symbol.asyncDispose]())
 
-/** The worker's process, as the kernel tells it. */
-function workerPid(): number {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number)
-  const found = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("files/worker."))
-  assert.ok(found)
-  return found
+function workerThere(): number {
+  const pid = workerPid()
+  assert.ok(pid)
+  return pid
 }
 
 function workFolders(): string[] {
@@ -31,30 +29,22 @@ function workFolders(): string[] {
 
 async function kill(pid: number): Promise<void> {
   process.kill(pid, "SIGKILL")
-  await eventually("the next worker is ready", async () => workerPidOrNone() !== pid && (await world.files.health()).ok)
-}
-
-function workerPidOrNone(): number | undefined {
-  try {
-    return workerPid()
-  } catch {
-    return undefined
-  }
+  await eventually("the next worker is ready", async () => workerPid() !== pid && (await world.files.health()).ok)
 }
 
 test("the worker has the owner's uid, no groups and no capabilities", { skip: !asRoot && "only root has them to give up" }, () => {
-  const status = readFileSync(`/proc/${workerPid()}/status`, "utf8")
+  const status = readFileSync(`/proc/${workerThere()}/status`, "utf8")
   const { uid, gid } = owner
   assert.match(status, new RegExp(`^Uid:\t${uid}\t${uid}\t${uid}\t${uid}$`, "m"))
   assert.match(status, new RegExp(`^Gid:\t${gid}\t${gid}\t${gid}\t${gid}$`, "m"))
   assert.match(status, /^Groups:\t ?$/m)
   for (const set of ["Inh", "Prm", "Eff", "Amb"]) assert.match(status, new RegExp(`^Cap${set}:\t0+$`, "m"))
   // Others of the same uid can neither trace it nor read its memory.
-  assert.equal(statSync(`/proc/${workerPid()}/mem`).uid, 0)
+  assert.equal(statSync(`/proc/${workerThere()}/mem`).uid, 0)
 })
 
 test("the worker knows nothing of the main process's environment", () => {
-  const names = readFileSync(`/proc/${workerPid()}/environ`, "latin1")
+  const names = readFileSync(`/proc/${workerThere()}/environ`, "latin1")
     .split("\0")
     .map((entry) => entry.split("=")[0])
   assert.deepEqual(
@@ -97,7 +87,7 @@ test("localhost is both loopback addresses", async () => {
 
 test("a worker that dies loses no acknowledged upload, no connection attempt and no address", async () => {
   for (let round = 0; round < 3; round += 1) {
-    const pid = workerPid()
+    const pid = workerThere()
     assert.equal((await world.ask("PUT", `/users/ann/r${round}`, { body: "kept" })).status, 201)
     process.kill(pid, "SIGKILL")
     // Sent while nobody accepts.
@@ -114,7 +104,7 @@ test("a worker that is killed in the middle of an upload leaves the old file, an
   upload.write(Buffer.alloc(300_000))
   const begun = () => workFolders().some((id) => readdirSync(join(world.root, ".quayside/work", id)).length > 0)
   await eventually("the upload began", begun)
-  await kill(workerPid())
+  await kill(workerThere())
   await upload.end()
   assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
   await eventually("what was left is swept", () => workFolders().length === 1 && !begun())

@@ -2,16 +2,8 @@ import assert from "node:assert/strict"
 import { connect, createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { eventually } from "../../test/fixtures/eventually.ts"
+import { seededRandom } from "../../test/fixtures/random.ts"
 import { keyA, Scene } from "./scene.ts"
-
-/** A small seeded generator: the same cases each time. */
-function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0
-    return Math.floor((((state ^ (state >>> 12)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 const answers = [
   "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -50,15 +42,15 @@ const noise = [
 ]
 
 test("three thousand broken exchanges, from both sides, leave the gateway whole and holding nothing", { timeout: 120_000 }, async () => {
-  const pick = random(4711)
+  const { below, once, pick } = seededRandom(4711)
   const sockets = new Set<Socket>()
   const program = createServer((socket) => {
     sockets.add(socket)
     socket.on("error", () => {}).on("close", () => sockets.delete(socket))
     socket.on("data", () => {
-      socket.write(answers[pick(answers.length)] as string, "latin1")
-      if (pick(3) === 0) socket.end()
-      else if (pick(4) === 0) socket.destroy()
+      socket.write(pick(answers), "latin1")
+      if (once(3)) socket.end()
+      else if (once(4)) socket.destroy()
     })
   })
   await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve))
@@ -68,21 +60,21 @@ test("three thousand broken exchanges, from both sides, leave the gateway whole 
 
   const one = () =>
     new Promise<void>((resolve) => {
-      const atOrigin = pick(2) === 0
+      const atOrigin = once(2)
       const place = {
         h: atOrigin ? scene.origin : scene.apps,
         p: atOrigin ? "/x" : "/run/1/x",
         a: atOrigin ? `Cookie: ${cookie}\r\n` : "Authorization: Bearer ann\r\n",
       }
-      let text = (heads[pick(heads.length)] as string).replace(/\{(\w)\}/g, (_, name: "h" | "p" | "a") => place[name])
-      if (pick(3) === 0) {
-        const at = pick(text.length)
-        text = text.slice(0, at) + noise[pick(noise.length)] + text.slice(at + pick(4))
+      let text = pick(heads).replace(/\{(\w)\}/g, (_, name: "h" | "p" | "a") => place[name])
+      if (once(3)) {
+        const at = below(text.length)
+        text = text.slice(0, at) + pick(noise) + text.slice(at + below(4))
       }
       const socket = connect(scene.port, "127.0.0.1", () => socket.write(text, "latin1"))
       socket.on("error", () => {}).on("close", () => resolve())
-      socket.once("data", () => (pick(2) === 0 ? socket.destroy() : socket.end()))
-      setTimeout(() => socket.destroy(), 30 + pick(60))
+      socket.once("data", () => (once(2) ? socket.destroy() : socket.end()))
+      setTimeout(() => socket.destroy(), 30 + below(60))
     })
   for (let i = 0; i < 60; i += 1) await Promise.all(Array.from({ length: 50 }, one))
 

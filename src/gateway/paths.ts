@@ -23,7 +23,7 @@ export function cleanPath(path: string | null | undefined): string {
 }
 
 /** Where the program believes that it lives, without the slash at the end. */
-export function baseOf(target: Pick<Target, "id" | "prefix">): string {
+function baseOf(target: Pick<Target, "id" | "prefix">): string {
   return target.prefix === "keep" ? `/run/${target.id}` : ""
 }
 

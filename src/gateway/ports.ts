@@ -8,7 +8,7 @@ export interface PortRange {
 }
 
 /** How many runs of one person have a port at a time. */
-export const portsOfOne = 4
+const portsOfOne = 4
 
 /** A port that is listened on. */
 export interface OpenPort {

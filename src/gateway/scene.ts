@@ -16,7 +16,7 @@ export const bob: Visitor = { userId: 2, proofId: "session-2" }
 export const page = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
 
 /** A host whose answers a test sets. */
-export class TestHost implements GatewayHost {
+class TestHost implements GatewayHost {
   readonly targets = new Map<string, Target>()
   readonly tokens = new Map<string, Visitor>([
     ["Bearer ann", ann],

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isLive, mayMove, type Reason } from "#contract"
+import { type Random, seededRandom } from "../../test/fixtures/random.ts"
 import type { Runs } from "./index.ts"
-import { dice } from "./testing/dice.ts"
 import { Mortal } from "./testing/mortal.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
 
@@ -20,14 +20,14 @@ const images = [
 /** A day in which everything happens at once: people, programs that end, an engine that comes and goes, and deaths of Quayside. */
 class Day {
   readonly world: TestWorld
-  readonly #random: () => number
+  readonly #random: Random
   readonly reasons = new Map<number, Reason>()
   #mortal = new Mortal()
   #runs: Runs | undefined
 
   constructor(world: TestWorld, seed: number) {
     this.world = world
-    this.#random = dice(seed)
+    this.#random = seededRandom(seed)
   }
 
   /** Kills the present process and opens the next. */
@@ -45,18 +45,18 @@ class Day {
 
   async step(): Promise<void> {
     const runs = this.#runs ?? (await this.open())
-    const dice = this.#random()
-    const person = Math.floor(this.#random() * this.world.users.length)
-    const image = images[Math.floor(this.#random() * images.length)] ?? ""
-    const key = this.world.held()[Math.floor(this.#random() * this.world.held().length)] ?? ""
-    if (dice < 0.4) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
-    else if (dice < 0.6) await this.#stopOne(runs)
-    else if (dice < 0.68) await this.world.fake.exit(key, 5)
-    else if (dice < 0.74) await this.world.fake.remove(key)
-    else if (dice < 0.84) this.#breakEngineFor(this.#random() * 60)
-    else if (dice < 0.9) await this.open()
-    else await new Promise((resolve) => setTimeout(resolve, this.#random() * 40))
-    await new Promise((resolve) => setTimeout(resolve, this.#random() * 8))
+    const dice = this.#random.below(100)
+    const person = this.#random.below(this.world.users.length)
+    const image = this.#random.pick(images)
+    const key = this.#random.pick(this.world.held()) ?? ""
+    if (dice < 40) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
+    else if (dice < 60) await this.#stopOne(runs)
+    else if (dice < 68) await this.world.fake.exit(key, 5)
+    else if (dice < 74) await this.world.fake.remove(key)
+    else if (dice < 84) this.#breakEngineFor(this.#random.below(60))
+    else if (dice < 90) await this.open()
+    else await new Promise((resolve) => setTimeout(resolve, this.#random.below(40)))
+    await new Promise((resolve) => setTimeout(resolve, this.#random.below(8)))
     await this.#firstReasonsStand()
   }
 
@@ -69,7 +69,7 @@ class Day {
 
   async #stopOne(runs: Runs): Promise<void> {
     const live = await this.world.store.runs.live()
-    const run = live[Math.floor(this.#random() * live.length)]
+    const run = this.#random.pick(live)
     if (run) void runs.stop(run.id, { by: "stopped_by_user" }).catch(() => {})
   }
 

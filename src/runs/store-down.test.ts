@@ -6,12 +6,12 @@ import { test } from "node:test"
 import { Failure, noLimits } from "#contract"
 import type { Actor } from "#events"
 import type { RunRow, Store } from "#store"
-import { dice } from "./testing/dice.ts"
+import { seededRandom } from "../../test/fixtures/random.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
 
 /** The same store, of which about half of the changes are refused as by a full disk. */
 function unreliable(store: Store): Store {
-  const random = dice(7)
+  const random = seededRandom(7)
   return new Proxy(store, {
     get(target, name) {
       if (name !== "change") {
@@ -19,7 +19,7 @@ function unreliable(store: Store): Store {
         return typeof member === "function" ? member.bind(target) : member
       }
       return (work: Parameters<Store["change"]>[0]) => {
-        return random() < 0.5 ? Promise.reject(new Error("the disk is full")) : target.change(work)
+        return random.once(2) ? Promise.reject(new Error("the disk is full")) : target.change(work)
       }
     },
   })

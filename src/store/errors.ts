@@ -1,6 +1,6 @@
 import { Failure } from "#contract"
 
-export const storeErrorKinds = ["url", "unreachable", "not_writable", "full", "corrupt", "locked", "foreign", "newer", "migration"] as const
+const storeErrorKinds = ["url", "unreachable", "not_writable", "full", "corrupt", "locked", "foreign", "newer", "migration"] as const
 export type StoreErrorKind = (typeof storeErrorKinds)[number]
 
 /** The database cannot be opened. The message is one sentence for the administrator and holds no secret. */
@@ -20,7 +20,7 @@ export function isStorageFull(error: unknown): boolean {
 }
 
 /** What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID provider, a live run of a person and project, a run's number. */
-export const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
+const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
 export type Unique = (typeof uniques)[number]
 
 /** An insert met a row that already has what may stand only once. Nothing was written, and the change may go on. */

@@ -1,4 +1,4 @@
-export { Duplicate, isStorageFull, StoreError, type StoreErrorKind, storeErrorKinds, type Unique, uniques } from "./errors.ts"
+export { Duplicate, isStorageFull, StoreError, type StoreErrorKind, type Unique } from "./errors.ts"
 export { fold } from "./fold.ts"
 export { openStore, type StoreOptions } from "./open.ts"
 export * from "./rows.ts"

@@ -5,7 +5,7 @@ export interface Placeholders {
   /** The path below which the program lives, with a slash at both ends. */
   baseUrl: string
 }
-export const placeholderNames = ["port", "baseUrl"] as const satisfies readonly (keyof Placeholders)[]
+const placeholderNames = ["port", "baseUrl"] as const satisfies readonly (keyof Placeholders)[]
 
 /** A command that does not follow the grammar; the message says what is wanted. */
 export class CommandError extends Error {

@@ -43,7 +43,7 @@ export function checkMountPath(text: string): string | undefined {
 }
 
 /** What is wanted when a text is no absolute path without detours, else undefined. A slash at the end is fine. */
-export function checkAbsolutePath(text: string): string | undefined {
+function checkAbsolutePath(text: string): string | undefined {
   if (!text.startsWith("/")) return "an absolute path"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(text)) return "a path without control characters"

@@ -12,9 +12,9 @@ export const stamps = {
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 /** Empty, or absolute and without control characters. */
 export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$"
-export const nameMax = 200
-export const commentMax = 2_000
-export const docMax = 256 * 1024
+const nameMax = 200
+const commentMax = 2_000
+const docMax = 256 * 1024
 
 export const name = (doc: string) => text({ doc, max: nameMax, write: "required" })
 export const comment = text({ doc: "Short description.", max: commentMax })

@@ -7,7 +7,7 @@ import type { DataPart } from "./data.ts"
 import type { ImagePart } from "./image.ts"
 
 /** The most datasets that a project can have. */
-export const projectDataMax = 64
+const projectDataMax = 64
 
 /** ProjectTrainDataModel: a dataset of a project and where it is mounted. */
 export interface ProjectData {

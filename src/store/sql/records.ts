@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely"
+import type { Tables } from "../schema.ts"
 import type { Build } from "./build.ts"
 import { grantedThings } from "./grants.ts"
 import { column, rowColumns } from "./select.ts"
@@ -37,7 +38,7 @@ export const records = {
       .values({ key: args.key, value: args.value })
       .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: sql`excluded.value` })),
 
-  journal: ({ db }: Build, args: { at: number; event: string; thing_type: string; thing_id: number; data: string }) =>
+  journal: ({ db }: Build, args: Omit<Tables["journal"], "id">) =>
     db.insertInto("journal").values({
       at: args.at,
       event: args.event,
@@ -46,20 +47,7 @@ export const records = {
       data: args.data,
     }),
 
-  audit: (
-    { db }: Build,
-    args: {
-      at: number
-      actor: string
-      action: string
-      thing_type: string | null
-      thing_id: number | null
-      outcome: string
-      address: string
-      request_id: string
-      count: number
-    },
-  ) =>
+  audit: ({ db }: Build, args: Omit<Tables["audit"], "id">) =>
     db.insertInto("audit").values({
       at: args.at,
       actor: args.actor,

@@ -1,26 +1,41 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { globSync } from "node:fs"
+import { basename } from "node:path"
+import { after, before, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { postgresServer } from "./postgres.ts"
+import { type PostgresServer, postgresServer } from "./postgres.ts"
 
-/** Runs the tests of a folder, or those of these names alone, with PostgreSQL below; throws what failed. */
-export async function passes(folder: string, names?: readonly string[]): Promise<void> {
-  await using server = await postgresServer()
+/** A test for each test file of a folder, or for those of these names alone: that it passes with PostgreSQL below, as it does with SQLite. */
+export function passOnPostgres(folder: string, names?: readonly string[]): void {
   const isWanted = names ? new RegExp(`/(${names.join("|")})\\.test\\.ts$`) : /\/[\w-]+\.test\.ts$/
   const files = globSync(fileURLToPath(new URL(`../../../${folder}/*.test.ts`, import.meta.url))).filter((file) => isWanted.test(file))
   assert.ok(names ? files.length === names.length : files.length > 5)
-  const env: NodeJS.ProcessEnv = { ...process.env, WORLD_POSTGRES: server.urlOf("postgres") }
+  describe(`With PostgreSQL below, what ${folder} asks holds`, { concurrency: 2 }, () => {
+    let server: PostgresServer
+    before(async () => {
+      server = await postgresServer()
+    })
+    after(() => server[Symbol.asyncDispose]())
+    // Each test in a file has a bound of its own.
+    const timeout = 600_000
+    for (const file of files.sort()) {
+      test(basename(file), { timeout }, async () => assert.equal(await failuresOf(file, server.urlOf("postgres")), ""))
+    }
+  })
+}
+
+/** What fails in a test file, one line each; a file without any test fails, too. */
+async function failuresOf(file: string, url: string): Promise<string> {
+  const env: NodeJS.ProcessEnv = { ...process.env, WORLD_POSTGRES: url }
   delete env.NODE_TEST_CONTEXT
-  const args = ["--test", "--test-concurrency=2", "--test-timeout=120000", "--test-reporter=tap", ...files]
-  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: "utf8", maxBuffer: 1 << 26 })
-  assert.equal(
-    status,
-    0,
-    stdout
-      .split("\n")
-      .filter((line) => /^\s*not ok/.test(line))
-      .join("\n"),
-  )
-  assert.match(stdout, /^# pass [1-9]\d+$/m)
+  const args = ["--test", "--test-timeout=120000", "--test-reporter=tap", file]
+  const { isOver, told } = await new Promise<{ isOver: boolean; told: string }>((resolve) => {
+    execFile(process.execPath, args, { env, maxBuffer: 1 << 26 }, (error, stdout) => resolve({ isOver: error === null, told: stdout }))
+  })
+  if (isOver && /^# tests [1-9]/m.test(told)) return ""
+  return told
+    .split("\n")
+    .filter((line) => /^\s*not ok|^# tests /.test(line))
+    .join("\n")
 }
