@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http"
-import { trickles, tricklesMsg } from "#kit"
+import { hasBody, trickles, tricklesMsg } from "#kit"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
 /** Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny pieces with 400. */
 export async function readBody(request: IncomingMessage, most: number): Promise<Buffer> {
+  if (!hasBody(request)) return Buffer.alloc(0)
   const tooLarge = () => new Refusal(413, "too_large", `The body has more than ${most} bytes`)
   if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge()
   const chunks: Buffer[] = []

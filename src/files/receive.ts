@@ -1,5 +1,6 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
+import { hasBody } from "#kit"
 import { ClientGone } from "./refusal.ts"
 
 /** The body stops being read while this much waits for the disk. */
@@ -8,8 +9,9 @@ const mostWaiting = 2 ** 21
 const smallBody = 65_536
 
 /** Writes a request's body into a file as it arrives. Rejects with `ClientGone` when it ends early; no write is under way any more when it settles. */
-export function receive(request: IncomingMessage, fd: number): Promise<void> {
-  return new Promise((resolve, reject) => {
+export async function receive(request: IncomingMessage, fd: number): Promise<void> {
+  if (!hasBody(request)) return
+  await new Promise<void>((resolve, reject) => {
     new Receiver(request, fd, (error) => (error ? reject(error) : resolve()))
   })
 }

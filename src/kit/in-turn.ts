@@ -41,7 +41,10 @@ export function isAnswering(connection: Connection): boolean {
   return connection[turns]?.isBusy ?? false
 }
 
-/** Gives the connection to the request under way, whatever becomes of its response. What is returned is to be called once, when the connection ends. */
+/**
+ * Gives the connection to the request under way, whatever becomes of its response; where others wait behind it, it ends. What is returned is to be called once, when the connection
+ * ends.
+ */
 export function keepTurn(connection: Connection): () => void {
   const over = connection[turns]?.keep() ?? (() => {})
   connection[turns] = undefined
@@ -73,6 +76,7 @@ class Turns {
 
   keep(): () => void {
     this.#isKept = true
+    if (this.#waiting.length > 0) this.#socket.destroy()
     return this.#over ?? (() => {})
   }
 

@@ -35,8 +35,11 @@ class GatheredRequest extends Incoming {
   }
 }
 
-/** An option of `createServer`. */
-export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMessage }
+/**
+ * Options of `createServer`. A request that says nothing of a body has ended when it comes: the life of a stream of which nobody reads costs a tenth of a short request. It is told neither
+ * `end` nor `close`, so ask `hasBody` before reading.
+ */
+export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMessage, optimizeEmptyRequests: true }
 
 /** Whether a body's sender cuts so small that reading costs more than sending. */
 export function trickles(request: IncomingMessage): boolean {

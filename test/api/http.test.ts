@@ -300,6 +300,17 @@ test("a body on GET and on DELETE is passed over, and the connection goes on", a
   assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 404", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
+test("a request that says nothing of a body has an empty one", async () => {
+  for (const [url, line, wanted] of [
+    [baseUrl, "POST /image", /^HTTP\/1\.1 400 [\s\S]*The body must be JSON/],
+    [filesUrl, "PUT /users/admin/empty", /^HTTP\/1\.1 201 /],
+    [filesUrl, "PROPFIND /users/admin/empty", /^HTTP\/1\.1 207 [\s\S]*<D:getcontentlength>0</],
+  ] as const) {
+    const head = `${line} HTTP/1.1\r\nHost: localhost:${new URL(url).port}\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n`
+    assert.match(await raw(url, `${head}Connection: close\r\n\r\n`), wanted, line)
+  }
+})
+
 test("pipelined requests are answered in their order, and a malformed one after them in its turn", async () => {
   const one = (id: number) => `GET /image?ID=${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nX-Request-ID: r${id}\r\n\r\n`
   const answer = await raw(baseUrl, `${[900, 901, 902, 903].map(one).join("")}GARBAGE\r\n\r\n`)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
-import { trickles, tricklesMsg } from "#kit"
+import { hasBody, trickles, tricklesMsg } from "#kit"
 
 /** How deep a body's lists and objects may lie in each other. */
 export const depthMax = 64
@@ -43,8 +43,9 @@ function tooLarge(maxBytes: number): Failure {
 }
 
 /** The bytes of a body. What is too long is refused before it is read. */
-function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
+async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (!hasBody(request)) return Buffer.alloc(0)
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0

@@ -40,10 +40,7 @@ export function takeStream(visit: Visit): Sink {
   return new SocketSink(socket)
 }
 
-/**
- * For the HTTP server the answer has been sent and the connection is over: it lets go of all that it keeps for them. Where a further request waits on the connection, it also
- * destroys it.
- */
+/** For the HTTP server the answer has been sent and the connection is over: it lets go of all that it keeps for them. */
 function take({ request: { socket }, response }: Visit): void {
   const over = keepTurn(socket)
   // Whoever wants the data gets them in place of the parser.
