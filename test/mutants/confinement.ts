@@ -18,6 +18,17 @@ export const confinement = [
     [["the daemon reads of an image whatever stands there", "if (!this.#accounts.isKnown(imageId)) await", "if (!imageId) await"]],
   ),
   ...faults(
+    "src/engine/docker/volumes.ts",
+    ["src/engine/docker/volumes.test.ts"],
+    [
+      [
+        "an image with very many volumes keeps everybody's disk from being counted",
+        "const mostAtOnce = 1_000",
+        "const mostAtOnce = 100_000",
+      ],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/observe.ts",
     ["src/engine/docker/image-accounts.docker.test.ts"],
     [["one container that hangs in the daemon hides all", 'if (State === "created") return notStarted\n', ""]],

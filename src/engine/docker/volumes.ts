@@ -9,13 +9,28 @@ export async function bytesBelow(
   directories: readonly string[],
   { ms, signal }: { ms: number; signal?: AbortSignal | undefined },
 ): Promise<Map<string, number>> {
-  if (directories.length === 0) return new Map()
+  const until = performance.now() + ms
+  const sizes = new Map<string, number>()
+  // An image may declare tens of thousands: more than one program may be given.
+  for (let at = 0; at < directories.length; at += mostAtOnce) {
+    const timeout = Math.max(1, Math.ceil(until - performance.now()))
+    for (const [path, bytes] of await ask(directories.slice(at, at + mostAtOnce), { timeout, signal })) sizes.set(path, bytes)
+  }
+  return sizes
+}
+
+const mostAtOnce = 1_000
+
+async function ask(
+  directories: readonly string[],
+  { timeout, signal }: { timeout: number; signal: AbortSignal | undefined },
+): Promise<[path: string, bytes: number][]> {
   const words = ["--summarize", "--one-file-system", "--block-size=1", "--null", "--", ...directories]
   const told = await new Promise<string>((resolve) => {
     // What vanishes while it is counted makes `du` fail, which tells the rest all the same.
-    execFile("du", words, { timeout: ms, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (_, stdout) => resolve(stdout))
+    execFile("du", words, { timeout, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (_, stdout) => resolve(stdout))
   })
   signal?.throwIfAborted()
   const lines = told.split("\0").filter((line) => line !== "")
-  return new Map(lines.map((line) => [line.slice(line.indexOf("\t") + 1), Number(line.slice(0, line.indexOf("\t")))]))
+  return lines.map((line) => [line.slice(line.indexOf("\t") + 1), Number(line.slice(0, line.indexOf("\t")))])
 }
