@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -143,6 +143,22 @@ async function refusedStart(env: Record<string, string>) {
     .split("\n")
   return { code, sentence: lines.filter((line) => line.startsWith("quayside: ")).join("\n") }
 }
+
+test("two of the three addresses that are one stop the start: what people bring along shares no origin with the API", async () => {
+  for (const [env, sentence] of [
+    [
+      { QUAYSIDE_BASE_URL: "https://q.example", QUAYSIDE_FILES_URL: "https://Q.example:443/" },
+      /FILES_URL must be another address than QUAYSIDE_BASE_URL; both are https:\/\/q\.example$/,
+    ],
+    [{ QUAYSIDE_APPS_URL: "http://localhost:8080" }, /APPS_URL must be another address than QUAYSIDE_BASE_URL/],
+    [{ QUAYSIDE_APPS_PORT: "8082" }, /FILES_URL must be another address than QUAYSIDE_APPS_URL; both are http:\/\/localhost:8082$/],
+  ] as const) {
+    const { code, sentence: said } = await refusedStart({ ...env, QUAYSIDE_DATA_DIR: join(dir, "shared") })
+    assert.equal(code, 1)
+    assert.match(said, sentence)
+    assert.ok(!existsSync(join(dir, "shared")), "nothing was made")
+  }
+})
 
 test("a port that is taken and a data directory that cannot be written stop the start with one sentence and exit code 1", async () => {
   await using server = createServer().listen(0, "127.0.0.1")

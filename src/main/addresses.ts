@@ -12,14 +12,24 @@ export interface Addresses {
   hostNames: ReadonlySet<string>
 }
 
-/** The three addresses as people reach them. */
+/** The three addresses as people reach them. Throws a `SettingError` where two are one: what people bring along shares no origin with the API. */
 export function addressesOf(settings: Settings): Addresses {
   const local = (port: number) => `http://${nameOf(settings.host)}:${port}`
   const baseUrl = settings.baseUrl || local(settings.port)
   const appsUrl = settings.appsUrl || local(settings.appsPort)
   const filesUrl = settings.filesUrl || local(settings.filesPort)
+  demandApart({ BASE_URL: baseUrl, APPS_URL: appsUrl, FILES_URL: filesUrl })
   const names = [baseUrl, appsUrl, filesUrl].map((url) => new URL(url).hostname.toLowerCase())
   return { baseUrl, appsUrl, filesUrl, origin: baseUrl, hostNames: new Set(names) }
+}
+
+function demandApart(urls: Readonly<Record<string, string>>): void {
+  const byUrl = new Map<string, string>()
+  for (const [name, url] of Object.entries(urls)) {
+    const other = byUrl.get(url)
+    if (other) throw new SettingError(`QUAYSIDE_${name} must be another address than QUAYSIDE_${other}; both are ${url}`)
+    byUrl.set(url, name)
+  }
 }
 
 /** The ports that runs have of their own; undefined where they have names. Throws a `SettingError` where they cannot be had. */

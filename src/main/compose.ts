@@ -57,6 +57,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     if (signal?.aborted) throw new StartStopped("The start was stopped")
   }
   const settings = await withPorts(options.settings)
+  const urls = addressesOf(settings)
+  const runPorts = runPortsOf(settings)
   const clock = systemClock
   await using stack = new AsyncDisposableStack()
   const dataDir = resolve(settings.dataDir)
@@ -76,8 +78,6 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = join(dataDir, "files")
-  const urls = addressesOf(settings)
-  const runPorts = runPortsOf(settings)
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
   const rightsChanged = ({ type }: { type: string }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())

@@ -193,14 +193,14 @@ export const settingsTable = {
     default: "http://localhost:<appsPort>",
     initial: "",
     read: url,
-    doc: "The address of the gateway. Each run's own origin is a name below it.",
+    doc: "The address of the gateway; no other address may be the same. Each run's own origin is a name below it.",
   }),
   filesUrl: setting({
     env: "FILES_URL",
     default: "http://localhost:<filesPort>",
     initial: "",
     read: url,
-    doc: "The address of the WebDAV server.",
+    doc: "The address of the WebDAV server; no other address may be the same.",
   }),
   trustedProxies: setting({
     env: "TRUSTED_PROXIES",

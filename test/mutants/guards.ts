@@ -136,6 +136,11 @@ export const guards = [
     ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
   ]),
   ...faults(
+    "src/main/addresses.ts",
+    ["test/settings.test.ts"],
+    [["two addresses may be one", "if (other) throw new SettingError", "if (other === url) throw new SettingError"]],
+  ),
+  ...faults(
     "src/main/settings.ts",
     ["test/settings.test.ts"],
     [
