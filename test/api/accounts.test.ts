@@ -323,15 +323,16 @@ test("logs that go on end within seconds when the proof is revoked", async () =>
   const follow = async (as: string) => {
     const answer = await fetch(`${baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: as } })
     assert.equal(answer.status, 200)
-    return answer.text().then(
+    const end = answer.text().then(
       () => "whole",
       () => "cut off",
     )
+    return { end }
   }
-  const revoked = follow(bearer(Token))
-  const other = follow(yuri.authorization)
+  const revoked = await follow(bearer(Token))
+  const other = await follow(yuri.authorization)
   await yuri.client.deleteToken({ query: { ID } })
-  assert.equal(await revoked, "cut off")
+  assert.equal(await revoked.end, "cut off")
   await yuri.client.stopRun({ query: { ID: run.ID } })
-  assert.equal(await other, "whole", "another proof of the same person goes on to the run's end")
+  assert.equal(await other.end, "whole", "another proof of the same person goes on to the run's end")
 })
