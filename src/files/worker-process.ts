@@ -156,8 +156,8 @@ function workerFile(): string {
   return join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 }
 
-/** The young generation stays small: what is allocated are buffers, which live elsewhere. */
-const flags = ["--max-semi-space-size=1"]
+/** The young generation stays small, since most of what is allocated are buffers, which live elsewhere; with 1 MiB a small upload costs an eighth more processor time. */
+const flags = ["--max-semi-space-size=4"]
 
 /**
  * Nothing of the main process's own environment: it may hold secrets. One arena for all threads: with one for each, freed buffers of
