@@ -55,6 +55,7 @@ test("file, environment and command line set the same settings, the later one wi
   assert.equal(read({ file: { port: 1 }, env: { QUAYSIDE_PORT: "2" }, options: { port: "3" } }).port, 3)
   assert.deepEqual(read({ file: { trustedProxies: ["10.0.0.0/8", "::1"] } }).trustedProxies, ["10.0.0.0/8", "::1"])
   assert.equal(read({ env: { QUAYSIDE_DEFAULT_MEMORY: "2GiB" } }).defaultMemory, 2048)
+  assert.equal(read({ env: { QUAYSIDE_DOCKER_SOCKET: "unix:///run/docker.sock" } }).dockerSocket, "/run/docker.sock")
 })
 
 test("what the runs of a group reach is on, off, or a list of networks", () => {
@@ -88,6 +89,7 @@ test("an unknown setting and a wrong value are refused with a sentence that name
     [{ env: { QUAYSIDE_PROT: "1" } }, /QUAYSIDE_PROT is no setting.*QUAYSIDE_PORT/],
     [{ env: { QUAYSIDE_PORT: "many" } }, /QUAYSIDE_PORT must be a whole number from 0 to 65535; got "many"/],
     [{ env: { QUAYSIDE_ENGINE: "podman" } }, /QUAYSIDE_ENGINE must be one of docker, fake/],
+    [{ env: { QUAYSIDE_DOCKER_SOCKET: "tcp://127.0.0.1:2375" } }, /QUAYSIDE_DOCKER_SOCKET must be the path of a Unix socket, .* got "tcp/],
     [{ options: { "apps-prt": "1" } }, /--apps-prt is no setting.*--apps-port/],
     [{ file: { ports: 1 } }, /ports in .* is no setting/],
     [{ file: [] }, /must hold a JSON object/],

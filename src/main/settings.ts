@@ -44,6 +44,11 @@ const url = (value: string) => {
   const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""
   return isPlain && parsed.pathname === "/" ? parsed.origin : wanted("an address like https://quayside.example.com, without a path")
 }
+/** Docker's own `unix://` may stand before it. */
+const socketPath = (value: string) => {
+  const path = value.replace(/^unix:\/\//, "")
+  return path.includes("://") ? wanted("the path of a Unix socket, like /var/run/docker.sock") : path
+}
 /** The engine knows the form of addresses and networks. */
 const subnets = (value: string) =>
   list(value).map((entry) => (isSubnet(entry) ? entry : wanted("addresses and networks like 10.1.2.0/24, with commas between")))
@@ -178,7 +183,7 @@ export const settingsTable = {
     env: "DOCKER_SOCKET",
     default: "DOCKER_HOST, else /var/run/docker.sock",
     initial: "",
-    read: text,
+    read: socketPath,
     doc: "Path of the Docker Engine's socket.",
   }),
   baseUrl: setting({

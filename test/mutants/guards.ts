@@ -146,6 +146,7 @@ export const guards = [
     [
       ["an address that Kubernetes injects is taken for a port", '(!isKnown || variable.endsWith("_PORT"))', "!isKnown"],
       ["a setting with a wrong value is passed over", '(!isKnown || variable.endsWith("_PORT"))', "variable !== value"],
+      ["an address is taken for the path of a socket", 'path.includes("://")', "path === value + 1"],
       ["what Kubernetes tells of each port stops the start", "(_(PROTO|PORT|ADDR))?$/", "$/"],
     ],
   ),
