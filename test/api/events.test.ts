@@ -168,7 +168,7 @@ test("a Last-Event-ID that is not known here is answered by reset, and one that 
 
 test("a stream ends when the person is disabled, the token revoked or expired, the session over", async () => {
   const dora = await world.person("dora")
-  const { ID } = await admin.readUser({ query: { UserName: "dodo" } })
+  const { ID } = await admin.readUser({ query: { UserName: "dora" } })
   const withToken = (token: string) => listen(createClient({ baseUrl, authorization: bearer(token) }))
   const revoked = await dora.client.createToken({ body: { Name: "t" } })
   await using one = await withToken(revoked.Token)
@@ -179,7 +179,7 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
     return withToken(short.Token)
   })
   await two.ended
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dodo", Password: dora.password } })
+  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
   const browser = createClient({
     baseUrl,
@@ -253,11 +253,11 @@ test("a client that follows goes on after the last event when the server stops a
 
 test("whoever sees a group is told when one of its members is deleted, and what was read of it before is stale", async () => {
   const cleo = await world.person("cleo")
-  const dora = await admin.createUser({ body: { UserName: "dodo" } })
+  const dodo = await admin.createUser({ body: { UserName: "dodo" } })
   const { ID } = await admin.createGroup({ body: { GroupName: "staff", Members: ["cleo", "dodo"] } })
   const read = await ask(baseUrl, "GET", `/group?ID=${ID}`, { as: cleo.authorization })
   await using toCleo = await listen(cleo.client)
-  await admin.deleteUser({ query: { ID: dora.ID } })
+  await admin.deleteUser({ query: { ID: dodo.ID } })
   await toCleo.until(`group.updated ${ID}`)
   const group = await cleo.client.readGroup({ query: { ID } })
   assert.deepEqual(group.Members, ["cleo"])

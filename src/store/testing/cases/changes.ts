@@ -168,7 +168,7 @@ export const changes: Record<string, Case> = {
   },
 
   "Work that waits for something slow is undone after the deadline, and others go on": async ({ open }) => {
-    await using store = await open({ changeDeadline: 300 })
+    await using store = await open({ changeDeadline: 1_500 })
     const { promise: never, resolve } = Promise.withResolvers<void>()
     const slow = store.change(async (tx) => {
       await tx.users.insert(userRow("ann"))
