@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { getCompileCacheDir } from "node:module"
 import { dirname, extname, join } from "node:path"
+import { Failure } from "#contract"
 import type { Authority } from "./authority.ts"
 import type { Folder } from "./descriptor.ts"
 import { errorFrom, type Owner, type ToMain, type ToWorker, type TreeOutcome } from "./messages.ts"
@@ -144,7 +145,8 @@ export class WorkerProcess {
   #answer(type: "identified" | "accesses" | "areasTold", id: number, ask: () => Promise<unknown>): void {
     const reply = (answer: unknown) => this.tell({ type, id, answer } as ToWorker)
     const failed = (error: unknown) => {
-      this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
+      // A database that is away is nobody's fault, and told elsewhere: a line for each request would fill the log.
+      if (!(error instanceof Failure)) this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
       reply(null)
     }
     Promise.resolve().then(ask).then(reply, failed)

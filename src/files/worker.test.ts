@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { Failure } from "#contract"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { asRoot, basic, FilesWorld, owner, workerPid } from "../../test/fixtures/files-world.ts"
 
@@ -129,6 +130,17 @@ test("an authority that fails is told as such, and kept from the caller", async 
   world.authority.identify = identify
   assert.equal(answer.status, 503)
   assert.doesNotMatch(answer.text, /hunter2/)
+})
+
+test("a database that is away is told to callers, and fills no log", async () => {
+  const { identify } = world.authority
+  const before = failures.length
+  world.authority.identify = async () => Promise.reject(new Failure("unavailable", "The database server cannot be reached"))
+  world.files.invalidate()
+  const answer = await world.ask("GET", "/users/ann/f")
+  world.authority.identify = identify
+  assert.equal(answer.status, 503)
+  assert.deepEqual(failures.slice(before), [])
 })
 
 test("an invalidation reaches the worker", async () => {

@@ -96,7 +96,8 @@ class Tunnel implements AnswerHandler, Opening {
   /** A program may have more to say to a client that says no more, but not for ever. */
   #endUpstream(): void {
     this.#connection.end()
-    setTimeout(() => this.cut(), lingerFor).unref()
+    const late = setTimeout(() => this.cut(), lingerFor).unref()
+    this.#socket.once("close", () => clearTimeout(late))
   }
 
   #gone(): void {

@@ -19,6 +19,11 @@ export const failures = [
     [["a full disk of the files is told as a fault of the program", "  ENOSPC: full,\n", ""]],
   ),
   ...faults(
+    "src/files/worker-process.ts",
+    ["src/files/worker.test.ts"],
+    [["each request while the database is away is logged as a fault", "if (!(error instanceof Failure)) this.#options", "this.#options"]],
+  ),
+  ...faults(
     "src/files/receive.ts",
     ["src/files/filesystems.test.ts"],
     [["an upload that did not fit counts as whole", "if (error) this.#failure ??= error", "void error"]],
