@@ -44,6 +44,7 @@ function fetchText({ host, port, path, headers }: Request): Promise<string> {
       })
       response.on("end", () => resolve(text)).on("error", reject)
     })
-    request.on("error", reject)
+    // Of an answer that changes the protocol Node tells nothing but that the connection is closed.
+    request.on("error", reject).on("close", () => reject(new Error("The connection was closed without an answer")))
   })
 }

@@ -55,7 +55,9 @@ function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: A
       },
     )
     request.on("socket", (socket) => socket.once("connect", () => (connected = true)))
-    request.on("error", () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen))
+    const give = () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen)
+    // Of an answer that changes the protocol Node tells nothing but that the connection is closed.
+    request.on("error", give).on("close", give)
   })
 }
 

@@ -3,6 +3,8 @@ import { createServer } from "node:net"
 import { test } from "node:test"
 import { projectTypes } from "#contract"
 import type { RunRow } from "#store"
+import { isComputing } from "./computing.ts"
+import type { Context } from "./context.ts"
 import { probe } from "./probe.ts"
 import { basePath, specOf, upstreamHeaders } from "./spec.ts"
 import { TestWorld } from "./testing/world.ts"
@@ -79,4 +81,21 @@ test("A program that speaks another language than its type is not ready", async 
   await new Promise((resolve) => chatter.close(resolve))
   const gone = await probe({ ...common, readiness: typeRules.novnc.ready }, new AbortController().signal)
   assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
+})
+
+test("A program that changes the protocol in place of answering is asked again, and does not compute", { timeout: 60_000 }, async () => {
+  const switching = createServer((socket) => {
+    socket.on("error", () => {})
+    socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+  })
+  await new Promise<void>((resolve) => switching.listen(0, "127.0.0.1", resolve))
+  const address = { host: "127.0.0.1", port: (switching.address() as { port: number }).port }
+  const common = { address, base: "/", headers: {}, timeoutMs: 2_000 }
+  for (const readiness of [typeRules.http.ready, typeRules.novnc.ready]) {
+    const result = await probe({ ...common, readiness }, new AbortController().signal)
+    assert.equal(result.ready ? "ready" : result.code, "not_answering")
+  }
+  const ctx = { board: { target: () => ({ address }) } } as unknown as Context
+  assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
+  await new Promise((resolve) => switching.close(resolve))
 })

@@ -18,6 +18,22 @@ export const confinement = [
     [["the daemon reads of an image whatever stands there", "if (!this.#accounts.isKnown(imageId)) await", "if (!imageId) await"]],
   ),
   ...faults(
+    "src/runs/computing.ts",
+    ["src/runs/types.test.ts"],
+    [["a program that changes the protocol stops the watch over all limits", '.on("close", () => reject(', '.on("never", () => reject(']],
+  ),
+  ...faults(
+    "src/runs/probe.ts",
+    ["src/runs/types.test.ts"],
+    [
+      [
+        "a program that changes the protocol is awaited for ever",
+        'request.on("error", give).on("close", give)',
+        'request.on("error", give)',
+      ],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/volumes.ts",
     ["src/engine/docker/volumes.test.ts"],
     [
