@@ -11,7 +11,8 @@ export interface Entries {
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-const fileFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
+/** Links are not followed, and nothing is waited for. */
+export const fileFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
  * A directory held by a plain descriptor, worked on synchronously.

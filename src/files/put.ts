@@ -15,7 +15,7 @@ import type { Draft } from "./stage.ts"
 export async function put(call: Call): Promise<void> {
   await call.owned()
   checkForm(call)
-  using draft = begin(call)
+  using draft = await begin(call)
   call.proceed()
   await receive(call.request, draft.fd)
   const modified = modifiedOf(call)
@@ -35,13 +35,13 @@ function checkForm(call: Call): void {
     })
 }
 
-function begin(call: Call): Draft {
+async function begin(call: Call): Promise<Draft> {
   using place = checked(call)
   // Better known before the body than after.
   accessSync(place.parent.self, constants.W_OK)
   const length = Number(call.request.headers["content-length"] ?? 0)
   if (length > 2 ** 20) assertRoom(place.parent, length)
-  return call.scene.workplace.draft(place.parent)
+  return await call.scene.workplace.draft(place.parent)
 }
 
 /** The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send it. */

@@ -1,9 +1,10 @@
-import { constants, fdatasync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
+import { constants, fdatasync, open, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
-import type { Folder, Name } from "./descriptor.ts"
+import { type Folder, fileFlags, type Name } from "./descriptor.ts"
 import { attempt, closeQuietly, removeTree } from "./remove.ts"
 
 const sync = promisify(fdatasync)
+const opened = promisify(open)
 
 interface Spot {
   folder: Folder
@@ -63,10 +64,16 @@ export class Draft implements Disposable {
   readonly #stage: Stage
   #placed = false
 
-  constructor(stage: Stage) {
+  private constructor(stage: Stage, fd: number) {
     this.#stage = stage
+    this.fd = fd
+  }
+
+  /** In the thread pool: a new file waits for the file system's journal while others are flushed. */
+  static async open(stage: Stage): Promise<Draft> {
     try {
-      this.fd = stage.parent.open(stage.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o644)
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | fileFlags
+      return new Draft(stage, await opened(stage.parent.at(stage.name), flags, 0o644))
     } catch (error) {
       stage.abandon()
       throw error

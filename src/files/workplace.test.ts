@@ -100,7 +100,7 @@ test("what another machine's process holds is kept until its heartbeat stopped l
 test("two that live beside each other leave each other alone", async () => {
   const one = new Workplace(root, report)
   const other = new Workplace(root, report)
-  using draft = one.draft(root)
+  using draft = await one.draft(root)
   await other.sweep(root)
   draft.place(root, "drafted")
   assert.equal(existsSync(join(path, "drafted")), true)

@@ -63,8 +63,8 @@ export class Workplace implements AsyncDisposable {
   }
 
   /** A new file that will become a name in `parent`. */
-  draft(parent: Folder): Draft {
-    return new Draft(this.stage(parent))
+  draft(parent: Folder): Promise<Draft> {
+    return Draft.open(this.stage(parent))
   }
 
   /** Makes an entry vanish before it returns; the promise resolves when its space is free, and never rejects. */
