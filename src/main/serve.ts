@@ -43,9 +43,16 @@ function settingsFrom(words: readonly string[]): Settings | undefined {
   const file = (config as string | undefined) ?? (process.env.QUAYSIDE_CONFIG || undefined)
   const warn = (text: string) => void process.stderr.write(`quayside: ${text}\n`)
   const settings = readSettings({ env: process.env, options: given as Record<string, string>, file, warn })
-  const host = process.env.DOCKER_HOST ?? ""
-  if (settings.dockerSocket === "" && host.startsWith("unix://")) settings.dockerSocket = host.slice("unix://".length)
+  if (settings.dockerSocket === "") settings.dockerSocket = socketOf(process.env.DOCKER_HOST ?? "", warn)
   return settings
+}
+
+/** Where `DOCKER_HOST` says that the daemon is; empty: where it is by default. */
+function socketOf(host: string, warn: (text: string) => void): string {
+  if (host.startsWith("unix://")) return host.slice("unix://".length)
+  if (host !== "")
+    warn(`DOCKER_HOST is passed over, since Docker is spoken to at a socket of this machine: unix://… is wanted; got ${host}`)
+  return ""
 }
 
 function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {

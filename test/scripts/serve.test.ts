@@ -83,6 +83,16 @@ test("a server that is told to end before it is ready ends without a word, with 
   }
 })
 
+test("a daemon elsewhere, which DOCKER_HOST may name, is passed over with a warning", async () => {
+  const env = { ...(await settings()), QUAYSIDE_DATA_DIR: join(directory, "elsewhere"), DOCKER_HOST: "tcp://192.0.2.1:2375" }
+  const server = started(env)
+  while (!server.printed().includes("Quayside is ready")) await once(server.child.stdout, "data")
+  server.child.kill("SIGTERM")
+  const { code, text } = await server.ended
+  assert.equal(code, 0)
+  assert.match(text, /^quayside: DOCKER_HOST is passed over, .*; got tcp:\/\/192\.0\.2\.1:2375$/m)
+})
+
 test("the first start after an install begins again with what it compiled, and nobody notices", async () => {
   const cache = join(directory, "compiled")
   const env = {
