@@ -11,11 +11,14 @@ BEYOND_SCHEMAS = re.compile(
     r"|^ID, or other fields that pick exactly one|^Either ID or ProjectID is needed|^(Image|Project) or (Image|Project)ID is needed"
     r"|^Image and ImageID name two images|^Project and ProjectID|^TrainData names the dataset|must be another place than|mounted at places of their own"
     r"|^(Memory|GpuMemory|Limits|TotalLimits) must be at most [0-9]+, in (bytes|MiB|GiB); got |^One of ImageID, DataID, ProjectID and RunID is needed|^Either UserName or GroupName is needed|^(Until|ExpiresAt) must be a time in the future|names nothing: one of|^TotalLimits must be amounts|^This .* belongs to .*, who may do everything with it|^A time in the future is wanted|^(UserName|GroupName) never changes$|^ID or (User|Group)Name is needed$"
+    r"|may not start this project$|^CurrentPassword is needed|^Image must be one that may be fetched|^ID is needed: it names "
+    r"|^Memory must be 0 for the default, or at least "
     # Formats that no regular expression of a readable length holds.
     r"|^(AccessInfo|UserPath|CodePath|ModelPath|TrainData.*) must be a(nother)? (path|place|directory|well-formed)|must be an image reference like"
     r"|^Env must be |^Command must be |must be well-formed text without NUL$"
-    # Its pattern is in the description; some of what is sent does not keep to patterns of headers.
-    r"|^If-Match must be "
+    r"|^A (user name|password) |or \[\"run:<ID>\"\]|must be a text that is not empty|must be at most [0-9,]+ bytes in UTF-8"
+    # Their patterns are in the description; some of what is sent does not keep to patterns of headers.
+    r"|^(If-Match|Idempotency-Key|Last-Event-ID) must be "
 )
 
 
