@@ -1,5 +1,5 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
-import { type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
+import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
 import { type Context, EventStream, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
@@ -11,8 +11,6 @@ import { checkOrigin, isFromLoopback } from "./http/guards.ts"
 import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { anonymous, type Visit } from "./http/visit.ts"
-
-const bodyMaxDefault = 1024 * 1024
 
 type AnyQuery = Query<Endpoint["query"]>
 
@@ -86,7 +84,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
   const call = new Call(visit, { caller, session, query, surroundings })
-  if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bodyMaxDefault)
+  if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bounds.http.bodyBytes.value)
   const handler = handlers[operation] as Handler<Operation>
   const answer = await handler(services, call)
   if (answer instanceof EventStream) return sendEvents(visit, answer)

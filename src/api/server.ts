@@ -1,5 +1,5 @@
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
 import { Callers, passOver } from "#kit"
@@ -23,8 +23,8 @@ export interface ApiServer extends AsyncDisposable {
   listen(addresses: readonly ListenAddress[]): Promise<void>
 }
 
-/** Longest request target in bytes; what holds 200 IDs fits. */
-const targetMax = 8_192
+/** What holds 200 IDs fits. */
+const targetMax = bounds.http.targetBytes.value
 
 /** The contract checks by itself: no route has a schema of Fastify's, whose compilers are half of what Fastify costs to load. */
 function notCalled(): never {

@@ -1,3 +1,4 @@
+export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/index.ts"
 export { type FailureCode, failureStatus, type Reason, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
 export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"

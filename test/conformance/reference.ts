@@ -1,6 +1,7 @@
 import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
 import { settingsTable } from "#main"
 import { type Readiness, typeRules, withDefaults } from "#runs"
+import { limitsPage } from "./limits.ts"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
 
@@ -15,6 +16,7 @@ export function referencePages(): Readonly<Record<string, string>> {
     "states.md": states(),
     "types.md": types(),
     "conformance.md": conformancePage(),
+    "../explanation/limits.md": limitsPage(made),
     "../explanation/permissions.md": permissionsPage(made),
   }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { hasBody, trickles, tricklesMsg } from "#kit"
 
 /** How deep a body's lists and objects may lie in each other. */
-export const depthMax = 64
+export const depthMax = bounds.texts.bodyLevels.value
 
 /** Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in memory. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {

@@ -1,0 +1,4 @@
+import type { Bounds } from "./bound.ts"
+
+/** Containers and registries. */
+export const containers = {} as const satisfies Bounds

@@ -1,0 +1,4 @@
+import type { Bounds } from "./bound.ts"
+
+/** Runs, queue and history. */
+export const runs = {} as const satisfies Bounds

@@ -1,0 +1,4 @@
+import type { Bounds } from "./bound.ts"
+
+/** Disk. */
+export const storage = {} as const satisfies Bounds
