@@ -15,6 +15,21 @@ find_tests() {
     { if [ "$1" = unit ]; then grep -vE "$special" | grep -vx test/architecture.test.ts; else cat; fi; } | sort)
 }
 
+# The files that the tier runs: those that were named (`only`), or all of its kind. False when there are none.
+choose_tests() {
+  find_tests "$1"
+  [ ${#only[@]} = 0 ] || keep_named "$1"
+  [ ${#test_files[@]} -gt 0 ]
+}
+
+keep_named() {
+  local file known=" ${test_files[*]} "
+  for file in "${only[@]}"; do
+    case "$known" in *" ${file#./} "*) ;; *) die "$file is no test file of the tier $1." ;; esac
+  done
+  test_files=("${only[@]#./}")
+}
+
 # run_tests NAME CONCURRENCY SECONDS: runs test_files; one test may take 2 minutes, all of them together SECONDS.
 run_tests() {
   local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1

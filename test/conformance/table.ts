@@ -182,7 +182,11 @@ const readme: readonly Entry[] = [
     "a body is at most 64 levels deep",
   ],
   ["Values of the wrong JSON type", wrongTypes],
-  ["Texts hold no control characters", "texts hold no NUL and no lone surrogate", "lengths: names 200 characters, Comment 2,000, Doc 256 KiB"],
+  [
+    "Texts hold no control characters",
+    "texts hold no NUL and no lone surrogate",
+    "lengths: names 200 characters, Comment 2,000, Doc 256 KiB",
+  ],
   ["What is wrong in a body is 400", "a reference to a hidden, a missing or a deleted image is 400 in the same words"],
   ["The thing that the request acts on", updates, noRun],
   ["IDs that are no number", "IDs that are no number are 400, and those beyond every row are nobody's"],

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict"
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { basic, createClient } from "#client"
+import { type ServerProcess, startServer } from "./server.ts"
+
+const program = (name: string) => fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url))
+
+function environment(server: ServerProcess): NodeJS.ProcessEnv {
+  return { ...process.env, QUAYSIDE_API: server.baseUrl, QUAYSIDE_PROOF: `admin:${server.password}` }
+}
+
+function runExample(server: ServerProcess, name: string, ...words: string[]): Promise<{ code: number; text: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program(name), ...words], { env: environment(server) }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, text: stdout + stderr })
+    })
+  })
+}
+
+test("the examples start a project, list it, say why a start fails, and follow what happens", async () => {
+  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  const client = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const image = await client.createImage({ body: { Name: "web", Image: "quayside/http-sample:latest" } })
+  await client.createProject({ body: { ProjectName: "penguins", Type: "http", ImageID: image.ID } })
+
+  const following = spawn(process.execPath, [program("follow-runs")], { env: environment(server), stdio: ["ignore", "pipe", "inherit"] })
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => void following.kill("SIGKILL"))
+  const events = createInterface({ input: following.stdout })[Symbol.asyncIterator]()
+  // The stream tells nothing of what was before it: starts and stops are repeated until one is told.
+  const told = events.next()
+  let heard = false
+  void told.then(() => {
+    heard = true
+  })
+  do {
+    const started = await runExample(server, "start-project", "penguins")
+    assert.match(started.text, /^ready http:\/\/.*\/run\/\d+\//)
+    const listed = await runExample(server, "who-runs-what")
+    assert.match(listed.text, /^admin\tpenguins\tready\thttp/)
+    const again = await runExample(server, "start-project", "penguins")
+    assert.equal(again.code, 1)
+    assert.match(again.text, /^already_running: .* at http/)
+    const [run] = (await client.listRuns()).data
+    await client.stopRun({ query: { ID: run?.ID ?? 0 } })
+  } while (!heard)
+  assert.match((await told).value ?? "", /^run\.(created|state|updated)\t\d+\t/)
+  following.kill("SIGINT")
+  assert.deepEqual(await once(following, "exit"), [0, null])
+
+  const missing = await runExample(server, "start-project", "nowhere")
+  assert.equal(missing.code, 1)
+  assert.match(missing.text, /^not_found: /)
+})
