@@ -40,6 +40,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
     id: 1,
     userId: 1,
     projectId: 1,
+    authors: "own",
     key,
     address: { host: "127.0.0.1", port: upstream },
     prefix: "strip" as const,

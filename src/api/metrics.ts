@@ -1,9 +1,13 @@
+import type { ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
 import { runStateNames } from "#contract"
 import type { Services } from "./context.ts"
 
 /** Upper bounds in seconds. */
 const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60]
+
+/** As nginx counts them: the caller went away, or was cut off, before the whole answer was sent. */
+const abortedStatus = 499
 
 interface Row {
   operation: string
@@ -22,7 +26,20 @@ export class Measures {
   readonly #rows = new Map<string, Row[]>()
   readonly #times: Times = { buckets: bounds.map(() => 0), sum: 0, count: 0 }
 
-  count(operation: string, status: number, seconds: number): void {
+  /** Counts a request when its answer is sent, or was cut short. An event stream counts once it has begun: it has no end. */
+  watch(response: ServerResponse, operation: string, started: number): void {
+    let isSent = false
+    const count = (status: number) => this.#count(operation, status, (performance.now() - started) / 1_000)
+    response.on("finish", () => {
+      isSent = true
+      count(response.statusCode)
+    })
+    response.on("close", () => {
+      if (!isSent) count(abortedStatus)
+    })
+  }
+
+  #count(operation: string, status: number, seconds: number): void {
     const rows = this.#rows.get(operation) ?? this.#add(operation)
     const row = rows.find((each) => each.status === status)
     if (row) row.count += 1
@@ -46,7 +63,12 @@ export class Measures {
     const { user, system } = process.cpuUsage()
     const seconds = (microseconds: number) => String(microseconds / 1e6)
     return [
-      ...family("quayside_http_requests", "counter", "Answered requests by operation and status.", this.#requests()),
+      ...family(
+        "quayside_http_requests",
+        "counter",
+        "Requests by operation and status; 499: the answer was cut short, mostly since the caller went away.",
+        this.#requests(),
+      ),
       ...family("quayside_http_request_seconds", "histogram", "From a request's head to the end of its answer.", this.#histogram()),
       ...family("quayside_http_requests_under_way", "gauge", "Requests that are not answered yet.", [["", String(underWay)]]),
       ...family(

@@ -13,10 +13,24 @@ function over({ state, reason }: RunRow): PageAnswer {
   return message(404, { title: state === "failed" ? "This run failed" : "This run is over", text })
 }
 
-const noPort = message(503, {
-  title: "No address for browsers is free",
-  text: "Runs have ports of their own here, a few for each person, and all of those of the person who started this run are in use. Programs reach it with a token.",
-})
+const title = "No address for browsers is free"
+const withToken = "Programs reach the run with a token as ever."
+
+/** A port is never somebody else's later, so that the ports come to an end. */
+const noPort = {
+  person: message(503, {
+    title,
+    text: `Here each run needs a port of its own, and the person who started this one has as many ports as one person may have. Stop another run, or ask an administrator to raise QUAYSIDE_APPS_PORTS_PER_PERSON. ${withToken}`,
+  }),
+  range: message(503, {
+    title,
+    text: `Here each run needs a port of its own, a port stays one person's for ever, and all ports belong to somebody. Ask an administrator to enlarge QUAYSIDE_APPS_PORTS. ${withToken}`,
+  }),
+  blocked: message(503, {
+    title,
+    text: `Here each run needs a port of its own, and other programs listen on the ports that are left. Try again in ten seconds, or ask an administrator to keep QUAYSIDE_APPS_PORTS free of other services. ${withToken}`,
+  }),
+}
 
 /** Brings a signed-in browser to a run's own origin: with a nonce of that origin by a one-time ticket, without one to where the nonce is made. */
 const open: Page = async (services, request) => {
@@ -30,8 +44,8 @@ const open: Page = async (services, request) => {
   if (!run || !may) return noSuchRun
   const target = runs.target(id)
   if (!target) return over(run)
-  await gateway.reach(target)
-  if (!gateway.hasOrigin(target)) return noPort
+  const refusal = await gateway.reach(target)
+  if (refusal) return noPort[refusal]
   const nonce = request.query.get("nonce")
   const path = request.query.get("path") ?? undefined
   if (nonce === null) return redirect(gateway.openAddress(target, path))

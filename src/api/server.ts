@@ -69,6 +69,7 @@ export function createApi(services: Services): ApiServer {
   async function serve(visit: Visit, target: Target | undefined): Promise<void> {
     const started = performance.now()
     const { request, response } = visit
+    measures.watch(response, nameOf(target), started)
     try {
       checkTarget(targetOf(request))
       checkOneHost(request)
@@ -80,9 +81,7 @@ export function createApi(services: Services): ApiServer {
     } catch (error) {
       await refuse(services, visit, { error, target })
     }
-    const took = performance.now() - started
-    measures.count(nameOf(target), response.statusCode, took / 1_000)
-    accessLog?.note(visit, target !== undefined, took)
+    accessLog?.note(visit, target !== undefined, performance.now() - started)
   }
 
   return {

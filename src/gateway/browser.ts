@@ -14,6 +14,11 @@ export function wantsPage({ headers }: IncomingMessage): boolean {
   return dest === undefined ? acceptsHtml(headers) : dest === "document" || isFrame(dest)
 }
 
+/** A browser fetches the script of a service worker, which would answer for the whole origin from then on. */
+export function isServiceWorkerScript({ headers }: IncomingMessage): boolean {
+  return headers["service-worker"] !== undefined || headers["sec-fetch-dest"] === "serviceworker"
+}
+
 /** What a browser loads into a page or a tab, by whatever element; not what a page's script asks for with `fetch`. */
 export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers

@@ -32,6 +32,9 @@ export function sendToBase(core: Core, call: Call, { target, path }: { target: T
   redirect(call, core.addresses.openUrl(target.id, { nonce: hash, path }), [cookie])
 }
 
+/** A port's last run was of another project: what that one stored is not this one's. */
+const clearsOrigin = { "Clear-Site-Data": '"cache", "storage"' }
+
 /** Ends the flow. Whatever is wrong ends in a page, never in another round. */
 async function enter(core: Core, call: Call, { target, ticket: text }: { target: Target; ticket: string }): Promise<void> {
   const { cookie } = call.request.headers
@@ -42,10 +45,10 @@ async function enter(core: Core, call: Call, { target, ticket: text }: { target:
     throw cannotEnter(isOurs ? ticket.path : "")
   }
   if (!(await core.openings.mayOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)
-  redirect(call, pathAtOrigin(target, ticket.path), [
-    core.sessionsOf(target).cookieFor(target.key, ticket.visitor),
-    core.sessionsOf(target).trace(),
-  ])
+  const sessions = core.sessionsOf(target)
+  const cookies = [sessions.cookieFor(target.key, ticket.visitor), sessions.trace()]
+  const isHandedOver = core.ports?.isHandedOver(target.key) ?? false
+  redirect(call, pathAtOrigin(target, ticket.path), cookies, isHandedOver ? clearsOrigin : {})
 }
 
 async function hasSession(core: Core, { request }: Call, target: Target): Promise<boolean> {

@@ -8,6 +8,7 @@ import { startPath } from "./enter.ts"
 import { answer } from "./front.ts"
 import type { GatewayHost, Target } from "./host.ts"
 import { Openings } from "./openings.ts"
+import type { PortLedger, PortRefusal } from "./port-choice.ts"
 import { type PortRange, RunPorts } from "./ports.ts"
 import { Servers } from "./servers.ts"
 import { Sessions } from "./sessions.ts"
@@ -27,7 +28,7 @@ export interface GatewayOptions {
   logger?: Logger
   clock?: Clock
   /** Gives runs ports of their own in place of names below the apps URL's host. */
-  ports?: PortRange
+  ports?: PortRange & { ledger: PortLedger; maxPerPerson?: number }
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
 }
@@ -38,8 +39,8 @@ export interface Gateway extends AsyncDisposable {
   /** Takes no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then cuts what is left; WebSockets do not count as requests. */
   close(options?: { deadlineMs?: number }): Promise<void>
   readonly tickets: { issue(request: TicketRequest): string }
-  /** Sees to it that the run has an origin of its own where it can; wanted before `openAddress` and `tickets.issue`. */
-  reach(target: Target): Promise<void>
+  /** Makes sure that the run has an origin of its own, or says why it has none. To be called before `openAddress` and `tickets.issue`. */
+  reach(target: Target): Promise<PortRefusal | undefined>
   /** False for a run that has no port, where runs have ports of their own. */
   hasOrigin(target: Target): boolean
   /** Where a signed-in browser begins at the run's own origin. `path` is relative to the program's base; without one its landing page. Throws a `Failure` (503) where it has none. */
@@ -70,7 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     async listen(addresses) {
       const listening = await servers.listen(addresses)
-      await core.ports?.sync(core.host.live())
+      await core.ports?.restore(core.host.live())
       return listening
     },
     reach: async (target) => core.ports?.ensure(target),
@@ -89,7 +90,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 function coreOf(options: GatewayOptions, servers: Servers): Core {
   const { host, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
-  const ports = options.ports && new RunPorts({ range: options.ports, open: (port) => servers.openPort(port), logger, clock })
+  const ports = options.ports && runPortsOf(options.ports, { servers, host, logger, clock })
   const addresses = new Addresses({ ...options, ports })
   const secure = addresses.trustworthy
   const sessions = new Sessions({ cookieKey, clock, secure })
@@ -123,6 +124,17 @@ function coreOf(options: GatewayOptions, servers: Servers): Core {
   }
 }
 
+function runPortsOf(
+  { first, last, ledger, maxPerPerson }: NonNullable<GatewayOptions["ports"]>,
+  { servers, host, logger, clock }: { servers: Servers; host: GatewayHost; logger: Logger; clock: Clock },
+): RunPorts {
+  return new RunPorts({
+    ...{ range: { first, last }, ledger, maxPerPerson, logger, clock },
+    open: (port) => servers.openPort(port),
+    isLive: (key) => host.byKey(key) !== undefined,
+  })
+}
+
 async function watch(core: Core, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await core.clock.sleep(recheckEvery, signal).catch(() => {})
@@ -132,7 +144,7 @@ async function watch(core: Core, signal: AbortSignal): Promise<void> {
 
 async function recheck(core: Core): Promise<void> {
   const { host, pools, openings, activity, ports } = core
-  await ports?.sync(host.live())
+  ports?.keepOnly(host.live())
   pools.keepOnly((key) => {
     const target = host.byKey(key)
     return target && (target.address ?? "stopping")

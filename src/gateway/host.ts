@@ -36,6 +36,8 @@ export interface Target {
   /** Who started it. */
   userId: number
   projectId: number
+  /** Who decides what its pages do, by a name: runs of one person share an origin only if it is the same. */
+  authors: string
   /** 32 hexadecimal digits; the first label of the run's own origin. */
   key: string
   /** Undefined until the run is `ready`, and again while it stops. */

@@ -1,4 +1,5 @@
 export { wantsPage } from "./browser.ts"
 export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts"
 export type { GatewayHost, Target, Visitor } from "./host.ts"
+export type { PortEntry, PortLedger, PortRefusal } from "./port-choice.ts"
 export type { TicketRequest } from "./tickets.ts"

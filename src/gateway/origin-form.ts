@@ -1,4 +1,4 @@
-import { arrivesFromOutside, comesFromElsewhere, isNavigation } from "./browser.ts"
+import { arrivesFromOutside, comesFromElsewhere, isNavigation, isServiceWorkerScript } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import { answerOwnPath, sendToBase, sessionNotKept, startPath } from "./enter.ts"
@@ -12,7 +12,9 @@ import type { Session } from "./sessions.ts"
 export function answerAtOrigin(core: Core, call: Call, key: string): void | Promise<void> {
   const { request } = call
   const target = /^[0-9a-f]{32}$/.test(key) ? core.host.byKey(key) : undefined
-  if (target === undefined) throw notFound()
+  if (target === undefined || core.ports?.mayServe(target) === false) throw notFound()
+  if (core.ports && isServiceWorkerScript(request))
+    throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
   const path = request.url as string
   if (isOwn(path)) return answerOwnPath(core, call, target)
   if (comesFromElsewhere(request, originSaid(core, call)))

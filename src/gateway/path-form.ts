@@ -14,6 +14,8 @@ export async function answerAtPath(core: Core, call: Call): Promise<void> {
   const split = splitRunPath(url)
   if (split === undefined) return answerBeside(call, url)
   const { id, rest } = split
+  if (request.headers["service-worker"] !== undefined)
+    throw forbidden("No service worker may be registered here: all runs share this address")
   if (isBrowserLoad(request)) {
     checkAddress(url)
     return redirect(call, core.addresses.openUrl(id, { path: cleanPath(rest) }))

@@ -1,5 +1,7 @@
+import { bounds } from "#contract"
 import type { Clock, Logger } from "#kit"
 import type { Target } from "./host.ts"
+import { choosePort, type PortChoice, type PortEntry, type PortLedger, type PortRefusal } from "./port-choice.ts"
 
 /** Ports that runs have of their own, both ends included. */
 export interface PortRange {
@@ -7,38 +9,50 @@ export interface PortRange {
   last: number
 }
 
-/** How many runs of one person have a port at a time. */
-const portsOfOne = 4
-
-/** A port that is listened on. */
+/** A port that the gateway listens on. */
 export interface OpenPort {
   close(): void
 }
 
 export interface RunPortsOptions {
   range: PortRange
-  /** Rejects when the port is taken. */
+  ledger: PortLedger
+  /** Default 32; never more than half of the range. */
+  maxPerPerson?: number | undefined
+  /** Rejects if something else listens on the port. */
   open(port: number): Promise<OpenPort>
+  /** Whether there is a live run with this key. */
+  isLive(key: string): boolean
   logger: Logger
   clock: Clock
 }
 
-/** How long a port that something else has is left alone. */
-const againAfter = 10_000
+/** How long the gateway leaves a port alone that something else listens on. */
+const retryAfterMs = 10_000
+/** Ports that are tried for one run at a time. */
+const maxAttempts = 8
+
+interface HeldPort {
+  entry: PortEntry
+  open: OpenPort
+}
 
 /**
  * Which live run has which port.
  *
- * Browsers keep caches and storage by port, so that a port is one person's for ever: it follows from the order in which accounts were made and nothing else. Of the person's own ports the project's
- * favourite is taken when it is free, so that a project comes back to where its browser storage is.
+ * Browsers keep caches and storage by port. So a port belongs to one person and one set of authors for ever, recorded
+ * in the ledger before a single request is answered there. A run gets its port when a browser first opens it; runs
+ * that only programs reach use up none.
  */
 export class RunPorts {
   readonly #options: RunPortsOptions
-  readonly #held = new Map<string, { port: number; open: OpenPort }>()
+  readonly #held = new Map<string, HeldPort>()
   readonly #keys = new Map<number, string>()
-  readonly #taken = new Map<number, number>()
-  #turn: Promise<void> = Promise.resolve()
+  readonly #blockedUntil = new Map<number, number>()
+  #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
+  /** Warnings come one at a time. */
+  #quietUntil = 0
 
   constructor(options: RunPortsOptions) {
     this.#options = options
@@ -50,25 +64,44 @@ export class RunPorts {
   }
 
   portOf(key: string): number | undefined {
-    return this.#held.get(key)?.port
+    return this.#held.get(key)?.entry.port
   }
 
   keyAt(port: number): string | undefined {
     return this.#keys.get(port)
   }
 
-  /** Gives each of these runs a port as far as there are any, oldest first, and takes back those of all others. */
-  sync(targets: readonly Target[]): Promise<void> {
+  /** Whether the run's pages may be served at the port that it holds: its authors may have changed while it was queued. */
+  mayServe({ key, authors }: Target): boolean {
+    return this.#held.get(key)?.entry.authors === authors
+  }
+
+  /** Whether the port's last run was of another project: then browsers drop what they stored there. */
+  isHandedOver(key: string): boolean {
+    return this.#held.get(key)?.entry.isHandedOver ?? false
+  }
+
+  /** Opens the ports again that these runs had when the gateway stopped. */
+  restore(targets: readonly Target[]): Promise<void> {
     return this.#inTurn(async () => {
-      const live = new Set(targets.map(({ key }) => key))
-      for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
-      for (const target of targets.toSorted((a, b) => a.id - b.id)) await this.#give(target)
+      const { ledger, range } = this.#options
+      for (const [userId, runs] of Map.groupBy(targets, (target) => target.userId)) {
+        const had = new Set((await ledger.ofUser(userId, range)).map(({ runKey }) => runKey))
+        for (const target of runs) if (had.has(target.key)) await this.#give(target)
+      }
     })
   }
 
-  /** Makes sure that this run has a port, where its person has one left. */
-  async ensure(target: Target): Promise<void> {
-    if (!this.#held.has(target.key)) await this.#inTurn(() => this.#give(target))
+  /** Closes the ports of all other runs. */
+  keepOnly(targets: readonly Target[]): void {
+    const live = new Set(targets.map(({ key }) => key))
+    for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
+  }
+
+  /** Makes sure that this run has a port that is right for it, or says why it has none. */
+  async ensure(target: Target): Promise<PortRefusal | undefined> {
+    if (this.mayServe(target)) return undefined
+    return this.#inTurn(() => this.#give(target))
   }
 
   /** Gives no more ports. Those that are open are the server's to close. */
@@ -77,40 +110,73 @@ export class RunPorts {
     await this.#turn
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  async #give(target: Target): Promise<void> {
-    const { open, logger, clock } = this.#options
-    if (this.#isClosed || this.#held.has(target.key)) return
-    for (const port of this.#portsFor(target)) {
-      if (this.#keys.has(port) || clock.now() < (this.#taken.get(port) ?? 0)) continue
-      try {
-        this.#held.set(target.key, { port, open: await open(port) })
-        this.#keys.set(port, target.key)
-        return
-      } catch (err) {
-        this.#taken.set(port, clock.now() + againAfter)
-        logger.warn({ err, port, run: target.id }, "a port for runs cannot be listened on")
-      }
+  async #give(target: Target): Promise<PortRefusal | undefined> {
+    if (this.#isClosed) return "blocked"
+    if (this.mayServe(target)) return undefined
+    this.#release(target.key)
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const chosen = await this.#choose(target)
+      if (typeof chosen === "string") return this.#refuse(target, chosen)
+      if (await this.#tryOpen(target, chosen)) return undefined
     }
+    return this.#refuse(target, "blocked")
   }
 
-  /** The person's own, beginning with the one that the project prefers. Nobody has less than all of theirs. */
-  #portsFor({ userId, projectId }: Target): number[] {
-    const own = this.#options.range.first + (userId - 1) * portsOfOne
-    if (!this.has(own) || !this.has(own + portsOfOne - 1)) return []
-    return Array.from({ length: portsOfOne }, (_, n) => own + ((projectId + n) % portsOfOne))
+  #choose(target: Target): Promise<PortChoice | PortRefusal> {
+    const { ledger, range, isLive, clock, maxPerPerson = bounds.gateway.portsPerPerson.value } = this.#options
+    return choosePort(target, {
+      ...{ ledger, range, maxPerPerson },
+      isBusy: (port) => this.#keys.has(port) || clock.now() < (this.#blockedUntil.get(port) ?? 0),
+      isLive: (key) => key !== target.key && isLive(key),
+    })
+  }
+
+  /** The port is recorded once it could be opened, and answers for the run once it is recorded. */
+  async #tryOpen(target: Target, { entry, isRecorded }: PortChoice): Promise<boolean> {
+    const { open, ledger, logger, clock } = this.#options
+    const { port } = entry
+    let opened: OpenPort
+    try {
+      opened = await open(port)
+    } catch (err) {
+      this.#blockedUntil.set(port, clock.now() + retryAfterMs)
+      logger.warn({ err, port, run: target.id }, "the gateway cannot listen on a port for runs")
+      return false
+    }
+    const isTaken =
+      isRecorded ||
+      (await ledger.take(entry).catch((error: unknown) => {
+        opened.close()
+        throw error
+      }))
+    if (!isTaken) {
+      opened.close()
+      return false
+    }
+    this.#held.set(target.key, { entry, open: opened })
+    this.#keys.set(port, target.key)
+    return true
+  }
+
+  #refuse(target: Target, why: PortRefusal): PortRefusal {
+    const { logger, range, clock } = this.#options
+    if (clock.now() >= this.#quietUntil)
+      logger.warn({ run: target.id, user: target.userId, why, ...range }, "a run has no port for browsers")
+    this.#quietUntil = clock.now() + retryAfterMs
+    return why
   }
 
   #release(key: string): void {
     const held = this.#held.get(key)
     if (!held) return
     this.#held.delete(key)
-    this.#keys.delete(held.port)
+    this.#keys.delete(held.entry.port)
     held.open.close()
   }
 }

@@ -78,12 +78,12 @@ function isAboutRights({ status }: Failure): boolean {
   return status === 401 || status === 403 || status === 429
 }
 
-/** Sends a browser elsewhere, with cookies of ours. */
-export function redirect(call: Call, location: string, cookies: string[] = []): void {
+/** Sends a browser elsewhere, with cookies and other headers of ours. */
+export function redirect(call: Call, location: string, cookies: string[] = [], headers: Readonly<Record<string, string>> = {}): void {
   send(call, 302, {
     body: "",
     type: "text/plain",
-    headers: { Location: location, ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}) },
+    headers: { ...headers, Location: location, ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}) },
   })
 }
 

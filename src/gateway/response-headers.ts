@@ -17,7 +17,6 @@ const ofTheOrigin = [
   "cross-origin-opener-policy",
   "cross-origin-embedder-policy",
   "origin-agent-cluster",
-  "service-worker-allowed",
   "reporting-endpoints",
   "permissions-policy",
   "x-frame-options",
@@ -29,8 +28,22 @@ const ofTheOrigin = [
   "critical-ch",
 ]
 
+/** Whatever lets a cache, or a worker, answer for an origin that another run will have later. */
+const lasting = [
+  "cache-control",
+  "cdn-cache-control",
+  "surrogate-control",
+  "pragma",
+  "expires",
+  "age",
+  "service-worker-allowed",
+  "use-as-dictionary",
+  "no-vary-search",
+]
+
 const droppedAtOrigin = new Set([...hopByHop, ...farReaching])
-const droppedAtPath = new Set([...droppedAtOrigin, ...ofTheOrigin])
+const droppedAtPort = new Set([...droppedAtOrigin, ...lasting])
+const droppedAtPath = new Set([...droppedAtPort, ...ofTheOrigin])
 
 /** Nothing of an answer at `/run/<ID>/` does anything in a browser that was made to load it. */
 const sandbox = [
@@ -56,21 +69,34 @@ export interface AnswerOptions {
 }
 
 /** The headers of an answer as the client gets them: name, value, name, value, … */
-export function answerHeaders({ headers, names }: Pick<AnswerHead, "headers" | "names">, options: AnswerOptions): string[] {
-  const { form } = options.passage
-  const dropped = form === "path" ? droppedAtPath : droppedAtOrigin
+export function answerHeaders(head: Pick<AnswerHead, "status" | "headers" | "names">, options: AnswerOptions): string[] {
+  const { status, headers, names } = head
+  const { form, jar } = options.passage
+  const isReused = form === "path" || jar !== undefined
+  const dropped = form === "path" ? droppedAtPath : jar ? droppedAtPort : droppedAtOrigin
+  const hasNoLength = status < 200 || status === 204
   const named = namedByConnection(headers, names)
   const out: string[] = []
   for (let i = 0; i < names.length; i += 1) {
     const name = names[i] as string
     if (dropped.has(name) || named?.has(name) || (name === "trailer" && !options.hasTrailers)) continue
+    if (hasNoLength && name === "content-length") continue
     const value = crossing(name, headers[2 * i + 1] as string, options)
     if (value !== undefined) out.push(headers[2 * i] as string, value)
   }
+  if (isReused && status >= 200) out.push("Cache-Control", cacheRule(headers, names))
   if (form === "path") out.push(...sandbox)
   else if (!options.trustworthy) out.push(...sameOriginOnly)
   if (options.renewal !== undefined) out.push("Set-Cookie", options.renewal)
   return out
+}
+
+/** An origin that other runs have later keeps nothing without asking: a cache asks each time, or keeps nothing at all. */
+function cacheRule(headers: string[], names: string[]): string {
+  for (let at = names.indexOf("cache-control"); at >= 0; at = names.indexOf("cache-control", at + 1)) {
+    if (/(?:^|[\s,])no-store(?:$|[\s,])/i.test(headers[2 * at + 1] as string)) return "private, no-store"
+  }
+  return "private, no-cache"
 }
 
 /** An answer's trailers as pairs. What a head may not say, and cookies, cannot come so late. */

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "#kit"
 import { freePorts } from "../../test/fixtures/free-ports.ts"
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
+import type { PortEntry, PortLedger } from "./port-choice.ts"
 
 export const baseUrl = "http://localhost:8080"
 export const keyA = "a".repeat(32)
@@ -221,7 +222,28 @@ export class Scene implements AsyncDisposable {
 const websocketHeaders = { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==" }
 
 export function targetOf(id: number, key: string): Target {
-  return { id, key, userId: 1, projectId: id, address: undefined, prefix: "strip", upstreamHeaders: {}, landing: "", state: "ready" }
+  const common = { prefix: "strip" as const, upstreamHeaders: {}, landing: "", state: "ready" }
+  return { id, key, userId: 1, projectId: id, authors: "own", address: undefined, ...common }
+}
+
+/** Ports and whose they are, as the database keeps them. */
+export class TestLedger implements PortLedger {
+  readonly entries = new Map<number, PortEntry>()
+
+  async ofUser(userId: number, { first, last }: { first: number; last: number }): Promise<PortEntry[]> {
+    return [...this.entries.values()].filter((entry) => entry.userId === userId && entry.port >= first && entry.port <= last)
+  }
+
+  async taken(): Promise<number[]> {
+    return [...this.entries.keys()]
+  }
+
+  async take(entry: PortEntry): Promise<boolean> {
+    const now = this.entries.get(entry.port)
+    if (now && (now.userId !== entry.userId || now.authors !== entry.authors)) return false
+    this.entries.set(entry.port, entry)
+    return true
+  }
 }
 
 /** What a browser would send back of an answer's cookies. */

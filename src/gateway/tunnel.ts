@@ -122,7 +122,7 @@ function switchingHead(core: Core, { call, passage, head, renewal }: TunnelOptio
   const headers = answerHeaders(head, { passage, host, trustworthy, isBrowser: true, hasTrailers: false, renewal })
   let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`
   for (let i = 0; i < headers.length; i += 2) {
-    if (!/^content-length$/i.test(headers[i] as string)) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+    text += `${headers[i]}: ${headers[i + 1]}\r\n`
   }
   return `${text}\r\n`
 }

@@ -2,7 +2,7 @@ import { type Caller, decide, fileAccess, type Identity, mountAreas, noThing, on
 import type { Engine, ImageTerms } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
-import type { GatewayHost, Visitor } from "#gateway"
+import type { GatewayHost, PortLedger, Visitor } from "#gateway"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
@@ -83,6 +83,15 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
     active: (id) => runs.active(id),
+  }
+}
+
+/** Where the gateway records which port belongs to whom. */
+export function portLedger(store: Store): PortLedger {
+  return {
+    ofUser: (userId, range) => store.ports.ofUser(userId, range),
+    taken: (range) => store.ports.taken(range),
+    take: (entry) => store.change((tx) => tx.ports.take(entry)),
   }
 }
 

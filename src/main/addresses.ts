@@ -33,7 +33,7 @@ function demandApart(urls: Readonly<Record<string, string>>): void {
 }
 
 /** The ports that runs have of their own; undefined where they have names. Throws a `SettingError` where they cannot be had. */
-export function runPortsOf(settings: Settings): { first: number; last: number } | undefined {
+export function runPortsOf(settings: Settings): { first: number; last: number; maxPerPerson: number } | undefined {
   const { appsPorts } = settings
   if (!appsPorts) return undefined
   const { first, last } = appsPorts
@@ -43,7 +43,7 @@ export function runPortsOf(settings: Settings): { first: number; last: number } 
     throw new SettingError(
       "QUAYSIDE_APPS_PORTS is for servers that are reached by http; with TLS, give the apps URL a wildcard and leave it out",
     )
-  return { first, last }
+  return { first, last, maxPerPerson: settings.appsPortsPerPerson }
 }
 
 /** An address that listens everywhere is no name to reach it by. */

@@ -9,7 +9,7 @@ import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
 import { createRuns } from "#runs"
 import { openStore } from "#store"
-import { gatewayHost, imageTermsOf, readinessOf } from "./adapters.ts"
+import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
 import { checkRights, confineInTime, engineOf } from "./engine.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
@@ -122,7 +122,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     host: gatewayHost({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
-    ...(runPorts ? { ports: runPorts } : {}),
+    ...(runPorts ? { ports: { ...runPorts, ledger: portLedger(store) } } : {}),
     cookieKey: secretKey(dataDir, "gateway-cookie"),
     trustedProxies: settings.trustedProxies,
     logger,

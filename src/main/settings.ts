@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { nearest } from "#contract"
+import { bounds, nearest } from "#contract"
 import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
@@ -131,7 +131,14 @@ export const settingsTable = {
     default: "none: runs have names below the apps URL",
     initial: undefined as { first: number; last: number } | undefined,
     read: portRange,
-    doc: "Ports that runs have of their own, such as `21000-21999`, for servers that people reach by a plain name or address without a wildcard. Each person has four for ever: never change the first one, and take four for each account.",
+    doc: "Ports that runs have of their own, such as `21000-21999`, for servers that people reach by a plain name or address without a wildcard. A port belongs to one person for ever, so take enough: some ten for each account.",
+  }),
+  appsPortsPerPerson: setting({
+    env: "APPS_PORTS_PER_PERSON",
+    default: String(bounds.gateway.portsPerPerson.value),
+    initial: bounds.gateway.portsPerPerson.value as number,
+    read: whole(1, 65_535),
+    doc: "Ports of the range that one person may come to have; never more than half of the range.",
   }),
   filesPort: setting({ env: "FILES_PORT", default: "8082", initial: 8082, read: port, doc: "Port of the files URL: WebDAV." }),
   host: setting({

@@ -10,6 +10,8 @@ export interface RunTarget {
   readonly key: string
   readonly userId: number
   readonly projectId: number
+  /** Who decides what its pages do, by a name; other names hold the project's ID. */
+  readonly authors: string
   readonly state: RunRow["state"]
   /** Known only while the run is `ready`. */
   readonly address: Address | undefined
@@ -97,7 +99,9 @@ export class Board {
     const reached = state === "ready" ? address : undefined
     this.#rows.set(id, run)
     this.#ids.set(key, id)
-    this.#targets.set(id, { id, key, userId, projectId, state, address: reached, prefix, upstreamHeaders: upstreamHeaders(run), landing })
+    const { authors = `${projectId}:unknown` } = run.spec
+    const common = { id, key, userId, projectId, authors, state, prefix, landing }
+    this.#targets.set(id, { ...common, address: reached, upstreamHeaders: upstreamHeaders(run) })
   }
 
   #forget(run: RunRow): void {

@@ -210,8 +210,26 @@ export interface RunPlan {
   mounts: readonly { source: string; target: string; readOnly: boolean }[]
   /** The group of the person whose internet setting counts; absent where none does. */
   internetOf?: string
+  /**
+   * A name for the set of people who decide what the run's pages do: `own` is its starter alone. Absent in plans of
+   * earlier versions, and where it cannot be known.
+   */
+  authors?: string
   /** The run's own token, for programs that take one. */
   secret: string
+}
+
+/** A port of the apps host that belongs to one person, and to one set of authors, for ever. */
+export interface RunPortRow {
+  port: number
+  userId: number
+  /** As in the plan of every run that ever had it. */
+  authors: string
+  /** The project and the key of the run that had it last, or has it now. */
+  projectId: number
+  runKey: string
+  /** Whether the run before that one was of another project, or there was none. */
+  isHandedOver: boolean
 }
 
 /** Who looks, as far as lists need to know. */

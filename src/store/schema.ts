@@ -148,6 +148,16 @@ export interface Tables {
     expires_at: number | null
     created_by: number
   }
+  /** Ports of the apps host that runs have of their own. */
+  run_ports: {
+    port: number
+    user_id: number
+    authors: string
+    project_id: number
+    run_key: string
+    is_handed_over: number
+    created_at: number
+  }
   moves: { data_id: number; from_path: string; to_path: string }
   idempotency_keys: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }
   /** Kept by triggers. Block -1 holds the sum of the others. */

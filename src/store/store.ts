@@ -8,6 +8,7 @@ import type {
   Page,
   PageRequest,
   ProjectRow,
+  RunPortRow,
   RunRow,
   SessionRow,
   Stamped,
@@ -50,6 +51,7 @@ export interface Reads {
   readonly data: ResourceReads<DataRow> & DataReads
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
   readonly runs: RunReads
+  readonly ports: PortReads
   readonly grants: GrantReads
   readonly events: JournalReads
   readonly audits: AuditReads
@@ -65,6 +67,7 @@ export interface Change extends Reads {
   readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow> & DataWrites
   readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
   readonly runs: RunReads & RunWrites
+  readonly ports: PortReads & PortWrites
   readonly grants: GrantReads & GrantWrites
   /** One row of the journal that `/events` replays. */
   journal(entry: JournalEntry): Promise<void>
@@ -248,6 +251,20 @@ export interface RunWrites {
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
   remember(entry: IdempotencyEntry): Promise<boolean>
 }
+/** Ports within a range, both ends included. */
+export interface PortReads {
+  ofUser(userId: number, range: { first: number; last: number }): Promise<RunPortRow[]>
+  /** All that belong to somebody, in order. */
+  taken(range: { first: number; last: number }): Promise<number[]>
+}
+export interface PortWrites {
+  /**
+   * Records which run has the port from now on; the port becomes its person's where it is nobody's. False, and nothing
+   * recorded, where it belongs to somebody else or to other authors.
+   */
+  take(row: RunPortRow): Promise<boolean>
+}
+
 export interface IdempotencyEntry {
   userId: number
   key: string

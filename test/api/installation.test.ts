@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { basic } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, type Loose } from "./asking.ts"
 
@@ -35,6 +38,34 @@ test("metrics are OpenMetrics text from loopback or for administrators, without 
   assert.equal((await call("GET", "/metrics", { as: ann.authorization, ...forwarded })).status, 403)
   assert.equal((await call("GET", "/metrics", { as: ann.authorization })).status, 200, "from loopback whoever asks")
   assert.equal((await call("GET", "/metrics", forwarded)).status, 200)
+})
+
+test("metrics count a request whose caller leaves before the whole answer as 499, never as 200", async () => {
+  const status = (text: string, operation: string, code: number) =>
+    Number(new RegExp(`^quayside_http_requests_total\\{operation="${operation}",status="${code}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0)
+  const doc = "x".repeat(250_000)
+  const image = await call("POST", "/image", { body: { Name: "i", Image: "i" } })
+  const body = { ProjectName: "large", Type: "http", ImageID: image.body.ID, Doc: doc }
+  for (let n = 0; n < 80; n += 1) await call("POST", "/project", { body })
+  const before = (await ask(baseUrl, "GET", "/metrics")).text
+  const { port } = new URL(baseUrl)
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: ${admin}\r\n\r\n`
+  const sockets = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const socket = connect({ host: "127.0.0.1", port: Number(port) })
+      socket.on("error", () => {})
+      socket.write(get("/projects?pageSize=200"))
+      await once(socket, "readable")
+      return socket
+    }),
+  )
+  for (const socket of sockets) socket.destroy()
+  let after = before
+  await eventually("three requests more are counted as cut short", async () => {
+    after = (await ask(baseUrl, "GET", "/metrics")).text
+    return status(after, "listProjects", 499) === 3
+  })
+  assert.equal(status(after, "listProjects", 200), status(before, "listProjects", 200))
 })
 
 test("the audit lists changes with actor, thing, address and request, filtered, for administrators", async () => {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { type Caller, decide, homeOf, imageThing, mountsOf } from "#access"
 import { normalPath, type Reason } from "#contract"
-import type { ImageRow, ProjectRow, Reads, RunPlan, RunRow } from "#store"
+import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan, RunRow } from "#store"
+import { authorsAgain, authorsOf } from "./authors.ts"
 import { projectDirectories } from "./code.ts"
 import { withheldHome } from "./home.ts"
 import { isByAdmin } from "./image-contents.ts"
@@ -26,6 +27,7 @@ export async function planAgain(reads: Readable, again: Again): Promise<Plan> {
   const digest = run.imageDigest || imageDigest
   const plan: RunPlan = {
     ...spec,
+    authors: await authorsNow(reads, again, image),
     ...(digest === undefined ? {} : { imageDigest: digest }),
     // An administrator vouches for what stands there now, not for what stood there once.
     imageByAdmin: image !== undefined && image.image === spec.image && (await isByAdmin(reads, image)),
@@ -34,6 +36,12 @@ export async function planAgain(reads: Readable, again: Again): Promise<Plan> {
   }
   const refusal = usable ? mounts.find((mount) => "code" in mount) : unavailable(again)
   return { plan, refusal }
+}
+
+async function authorsNow(reads: Readable, { starter, project, run }: Again, image: ImageRow | undefined): Promise<string> {
+  const data: DataRow[] = []
+  for (const { source } of run.spec.mounts) data.push(...(await reads.data.overlapping(source)))
+  return authorsAgain(project.id, run.spec.authors, await authorsOf(reads, { starter, project, image, data }))
 }
 
 /** Plans of earlier versions do not name their image: then it is the project's, if that is still the same. */

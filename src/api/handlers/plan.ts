@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { type Caller, can, dataThing, homeOf, imageThing, mayMount, type Thing, withGrants } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts, type Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
+import { authorsOf } from "./authors.ts"
 import { projectDirectories } from "./code.ts"
 import { homeWarning, withheldHome } from "./home.ts"
 import { isByAdmin } from "./image-contents.ts"
@@ -45,7 +46,8 @@ export async function planRun(
   const byAdmin = image !== undefined && (await isByAdmin(reads, image.row))
   const withheld = await withheldHome(reads, { starter, project, image: image?.row })
   const parts = { starter, project, image, byAdmin, atHome: withheld === undefined, data }
-  return { plan: planOf(parts), refusal: refusalOf(parts), warning: homeWarning(starter, project, withheld) }
+  const authors = await authorsOf(reads, { starter, project, image: image?.row, data: rows })
+  return { plan: { ...planOf(parts), authors }, refusal: refusalOf(parts), warning: homeWarning(starter, project, withheld) }
 }
 
 async function imageOf(reads: Pick<Reads, "images" | "grants">, starter: Caller, id: number): Promise<Part<ImageRow> | undefined> {

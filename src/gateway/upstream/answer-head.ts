@@ -36,7 +36,8 @@ export function parseAnswerHead(text: string, method: string): AnswerHead {
   for (let i = 1; i < lines.length; i += 1) readField(lines[i] as string, headers, names)
   if (start[1] === "0" && (start[2] as string) < "200") throw new BadAnswer("an interim answer in HTTP/1.0")
   const head = { status: Number(start[2]), message: start[3] ?? "", headers, names }
-  return { ...head, ...connectionOf(head, start[1] === "1"), framing: framingOf(head, method) }
+  const { keep, keepFor } = connectionOf(head, start[1] === "1")
+  return { ...head, keep: keep && !announcesForbiddenBody(head), keepFor, framing: framingOf(head, method) }
 }
 
 /** Adds one `name: value` line to both lists. */
@@ -74,6 +75,13 @@ function framingOf({ status, headers, names }: Fields, method: string): Framing 
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return { kind: "none" }
   if (coding !== undefined) return { kind: "chunked" }
   return length === undefined ? { kind: "close" } : { kind: "length", length: Number(length) }
+}
+
+/** A 204 that announces a body may send it: where the next answer begins cannot be told then. */
+function announcesForbiddenBody({ status, headers, names }: Fields): boolean {
+  if (status !== 204) return false
+  const length = sole(headers, names, "content-length")
+  return names.includes("transfer-encoding") || (length !== undefined && !/^0+$/.test(length))
 }
 
 function sole(headers: string[], names: string[], name: string): string | undefined {

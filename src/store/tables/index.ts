@@ -7,6 +7,7 @@ import { Groups, Users } from "./accounts.ts"
 import { Datasets } from "./data.ts"
 import { Grants } from "./grants.ts"
 import { images } from "./kinds.ts"
+import { RunPorts } from "./ports.ts"
 import { Projects } from "./projects.ts"
 import { Sessions, Tokens } from "./proofs.ts"
 import { Audit, Journal } from "./records.ts"
@@ -26,6 +27,7 @@ export class TablesOver implements Reads {
   #data: Datasets | undefined
   #projects: Projects | undefined
   #runs: Runs | undefined
+  #ports: RunPorts | undefined
   #grants: Grants | undefined
   #events: Journal | undefined
   #audits: Audit | undefined
@@ -69,6 +71,10 @@ export class TablesOver implements Reads {
   get runs(): Runs {
     this.#runs ??= new Runs(this.context)
     return this.#runs
+  }
+  get ports(): RunPorts {
+    this.#ports ??= new RunPorts(this.context)
+    return this.#ports
   }
   get grants(): Grants {
     this.#grants ??= new Grants(this.context)
