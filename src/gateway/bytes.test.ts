@@ -485,3 +485,33 @@ test("a client that stops within its upload, or reads no more, is cut after five
   await clock.advance(5 * 60_000)
   await sendingEnd
 })
+
+test("a 204 has no length, a 304 and an answer to HEAD keep theirs, and what follows a 204 is never the next answer", async () => {
+  const requests: string[] = []
+  await using made = await rawScene((socket, text) => {
+    requests.push(text.split(" ")[1] ?? "")
+    const reply = (head: string, more = "") => socket.write(`HTTP/1.1 ${head}\r\n\r\n${more}`)
+    const forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+    if (text.includes(" /early ")) return void reply("103 Early\r\nContent-Length: 5", "HTTP/1.1 204 None\r\nContent-Length: 0\r\n\r\n")
+    if (text.includes(" /at-once ")) return void reply(`204 None\r\nContent-Length: ${forged.length}`, forged)
+    if (text.includes(" /later ")) {
+      reply(`204 None\r\nContent-Length: ${forged.length}`)
+      return void setImmediate(() => socket.write(forged))
+    }
+    if (text.includes(" /chunked ")) return void reply("204 None\r\nTransfer-Encoding: chunked", "6\r\nforged\r\n0\r\n\r\n")
+    if (text.includes(" /304 ")) return void reply("304 Not Modified\r\nContent-Length: 7")
+    if (text.startsWith("HEAD")) return void reply("200 OK\r\nContent-Length: 7")
+    return void reply("200 OK\r\nContent-Length: 4", "true")
+  })
+  const { scene } = made
+  const ask = (path: string, method = "GET") => scene.ask(scene.apps, `/run/1${path}`, { method, headers: ann })
+  for (const path of ["/early", "/at-once", "/later", "/chunked"]) {
+    const { status, headers, text } = await ask(path)
+    assert.deepEqual([status, headers["content-length"], headers["transfer-encoding"], text], [204, undefined, undefined, ""], path)
+    assert.equal((await ask("/next")).text, "true", path)
+  }
+  assert.deepEqual(await ask("/304").then(({ status, headers }) => [status, headers["content-length"]]), [304, "7"])
+  assert.equal((await ask("/next")).text, "true")
+  assert.deepEqual(await ask("/head", "HEAD").then(({ status, headers }) => [status, headers["content-length"]]), [200, "7"])
+  assert.equal((await ask("/next")).text, "true")
+})

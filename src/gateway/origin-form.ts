@@ -2,6 +2,7 @@ import { arrivesFromOutside, comesFromElsewhere, isNavigation, isServiceWorkerSc
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import { answerOwnPath, sendToBase, sessionNotKept, startPath } from "./enter.ts"
+import { EntityTags } from "./entity-tags.ts"
 import { exchange } from "./exchange.ts"
 import type { Target } from "./host.ts"
 import { isFrontDoor, isOwn, pathAtOrigin, pathInProgram } from "./paths.ts"
@@ -50,6 +51,7 @@ function decide(core: Core, call: Call, { target, session }: { target: Target; s
     shift: "",
     session,
     jar: core.jarOf(target, session.visitor),
+    tags: core.ports && new EntityTags(target.key),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { CookieJar } from "./cookie-jar.ts"
+import type { EntityTags } from "./entity-tags.ts"
 import type { Address, Target, Visitor } from "./host.ts"
 import type { Session } from "./sessions.ts"
 
@@ -17,4 +18,6 @@ export interface Passage {
   session?: Session
   /** Set where the origin is a port of a host that has others. */
   jar?: CookieJar | undefined
+  /** Set with `jar`. */
+  tags?: EntityTags | undefined
 }

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { withoutOurCookies } from "./cookies.ts"
+import type { EntityTags } from "./entity-tags.ts"
 import type { Passage } from "./passage.ts"
 
 export interface HeadOptions {
@@ -12,7 +13,10 @@ export interface HeadOptions {
   isUpgrade: boolean
 }
 
-type Rule = "keep" | "drop" | "host" | "cookie" | "authorization"
+type Rule = "keep" | "drop" | "host" | "cookie" | "authorization" | "condition"
+
+/** Answers that a client has already, by tag or by time. */
+const conditions = new Set(["if-none-match", "if-match", "if-range", "if-modified-since", "range"])
 
 /** Everything that speaks about this connection, about who the caller is, or about how the request came here. */
 const dropped = new Set([
@@ -50,6 +54,7 @@ function ruleOf(name: string): Rule {
 
 function plainRule(plain: string, isVariant: boolean): Rule {
   if (dropped.has(plain) || plain.startsWith("x-forwarded-")) return "drop"
+  if (conditions.has(plain)) return "condition"
   if (plain !== "host" && plain !== "cookie" && plain !== "authorization") return "keep"
   return isVariant ? "drop" : plain
 }
@@ -65,7 +70,7 @@ export function requestHead(request: IncomingMessage, options: HeadOptions): str
     const name = rawHeaders[i] as string
     const rule = ruleOf(name)
     if (rule === "drop" || (added.names.size > 0 && added.names.has(plainName(name))) || named?.has(name.toLowerCase())) continue
-    const value = crossing(rule, rawHeaders[i + 1] as string, passage)
+    const value = crossing(rule, rawHeaders[i + 1] as string, { passage, name, request })
     if (value !== undefined) head += `${name}: ${value}\r\n`
   }
   return `${head}${added.text}${forwarded(request, options)}${framing(request, options.isUpgrade)}\r\n`
@@ -82,10 +87,25 @@ export function requestTrailers(raw: readonly string[], { target }: Passage): st
   return text
 }
 
-function crossing(rule: Rule, value: string, { form, jar }: Passage): string | undefined {
+interface Crossing {
+  passage: Passage
+  name: string
+  request: IncomingMessage
+}
+
+function crossing(rule: Rule, value: string, { passage, name, request }: Crossing): string | undefined {
+  const { form, jar, tags } = passage
+  if (rule === "condition" && tags) return condition(name.toLowerCase(), value, { tags, headers: request.headers })
   if (rule === "cookie") return jar ? jar.opened(value) : withoutOurCookies(value)
   if (rule === "authorization") return form === "origin" && isProgramsOwn(value) ? value : undefined
   return value
+}
+
+/** Of a request for a part, the part is only asked for if it is one of what this run sent before. */
+function condition(name: string, value: string, { tags, headers }: { tags: EntityTags; headers: IncomingHttpHeaders }): string | undefined {
+  if (name !== "range") return tags.condition(name, value)
+  const { "if-range": ifRange } = headers
+  return ifRange === undefined || tags.isOurs(String(ifRange)) ? value : undefined
 }
 
 /** A program's page may send a token of the program's own; Basic, and whatever could be a token of ours, stays here. */

@@ -111,6 +111,7 @@ export function answerTrailers(raw: readonly string[]): [string, string][] {
 }
 
 function crossing(name: string, value: string, options: AnswerOptions): string | undefined {
+  if (name === "etag") return options.passage.tags?.marked(value) ?? value
   if (name === "set-cookie") return cookie(value, options)
   if (name === "location" || name === "content-location") return location(value, options)
   return value
