@@ -106,6 +106,15 @@ test("whatever a browser loads is sent to be opened, with its path, and never se
   assert.equal(scene.program.requests.length, 0)
 })
 
+test("the path form refuses the script of a service worker, whatever proof comes along", async () => {
+  await using scene = await Scene.open()
+  for (const headers of [ann, { ...ann, "sec-fetch-dest": "serviceworker", "sec-fetch-site": "same-origin" }, {}]) {
+    for (const path of ["/run/1/worker.js", "/run/999/worker.js"])
+      assert.equal((await scene.ask(scene.apps, path, { headers: { ...headers, "service-worker": "script" } })).status, 403)
+  }
+  assert.equal(scene.program.requests.length, 0)
+})
+
 test("a page of another origin may not ask, not even with a token", async () => {
   await using scene = await Scene.open()
   for (const headers of [

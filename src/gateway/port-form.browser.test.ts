@@ -26,7 +26,7 @@ function program(name: string, isHostile: boolean): Program {
     // Both programs say the same of what the browser holds already: it has this version.
     if (request.headers["if-none-match"]?.includes('"same"')) return void response.writeHead(304, { etag: '"same"' }).end()
     if (url === "/app.js") return void answer(response, "text/javascript", `document.title = ${JSON.stringify(name)}`)
-    if (url === "/old/worker.js")
+    if (url === "/worker.js")
       return void answer(
         response,
         "text/javascript",
@@ -80,7 +80,7 @@ async function world(first: Program) {
 /** What a hostile page does to stay: a worker for the whole origin, and something in its storage. */
 const stay = async () => {
   localStorage.setItem("left", "first")
-  const worker = await navigator.serviceWorker.register("/old/worker.js", { scope: "/", updateViaCache: "all" }).catch((error) => error)
+  const worker = await navigator.serviceWorker.register("/worker.js", { scope: "/", updateViaCache: "all" }).catch((error) => error)
   return worker instanceof Error ? worker.name : "registered"
 }
 
@@ -90,7 +90,7 @@ test("an immutable script and a service worker of a run do not act in the page o
   assert.equal(await made.page.title(), "first")
   const port = new URL(made.page.url()).port
   assert.match(await made.page.evaluate(stay), /Error$/)
-  await made.page.evaluate(() => fetch("/old/worker.js").then((answer) => answer.text()))
+  await made.page.evaluate(() => fetch("/worker.js").then((answer) => answer.text()))
   assert.match(await made.page.evaluate(stay), /Error$/, "nor from the browser's cache")
   await made.follow(program("second", false), { projectId: 1 })
   await made.open(2)

@@ -8,6 +8,7 @@ import { guards } from "./guards.ts"
 import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
+import { origins } from "./origins.ts"
 import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { store } from "./store.ts"
@@ -23,6 +24,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   guards,
   events,
   isolation,
+  origins,
   confinement,
   failures,
   runs,
