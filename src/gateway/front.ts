@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { codingFault } from "#kit"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
@@ -30,7 +30,7 @@ function locate({ addresses }: Core, request: IncomingMessage): { form: "origin"
   })
 }
 
-const headersMost = 500
+const headersMost = bounds.gateway.headers.value
 
 /** Refuses what could be understood in two ways where Node's parser lets it pass. */
 function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {

@@ -1,4 +1,4 @@
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { type Clock, deadline, type Logger, unlessAborted } from "#kit"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
 
@@ -7,7 +7,7 @@ const freshFor = 2_000
 const graceFor = 60_000
 const answerWithin = 2_500
 /** How long a client may neither send nor take anything while the program waits for it. */
-const patience = 5 * 60_000
+const patience = bounds.gateway.silentMs.value
 
 /** One exchange or tunnel that is open for a visitor at a run. */
 export interface Opening {
@@ -44,7 +44,7 @@ export class Openings {
   readonly #pairs = new Map<string, Pair>()
   #isClosed = false
 
-  constructor({ host, clock, logger, maxPerPair = 4_096 }: OpeningsOptions) {
+  constructor({ host, clock, logger, maxPerPair = bounds.gateway.openPerPerson.value }: OpeningsOptions) {
     this.#host = host
     this.#clock = clock
     this.#logger = logger

@@ -211,6 +211,17 @@ test("nobody has more ports than one person may have, nor any that belongs to so
   assert.equal(ledger.entries.size, 10)
 })
 
+test("a port is free as soon as its run is over", async () => {
+  await using made = await open()
+  const { a, scene, ports } = made
+  scene.host.targets.delete(keyA)
+  const next = { ...targetOf(1, "c".repeat(32)), id: 3 }
+  scene.host.targets.set(next.key, next)
+  assert.equal(await scene.gateway.reach(next), undefined)
+  assert.equal(new URL(scene.gateway.openAddress(next)).port, String(a.port))
+  assert.equal(ports.ledger.entries.size, 2)
+})
+
 test("one person has at most half of a small range", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestLedger(), maxPerPerson: 9 }
   await using scene = await Scene.open({ appsUrl: "http://gpu1:8081", ports })

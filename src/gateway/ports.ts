@@ -120,6 +120,8 @@ export class RunPorts {
     if (this.#isClosed) return "blocked"
     if (this.mayServe(target)) return undefined
     this.#release(target.key)
+    // A port whose run has just ended is free at once: else quick restarts would use up one port after the other.
+    for (const key of [...this.#held.keys()]) if (!this.#options.isLive(key)) this.#release(key)
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const chosen = await this.#choose(target)
       if (typeof chosen === "string") return this.#refuse(target, chosen)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { gathered, http, type InTurnOptions, isAnswering, type ParseError, refuseNoRequests, takeInTurn } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
@@ -9,14 +9,14 @@ import { ownHeaders } from "./pages.ts"
 /** How long a client may still send after it was answered, so that it reads the answer rather than a reset. */
 const lingerFor = 5_000
 
-const earlyMost = 65_536
+const earlyMost = bounds.gateway.earlyBytes.value
 
 /** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
 export function createHttpServer(take: (call: Call) => void): Server {
   const server = http.createServer({
     ...gathered,
-    maxHeaderSize: 32_768,
-    headersTimeout: 20_000,
+    maxHeaderSize: bounds.gateway.headBytes.value,
+    headersTimeout: bounds.gateway.headMs.value,
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 5_000,

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { type Clock, Signer, Used } from "#kit"
 import type { Addresses } from "./addresses.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, ownPrefix } from "./paths.ts"
 
-const lifetime = 30_000
+const lifetime = bounds.gateway.ticketMs.value
 
 export interface TicketRequest {
   visitor: Visitor

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { Pieces } from "#kit"
 import { type AnswerHead, BadAnswer, parseAnswerHead, readField } from "./answer-head.ts"
 
@@ -8,10 +9,10 @@ export interface AnswerSink {
   onEnd(trailers: string[]): void
 }
 
-const headMost = 65_536
+const headMost = bounds.gateway.answerHeadBytes.value
 const lineMost = 4_096
-const trailersMost = 16_384
-const interimsMost = 32
+const trailersMost = bounds.gateway.answerTrailerBytes.value
+const interimsMost = bounds.gateway.interimAnswers.value
 const headEnd = Buffer.from("\r\n\r\n")
 const lineEnd = Buffer.from("\r\n")
 

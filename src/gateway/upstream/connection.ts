@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net"
+import { bounds } from "#contract"
 import type { Address } from "../host.ts"
 import type { AnswerHead } from "./answer-head.ts"
 import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
@@ -22,7 +23,7 @@ export interface ConnectionEvents {
   onClose(connection: Connection): void
 }
 
-const connectWithin = 5_000
+const connectWithin = bounds.gateway.connectMs.value
 /** All connections read into this one: a read is handed on before the next one begins, and waiting connections hold no buffer. */
 const memory = Buffer.allocUnsafeSlow(65_536)
 

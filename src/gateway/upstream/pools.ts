@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import type { Address } from "../host.ts"
 import { Connection } from "./connection.ts"
 
@@ -13,7 +14,7 @@ interface Pool {
   all: Set<Connection>
 }
 
-const idleMost = 64
+const idleMost = bounds.gateway.idleConnections.value
 /** A request that cannot be sent twice takes only a connection that the program can hardly be closing at this moment. */
 const surelyOpenFor = 1_000
 
