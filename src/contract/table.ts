@@ -626,7 +626,8 @@ export const endpoints = {
     method: "GET",
     path: "/metrics",
     tag: "Installation",
-    summary: "Figures of this process as OpenMetrics text, from the same machine or for administrators",
+    summary:
+      "Figures of this process as OpenMetrics text, from the same machine or for administrators; status 499 counts answers that were cut short",
     query: none,
     answer: { text: "application/openmetrics-text; version=1.0.0; charset=utf-8" },
     permission: "metrics:read",
