@@ -148,7 +148,8 @@ export class Life {
     if (unreachable && (this.#handedOver || launch.started)) throw failure
     const why = this.#gone ? reasonOfEnd(this.#gone.seen) : reasonOf(failure, this.#ctx.logger)
     const cleaned = failure instanceof EngineError && !launch.started && !launch.stuck && (!unreachable || launch.reached === "pulling")
-    if (cleaned) await fail(this.#ctx, run, why)
+    const isWithdrawn = why.code === "access_withdrawn"
+    if (cleaned && !isWithdrawn) await fail(this.#ctx, run, why)
     else await stopBecause(this.#ctx, run, why)
   }
 

@@ -14,11 +14,13 @@ import type { Events } from "#events"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
+import { checkMatch, etagOf } from "../http/etag.ts"
 import { projectAnswers } from "./answers.ts"
 import { copyCode, release } from "./code.ts"
 import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { badReference, checkTrusted, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
+import { badReference, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
+import { checkTrusted, endTrust, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
   type: "project",
@@ -69,8 +71,15 @@ export const projects: Kind<ProjectRow, Project> = {
     const moved = await placeData(tx, caller, { row: now, train: given.TrainData as ProjectDataInput[] | undefined })
     const runsOtherwise =
       moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
-    return { ...fields, ...(runsOtherwise ? writtenBy(caller) : {}) }
+    return {
+      ...fields,
+      ...(owner ? { writtenBy: await originOf(tx, row, owner.id) } : {}),
+      ...(runsOtherwise ? await writtenBy(tx, caller, { ...row, userId: now.userId }) : {}),
+      ...(publishes || regroups ? trustAfter(caller) : {}),
+    }
   },
+  changed: (services, tx, context, { was, now }) =>
+    tellTrustEnded(services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -198,17 +207,34 @@ async function change(services: Services, context: Context): Promise<Project> {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
     const may = await mayOn(services.store, context.caller, "project:release", stored && projectThing(stored))
-    if (stored && isNews && may) await release(services.tree, stored, context.signal)
+    if (stored && isNews && may) return update(projects, services, context, await releaseFirst(services, context, stored))
   }
   return update(projects, services, context)
+}
+
+/** Releases as a part of a change. Resolves with what the change must match: the project as the release left it, where the caller named the one before. */
+async function releaseFirst(services: Services, context: Context, stored: ProjectRow): Promise<string | undefined> {
+  const match = context.header("if-match")
+  checkMatch(match, stored)
+  const released = await releaseUntrusted(services, context, stored)
+  return match !== undefined && released !== stored ? etagOf(released) : match
+}
+
+/** New code is not what an administrator looked at: the trust ends before anybody can get it, also where the code then turns out to be too much to be released. */
+async function releaseUntrusted(services: Services, context: Context, stored: ProjectRow): Promise<ProjectRow> {
+  const ends = stored.isTrusted && !context.caller.isAdmin
+  const project = ends
+    ? await services.store.change((tx) => endTrust(services, tx, context, { was: stored, by: "released new code" }))
+    : stored
+  await release(services.tree, project, context.signal)
+  return project
 }
 
 async function releaseNow(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const stored = await services.store.projects.get(id)
   await demandOn(services.store, context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
-  const project = stored as ProjectRow
-  await release(services.tree, project, context.signal)
+  const project = await releaseUntrusted(services, context, stored as ProjectRow)
   await services.store.change((tx) =>
     services.events.changed(tx, context.actor, { verb: "updated", thing: { type: "project", id: project.id } }),
   )
@@ -226,9 +252,10 @@ async function copy(services: Services, context: Context): Promise<Project> {
     const stored = await tx.projects.get(id)
     await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
     const from = stored as ProjectRow
-    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy } = from
+    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
     const to = await tx.projects.insert({
-      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy },
+      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath },
+      writtenBy: await originOf(tx, from, caller.userId),
       ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
     })
     await tx.projects.setLinks(to.id, await tx.projects.links([id]))
