@@ -92,7 +92,9 @@ export class Launch implements Disposable {
   /** Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with what ends the run. */
   async #revise(): Promise<void> {
     const { id, spec } = this.#run
-    const revised = await this.#ctx.revise(this.#ctx.store, this.#run)
+    const revised = await this.#ctx.revise(this.#ctx.store, this.#run).catch((cause: unknown) => {
+      throw new NotJudged("The rights of a run could not be read", { cause })
+    })
     if ("refusal" in revised) throw new EngineError(revised.refusal.code, revised.refusal.msg)
     if (isDeepStrictEqual(revised.plan, spec)) return
     this.#run = { ...this.#run, spec: revised.plan }
@@ -157,6 +159,9 @@ export class Launch implements Disposable {
     this.#watchdog[Symbol.dispose]()
   }
 }
+
+/** The database did not answer whether the run is allowed: the start is taken back, and tried again. */
+export class NotJudged extends Error {}
 
 /** With placement by Quayside, nodes and devices are what admission handed out, whatever the engine calls them. */
 function factsOf({ imageDigest, nodeNames, gpuDevices }: Started, { engine }: Context): Facts {

@@ -3,7 +3,7 @@ import type { RunRow } from "#store"
 import { Bell } from "./bell.ts"
 import type { Context } from "./context.ts"
 import { fail, stopBecause, tearDown } from "./ending.ts"
-import { Launch } from "./launch.ts"
+import { Launch, NotJudged } from "./launch.ts"
 import { reason, reasonOf, reasonOfEnd } from "./reasons.ts"
 import { portOf } from "./spec.ts"
 
@@ -144,6 +144,7 @@ export class Life {
 
   async #failed(run: RunRow, launch: Launch, failure: unknown): Promise<void> {
     if (this.#ctx.board.row(this.id)?.state === "stopping") return
+    if (failure instanceof NotJudged) throw failure
     const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (unreachable && (this.#handedOver || launch.started)) throw failure
     const why = this.#gone ? reasonOfEnd(this.#gone.seen) : reasonOf(failure, this.#ctx.logger)

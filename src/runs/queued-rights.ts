@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises"
 import { isDeepStrictEqual } from "node:util"
 import type { JournalRow, RunRow } from "#store"
 import type { Context } from "./context.ts"
@@ -38,6 +39,8 @@ async function round(ctx: Context, judged: Judged): Promise<void> {
   const failures: unknown[] = []
   for (const run of waiting) {
     if (ctx.closed.aborted) return
+    // Thousands may wait: others have their turn in between.
+    await turn()
     if (isGap || !judged.ids.has(run.id) || concerns(run)) await judge(ctx, run).catch((error: unknown) => failures.push(error))
   }
   // One that cannot be judged keeps none of the others from it; all are judged again.

@@ -39,7 +39,7 @@ const fresh = (word: string) => {
   return `${word}-${count}`
 }
 /** Of a name that was never fetched. */
-const slowly = () => `fake/slow-pull:${3_000 + Number(fresh("").slice(1))}`
+const slowly = () => `fake/slow-pull:${5_000 + Number(fresh("").slice(1))}`
 const newImage = async (who: Person, Image: string, fields: object = {}) =>
   (await who.client.createImage({ body: { Name: fresh("image"), Image, ...fields } })).ID
 const newProject = async (who: Person, ImageID: number, fields: object = {}) =>
@@ -224,10 +224,14 @@ const read = (ID: number) => admin.readRun({ query: { ID } })
 
 async function until(ID: number, ...states: string[]): Promise<RunningProject> {
   let run = await read(ID)
-  await eventually(`run ${ID} is ${states}`, async () => {
-    run = await read(ID)
-    return states.includes(run.State)
-  })
+  await eventually(
+    `run ${ID} is ${states}`,
+    async () => {
+      run = await read(ID)
+      return states.includes(run.State)
+    },
+    60_000,
+  )
   return run
 }
 

@@ -91,8 +91,12 @@ test("the publication of a project or an image ends the trust in it before its c
   await admin.updateProject({ body: { ID: made.ID, IsTrusted: true } })
   await ann.client.updateImage({ body: { ID, IsPublished: true } })
   assert.equal((await ann.client.readImage({ query: { ID } })).IsTrusted, false)
-  const { IsTrusted, IsPublic } = await ann.client.updateProject({ body: { ID: made.ID, IsPublic: true } })
-  assert.deepEqual([IsTrusted, IsPublic], [false, true])
+  const read = await fetch(`${world.quayside.baseUrl}/project?ID=${made.ID}`, { headers: { authorization: ann.authorization } })
+  const whole = { ...((await read.json()) as object), IsPublic: true }
+  const headers = { "if-match": String(read.headers.get("etag")) }
+  const { IsTrusted, IsPublic } = await ann.client.updateProject({ body: whole, headers })
+  assert.deepEqual([IsTrusted, IsPublic], [false, true], "as it was read, with one field changed")
+  await assert.rejects(ann.client.updateProject({ body: { ID: made.ID, IsTrusted: true } }), { code: "forbidden" })
   const kept = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
   await admin.updateProject({ body: { ID: kept.ID, IsTrusted: true } })
   const comment = {

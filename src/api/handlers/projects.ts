@@ -207,17 +207,26 @@ async function change(services: Services, context: Context): Promise<Project> {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
     const may = await mayOn(services.store, context.caller, "project:release", stored && projectThing(stored))
-    if (stored && isNews && may) return update(projects, services, context, await releaseFirst(services, context, stored))
+    if (stored && isNews && may) return changeReleased(services, context, stored)
   }
   return update(projects, services, context)
 }
 
-/** Releases as a part of a change. Resolves with what the change must match: the project as the release left it, where the caller named the one before. */
-async function releaseFirst(services: Services, context: Context, stored: ProjectRow): Promise<string | undefined> {
+/** A change with a release before it. What the caller sent fits the project as it was before the release ended the trust in it. */
+async function changeReleased(services: Services, context: Context, stored: ProjectRow): Promise<Project> {
   const match = context.header("if-match")
   checkMatch(match, stored)
   const released = await releaseUntrusted(services, context, stored)
-  return match !== undefined && released !== stored ? etagOf(released) : match
+  if (released === stored) return update(projects, services, context)
+  return update(untrusted, services, context, match === undefined ? undefined : etagOf(released))
+}
+
+/** A mark that the caller sends back as they read it is no try to set it. */
+const untrusted: typeof projects = {
+  ...projects,
+  async change(services, tx, context, row) {
+    return { ...(await projects.change(services, tx, context, { ...row, isTrusted: true })), isTrusted: false }
+  },
 }
 
 /** New code is not what an administrator looked at: the trust ends before anybody can get it, also where the code then turns out to be too much to be released. */

@@ -118,7 +118,7 @@ export async function update<R extends Row, A extends object>(
   kind: Kind<R, A>,
   services: Services,
   context: Context,
-  match = context.header("if-match"),
+  match: string | undefined = context.header("if-match"),
 ): Promise<A> {
   const id = bodyId(context.body)
   const row = await services.store.change(async (tx) => {
