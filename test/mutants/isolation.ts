@@ -139,7 +139,7 @@ export const isolation = [
     [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
   ),
   ...faults(
-    "src/api/handlers/projects.ts",
+    "src/api/handlers/project-code.ts",
     ["test/api/code.test.ts"],
     [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
   ),
@@ -275,7 +275,7 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/api/handlers/projects.ts",
+    "src/api/handlers/project-code.ts",
     ["test/api/trust.test.ts"],
     [
       [
