@@ -19,6 +19,8 @@ export interface World extends AsyncDisposable {
   readonly admin: Client
   /** Makes a person; the password is the name and `-password`. */
   person(userName: string, fields?: object): Promise<Person>
+  /** Makes a group of these people, so that they may grant things to each other by name. */
+  acquaint(...people: readonly { userName: string }[]): Promise<void>
   /** Stops and starts again on the same ports and data. */
   restart(): Promise<void>
 }
@@ -71,6 +73,11 @@ export async function openWorld(
       const made = await createClient({ baseUrl, authorization: basic(userName, password) }).createToken({ body: { Name: "world" } })
       const authorization = bearer(made.Token)
       return { userName, password, authorization, client: createClient({ baseUrl, authorization }) }
+    },
+    async acquaint(...people) {
+      await admin.createGroup({
+        body: { GroupName: `acquaintances-${randomBytes(4).toString("hex")}`, Members: people.map((each) => each.userName) },
+      })
     },
     async restart() {
       await quayside[Symbol.asyncDispose]()

@@ -9,7 +9,7 @@ export type { NewPerson, People } from "./people.ts"
 export { type Actor, type Answer, can, type Grant, type Thing } from "./policy.ts"
 export { type Action, actions, type Right, rights, type Standing, standings, type ThingType } from "./rights.ts"
 export { type Sessions, sessionMs } from "./sessions.ts"
-export { standIn } from "./stand-in.ts"
+export { ownerAsActor, standIn } from "./stand-in.ts"
 export {
   dataThing,
   grantOf,

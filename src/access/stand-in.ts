@@ -10,3 +10,20 @@ export async function standIn(
 ): Promise<Caller | undefined> {
   return user && (await loadCaller(reads, user.id, passwordProof(user).id, now))?.caller
 }
+
+/**
+ * The owner of something as the policy judges a use that others make of it: by what is theirs, published or granted. An administrator's right to everything does not count: nobody borrows it.
+ * Disabled and deleted people still own what they own.
+ */
+export async function ownerAsActor(reads: Pick<Reads, "groups">, owner: { id: number; userName: string }): Promise<Caller> {
+  const groups = await reads.groups.ofUser(owner.id)
+  return {
+    userId: owner.id,
+    userName: owner.userName,
+    isAdmin: false,
+    groupIds: groups.map((group) => group.id),
+    groupNames: groups.map((group) => group.groupName),
+    scopes: ["read", "write"],
+    proof: { kind: "password", id: "password:" },
+  }
+}

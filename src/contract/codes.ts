@@ -53,7 +53,7 @@ export const reasonSentences = {
   max_time: "The run reached its longest allowed time",
   stopped_by_user: "The person who started the run, or one whom they gave the right to, stopped it",
   stopped_by_admin: "An administrator stopped the run",
-  access_withdrawn: "The person was disabled or deleted",
+  access_withdrawn: "The person was disabled or deleted, or may no longer use a part of what they run",
 } as const
 export type ReasonCode = keyof typeof reasonSentences
 

@@ -38,8 +38,11 @@ export interface Engine extends AsyncDisposable {
    * Calling it again with the same key takes up whatever an earlier call left: a container that was only created, or has ended, is removed
    * and made anew, a running one is kept. On failure, or when the signal is aborted, nothing of the key remains (where the engine can still be reached; else `observe` tells).
    * Rejects with an `EngineError`, or with the signal's reason. A `stop` of the key cuts it short with `engine_error`.
+   *
+   * `mountsNow` is asked right before directories are mounted, when nothing is left to wait for: what it answers counts instead of the spec's mounts, and what it rejects with ends the start.
+   * Not asked where the container runs already.
    */
-  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started>
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started>
 
   /** Everything of this instance that the engine holds, running or not. Rejects with `engine_unreachable` rather than answer with less. */
   observe(signal?: AbortSignal): Promise<ObservedRun[]>
@@ -77,6 +80,9 @@ export interface Engine extends AsyncDisposable {
   /** Where this process reaches a port of a running run. `undefined` when the engine does not run it. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }
+
+/** What may be mounted by now. */
+export type MountsNow = () => Promise<readonly Mount[]>
 
 export interface Address {
   host: string

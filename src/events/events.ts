@@ -51,6 +51,8 @@ export interface Events extends AsyncDisposable {
   sightChanged(tx: Change, what: { things: readonly Thing[]; people: readonly number[] }): Promise<void>
   /** What these people see changed in more ways than are told one by one: they are to read everything again. */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
+  /** Nobody vouches for something any more, by somebody's change of it, which is told for itself: these people are told why. */
+  trustEnded(tx: Change, what: { thing: Thing; people: readonly number[]; text: string }): Promise<void>
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** Somebody asked for a run to be started or stopped. */
@@ -124,6 +126,11 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
     },
     async everythingChanged(tx, people) {
       for (const id of people) await journal.add(tx, { event: "reset", data: {}, thing: { type: "user", id }, sight: { to: [id] } })
+    },
+    async trustEnded(tx, { thing, people, text }) {
+      const data = { ID: thing.id, IsTrusted: false, Warning: text }
+      await journal.add(tx, { event: `${thing.type}.updated`, data, thing, sight: { to: people } })
+      tx.afterCommit(() => logger.warn({ event: "trust.ended", thing, text }, "trust"))
     },
     async session(tx, actor, verb) {
       const action = `session.${verb}`

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path"
 import { createIdentity } from "#access"
-import { type ApiServer, createApi, expireGrants, prepareRun, undoMoves } from "#api"
+import { type ApiServer, createApi, expireGrants, prepareRun, reviseRun, undoMoves } from "#api"
 import { Registries } from "#engine"
 import { createEvents } from "#events"
 import { startFiles, treeOf } from "#files"
@@ -116,6 +116,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       settings: runSettings(settings, dataDir),
       imageTerms: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree }),
+      revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
     }),
   )
   const gateway = createGateway({

@@ -2,7 +2,7 @@ import type { Progress, Reason } from "#contract"
 import type { Engine, ImageTerms } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
-import type { Change, RunRow, Store } from "#store"
+import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
 import type { Board } from "./board.ts"
 import type { RunSettings } from "./settings.ts"
 
@@ -24,6 +24,9 @@ export interface Preparing {
   /** Aborted when the run is to stop: what was begun is taken back, and the promise settles then. */
   signal: AbortSignal
 }
+
+/** A run's plan by the rights of now, or why the run must end. */
+export type Revised = { plan: RunPlan } | { refusal: Reason }
 
 /** Why a person wants a run to be stopped, and who, for the audit. */
 export interface StopWish {
@@ -48,6 +51,8 @@ export interface Context {
   readonly wished: Map<number, StopWish>
   /** On what terms the run's person may have its image now. */
   imageTerms(run: RunRow): Promise<ImageTerms>
+  /** Plans a run that waits anew, and judges the plan of one that is being started, by what these reads tell. */
+  revise(reads: Reads, run: RunRow): Promise<Revised>
   /** Makes what the run mounts and is not there yet, before the engine is asked to start it; again at each attempt. */
   prepare(run: RunRow, how: Preparing): Promise<void>
   /** Asks for a look at the engine soon. */

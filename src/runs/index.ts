@@ -1,7 +1,7 @@
 export type { Demand, Placement } from "./admission.ts"
 export type { RunTarget } from "./board.ts"
 export type { NodeNow } from "./capacity.ts"
-export type { Preparing, RunEvents } from "./context.ts"
+export type { Preparing, Revised, RunEvents } from "./context.ts"
 export { leftTo, limitsOf } from "./limits.ts"
 export type { Wish } from "./moves.ts"
 export { createRuns, type Runs, type RunsOptions, type StartOptions } from "./runs.ts"

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonSentences } from "#contract"
-import { type Address, EngineError, type Started, type StartStep } from "#engine"
+import { type Address, EngineError, type Mount, type Started, type StartStep } from "#engine"
 import { Watchdog } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
@@ -8,13 +9,13 @@ import { move } from "./moves.ts"
 import type { ProbeResult } from "./probe.ts"
 import { ProgressTeller } from "./progress.ts"
 import { untilReady } from "./readiness.ts"
-import { portOf, specOf } from "./spec.ts"
+import { mountsOf, portOf, specOf } from "./spec.ts"
 import { type Facts, launchPath, type Stage, StageWriter } from "./stages.ts"
 
 /** One attempt to bring a run from where its row stands to `ready`. */
 export class Launch implements Disposable {
   readonly #ctx: Context
-  readonly #run: RunRow
+  #run: RunRow
   readonly #cut = new AbortController()
   readonly #watchdog: Watchdog
   readonly #writer: StageWriter
@@ -69,10 +70,14 @@ export class Launch implements Disposable {
   }
 
   async #bring(): Promise<Address> {
-    if (this.#stage === "pulling") await this.#patiently(this.#prepare())
+    if (this.#stage === "pulling") {
+      await this.#revise()
+      await this.#patiently(this.#prepare())
+    }
     const [imageTerms, diskMiB] = await Promise.all([this.#ctx.imageTerms(this.#run), diskBoundOf(this.#ctx.store, this.#run.userId)])
     const spec = { ...specOf(this.#run), imageTerms, diskMiB }
-    const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal))
+    const mountsNow = () => this.#mountsNow()
+    const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal, mountsNow))
     this.#started = true
     this.#enter("starting")
     // The program's own time begins now, however long the engine took to start it.
@@ -82,6 +87,27 @@ export class Launch implements Disposable {
       this.#found = result
     }
     return untilReady(this.#ctx, this.#run, { found, signal: AbortSignal.any([this.#cut.signal, this.#ctx.closed]) })
+  }
+
+  /** Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with what ends the run. */
+  async #revise(): Promise<void> {
+    const { id, spec } = this.#run
+    const revised = await this.#ctx.revise(this.#ctx.store, this.#run).catch((cause: unknown) => {
+      throw new NotJudged("The rights of a run could not be read", { cause })
+    })
+    if ("refusal" in revised) throw new EngineError(revised.refusal.code, revised.refusal.msg)
+    if (isDeepStrictEqual(revised.plan, spec)) return
+    this.#run = { ...this.#run, spec: revised.plan }
+    await this.#ctx.store.change(async (tx) => {
+      const moved = await tx.runs.move(id, ["pulling", "creating", "starting"], { spec: revised.plan })
+      if (moved) tx.afterCommit(() => this.#ctx.board.publish(moved))
+    })
+  }
+
+  /** Asked by the engine when nothing is left to wait for: fetching an image may have taken hours. */
+  async #mountsNow(): Promise<Mount[]> {
+    await this.#revise()
+    return mountsOf(this.#run.spec)
   }
 
   /** Long before the engine knows of the run: a failure leaves nothing there. */
@@ -133,6 +159,9 @@ export class Launch implements Disposable {
     this.#watchdog[Symbol.dispose]()
   }
 }
+
+/** The database did not answer whether the run is allowed: the start is taken back, and tried again. */
+export class NotJudged extends Error {}
 
 /** With placement by Quayside, nodes and devices are what admission handed out, whatever the engine calls them. */
 function factsOf({ imageDigest, nodeNames, gpuDevices }: Started, { engine }: Context): Facts {

@@ -3,7 +3,7 @@ import type { RunRow } from "#store"
 import { Bell } from "./bell.ts"
 import type { Context } from "./context.ts"
 import { fail, stopBecause, tearDown } from "./ending.ts"
-import { Launch } from "./launch.ts"
+import { Launch, NotJudged } from "./launch.ts"
 import { reason, reasonOf, reasonOfEnd } from "./reasons.ts"
 import { portOf } from "./spec.ts"
 
@@ -144,11 +144,13 @@ export class Life {
 
   async #failed(run: RunRow, launch: Launch, failure: unknown): Promise<void> {
     if (this.#ctx.board.row(this.id)?.state === "stopping") return
+    if (failure instanceof NotJudged) throw failure
     const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (unreachable && (this.#handedOver || launch.started)) throw failure
     const why = this.#gone ? reasonOfEnd(this.#gone.seen) : reasonOf(failure, this.#ctx.logger)
     const cleaned = failure instanceof EngineError && !launch.started && !launch.stuck && (!unreachable || launch.reached === "pulling")
-    if (cleaned) await fail(this.#ctx, run, why)
+    const isWithdrawn = why.code === "access_withdrawn"
+    if (cleaned && !isWithdrawn) await fail(this.#ctx, run, why)
     else await stopBecause(this.#ctx, run, why)
   }
 

@@ -2,13 +2,14 @@ import { type Progress, reasonSentences } from "#contract"
 import { type Engine, EngineError, type ImageTerms, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import type { RunRow, Store } from "#store"
+import type { Reads, RunRow, Store } from "#store"
 import { Activity } from "./activity.ts"
 import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
-import type { Context, Preparing, RunEvents } from "./context.ts"
+import type { Context, Preparing, Revised, RunEvents } from "./context.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
 import { queuePosition } from "./queue.ts"
+import { watchQueuedRights } from "./queued-rights.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
 import { admit, type Decision, decide, type Idempotency, type Judged, recall, type StartRequest } from "./start.ts"
 import { type StopOptions, stop } from "./stop.ts"
@@ -29,6 +30,11 @@ export interface RunsOptions {
   imageTerms?: (run: RunRow) => Promise<ImageTerms>
   /** Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start it. An `EngineError` is the run's reason. Default: nothing. */
   prepare?: (run: RunRow, how: Preparing) => Promise<void>
+  /**
+   * A run's plan by the rights of now: asked when something changed that a queued run depends on, when it leaves the queue, before it is prepared, and right before its mounts are made. A refusal
+   * ends the run. Default: the plan that it has.
+   */
+  revise?: (reads: Reads, run: RunRow) => Promise<Revised>
 }
 
 export interface StartOptions {
@@ -101,7 +107,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
   const activity = new Activity(ctx)
   const usage = new Usage(ctx, activity)
-  const chores = [activity.run(), sweepLogs(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
+  const chores = [activity.run(), sweepLogs(ctx), watchQueuedRights(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
@@ -157,6 +163,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     wished: new Map(),
     imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
     prepare: options.prepare ?? (async () => {}),
+    revise: options.revise ?? (async (_, { spec }) => ({ plan: spec })),
     observeSoon: () => supervisor.observeSoon(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)

@@ -1,6 +1,6 @@
 import { fillIn } from "#contract"
-import type { RunSpec } from "#engine"
-import type { RunRow } from "#store"
+import type { Mount, RunSpec } from "#engine"
+import type { RunPlan, RunRow } from "#store"
 import { type TypeRule, typeRule } from "./types.ts"
 
 /** The port that the run's program listens on inside its container. */
@@ -17,6 +17,11 @@ export function basePath(run: RunRow): string {
 export function upstreamHeaders({ spec }: RunRow): Record<string, string> {
   const headers = Object.entries(typeRule(spec.type).upstreamHeaders)
   return Object.fromEntries(headers.map(([name, value]) => [name, value.replace("{secret}", () => spec.secret)]))
+}
+
+/** What the engine is to mount. */
+export function mountsOf({ mounts }: RunPlan): Mount[] {
+  return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
 /** What the engine is asked for: all defaults of the type filled in. The terms of the image, and the bound of disk, are as they stand when it is asked. */
@@ -38,7 +43,7 @@ export function specOf(run: RunRow): Omit<RunSpec, "imageTerms" | "diskMiB"> {
     memoryMiB: run.memoryMiB,
     gpus: run.gpuDevices,
     nodes: run.nodes,
-    mounts: plan.mounts,
+    mounts: mountsOf(plan),
     workDir: plan.workDir,
     internetOf: plan.internetOf,
     writableRoot: rule.writableRoot,

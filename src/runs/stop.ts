@@ -5,6 +5,7 @@ import type { Change, RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { stopThoughFull } from "./ending.ts"
 import { moveIn, type Wish } from "./moves.ts"
+import { endQueued } from "./queue.ts"
 import { reason } from "./reasons.ts"
 import type { Supervisor } from "./supervisor.ts"
 import { waitFor } from "./waits.ts"
@@ -41,10 +42,9 @@ async function writeStop(ctx: Context, id: number, { by, actor }: Pick<StopOptio
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
     if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
-    const stopping = await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: wishOf(now, by, actor) } })
-    if (now.state !== "queued") return stopping ?? now
-    // The engine was never asked for it: there is nothing to wait for.
-    return moveIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
+    const why = wishOf(now, by, actor)
+    if (now.state === "queued") return endQueued(ctx, tx, { id, why })
+    return (await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
   }
   const write = () => ctx.store.change(work, { urgent: true })
   const run = ctx.board.row(id)

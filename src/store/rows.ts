@@ -207,7 +207,9 @@ export interface RunPlan {
   workDir: string
   /** Where the user directory is mounted: the program's HOME. */
   home: string
-  mounts: readonly { source: string; target: string; readOnly: boolean }[]
+  mounts: readonly PlannedMount[]
+  /** A run is repeated as it was: image and project as they are now do not count when it leaves the queue. */
+  isRepeat?: boolean
   /** The group of the person whose internet setting counts; absent where none does. */
   internetOf?: string
   /**
@@ -230,6 +232,14 @@ export interface RunPortRow {
   runKey: string
   /** Whether the run before that one was of another project, or there was none. */
   isHandedOver: boolean
+}
+
+export interface PlannedMount {
+  source: string
+  target: string
+  readOnly: boolean
+  /** The dataset whose directory it is; absent for the starter's own, and in plans of earlier versions. */
+  dataId?: number
 }
 
 /** Who looks, as far as lists need to know. */

@@ -14,7 +14,9 @@ const { baseUrl } = world.quayside
 /** Everybody, and by another proof those whose streams must be the same. */
 const readers = new Map<string, Awaited<ReturnType<typeof listen>>>()
 for (const name of castNames) readers.set(name, await listen(people[name].client))
-readers.set("una", await listen((await world.person("una")).client))
+const una = await world.person("una")
+await world.acquaint(una, people.bob)
+readers.set("una", await listen(una.client))
 for (const name of ["ann", "boss"] as const) {
   const { Token } = await people[name].client.createToken({ body: { Name: "reads", Scopes: ["read"] } })
   readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearer(Token) })))

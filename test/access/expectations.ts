@@ -88,7 +88,7 @@ const fresh = (word: string) => {
 const start = ({ id }: Named): Request => ({ body: { ProjectID: id } })
 const give =
   (field: string) =>
-  ({ id }: Named): Request => ({ body: { [field]: id, UserName: "admin", Access: "read" } })
+  ({ id }: Named): Request => ({ body: { [field]: id, UserName: "boss", Access: "read" } })
 
 //                       owner write use read other admin
 const restored = "ok -- -- -- -- ok"

@@ -85,6 +85,7 @@ async function upload(authorization: string, name: string): Promise<Slow> {
 
 test("whoever loses the right to a file is cut off in the middle of it, and nobody else", async () => {
   const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => world.person(name)))
+  await world.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
   assert.ok(gus && tom && dan && eve && fay)
   const given = await grant(gus)
   for (const person of [tom, dan, fay]) await grant(person)

@@ -34,6 +34,8 @@ export async function openStage(options: Readonly<Record<string, string>> = {}):
   const people = Object.fromEntries(made) as Record<CastName, Person>
   for (const [GroupName, member] of Object.entries({ lab: "mia", ...teams }))
     await world.admin.createGroup({ body: { GroupName, Members: [member] } })
+  // All of them share a group to which nothing is ever granted: they may name each other.
+  await world.acquaint(...Object.values(people))
   const { ID: imageId } = await people.ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
   return { world, people, imageId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }

@@ -18,6 +18,8 @@ const admin = basic("admin", adminPassword)
 const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
 const team = await world.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
 await world.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
+await world.acquaint(ann, bob, eve)
+const dora = await world.person("dora")
 
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
   ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
@@ -434,9 +436,69 @@ test("nothing tells who has no right that a thing, a grant or a person's share i
   assert.ok(way.status === 207 && way.text.includes("needle"))
 })
 
+test("a name that the caller shares no group with is answered as one that nobody has, unless by an administrator", async () => {
+  const image = await newImage()
+  const answerTo = async (who: Person | string, UserName: string) => {
+    const { status: code, body } = await grant(who, { ImageID: image.ID, UserName, Access: "read" })
+    return JSON.stringify([code, body.code, body.field, String(body.msg).replace(`"${UserName}"`, "X")])
+  }
+  const gone = await world.person("gone")
+  const { ID } = await world.admin.readUser({ query: { UserName: "gone" } })
+  await world.acquaint(ann, gone)
+  await world.admin.deleteUser({ query: { ID } })
+  const nobodys = await answerTo(ann, "nobody")
+  assert.match(nobodys, /^\[400,"invalid","UserName"/)
+  for (const name of ["dora", "admin", "gone"]) assert.equal(await answerTo(ann, name), nobodys, name)
+  assert.equal((await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })).status, 200)
+  assert.equal((await grant(admin, { ImageID: image.ID, UserName: "dora", Access: "read" })).status, 200)
+  assert.match(await answerTo(admin, "nobody"), /^\[400,"invalid","UserName"/)
+})
+
+test("no answer to an ordinary person tells whether somebody has a name", async () => {
+  const image = await newImage()
+  const probes = (name: string): [method: string, url: string, body?: object | string][] => [
+    ["GET", `${baseUrl}/user?UserName=${name}`],
+    ["GET", `${baseUrl}/users?UserName=${name}`],
+    ["GET", `${baseUrl}/images?UserName=${name}`],
+    ["GET", `${baseUrl}/image?UserName=${name}`],
+    ["GET", `${baseUrl}/grants?UserName=${name}`],
+    ["GET", `${baseUrl}/running_projects?UserName=${name}`],
+    ["POST", `${baseUrl}/group`, { GroupName: "q", Members: [name] }],
+    ["PUT", `${baseUrl}/group`, { ID: team.ID, Members: [name] }],
+    ["POST", `${baseUrl}/user`, { UserName: name }],
+    ["POST", `${baseUrl}/image`, { Name: "i", Image: "fake/http", UserName: name }],
+    ["PUT", `${baseUrl}/image`, { ID: image.ID, UserName: name }],
+    ["POST", `${baseUrl}/data`, { Name: "d", AccessInfo: `/users/${name}/d` }],
+    ["POST", `${baseUrl}/running_project`, { ProjectID: 999_999, UserName: name }],
+    ["POST", `${baseUrl}/session`, { UserName: name, Password: "wrong" }],
+    ...["GET", "HEAD", "OPTIONS", "PROPFIND", "PUT", "DELETE", "MKCOL"].map((method): [string, string] => [
+      method,
+      `${filesUrl}/users/${name}/a.txt`,
+    ]),
+    ["PROPFIND", `${filesUrl}/users/${name}`],
+    ["MKCOL", `${filesUrl}/users/${name}`],
+  ]
+  const [known, unknown] = [probes("dora"), probes("dara")]
+  for (const [i, [method, url, body]] of known.entries()) {
+    const answer = async (to: string, given: object | string | undefined) => {
+      const told = await ask(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
+        as: ann.authorization,
+        ...(given ? { body: given } : {}),
+      })
+      const { requestId: _, ...rest } = told.body
+      return JSON.stringify([told.status, rest]).replaceAll(/d[oa]ra/g, "X")
+    }
+    const [, otherUrl = "", otherBody] = unknown[i] ?? []
+    const path = (whole: string) => whole.slice((whole.startsWith(filesUrl) ? filesUrl : baseUrl).length)
+    assert.equal(await answer(path(url), body), await answer(path(otherUrl), otherBody), `${method} ${url}`)
+  }
+  assert.equal(dora.userName, "dora")
+})
+
 test("a deleted person's grants are gone, and a disabled person's count again when they are let in", async () => {
   const [ghost, image] = [await world.person("ghost"), await newImage()]
   const { ID } = await world.admin.readUser({ query: { UserName: "ghost" } })
+  await world.acquaint(ann, ghost)
   await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
   await world.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal(await status(ghost, "GET", `/image?ID=${image.ID}`), 401)

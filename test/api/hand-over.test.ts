@@ -11,6 +11,7 @@ const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const admin = basic("admin", adminPassword)
 const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
+await world.acquaint(ann, bob, eve)
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
   ask(world.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
 const put = (who: Person | string, path: string, body: object) => call(who, "PUT", path, { body })

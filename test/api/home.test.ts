@@ -1,19 +1,18 @@
 import assert from "node:assert/strict"
-import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
-import pg from "pg"
 import { basic } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
 import { listen } from "./listening.ts"
+import { mountsOf } from "./run-mounts.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
 const admin = basic("admin", adminPassword)
 const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+await world.acquaint(ann, bob)
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
   ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
 
@@ -40,28 +39,12 @@ async function change(who: Person | string, kind: "image" | "project", body: obj
   assert.equal(status, 200, text)
 }
 
-/** As it stands in the database: the sources of mounts are told to nobody. */
-async function specOf(run: number): Promise<string> {
-  const query = `select spec from runs where id = ${run}`
-  if (world.databaseUrl === undefined) {
-    using database = new DatabaseSync(join(world.dataDir, "quayside.db"), { readOnly: true })
-    return String(database.prepare(query).get()?.spec)
-  }
-  const client = new pg.Client(world.databaseUrl)
-  await client.connect()
-  try {
-    return String((await client.query(query)).rows[0]?.spec)
-  } finally {
-    await client.end()
-  }
-}
-
 /** Where a run's `UserPath` leads. */
 async function homeIn(who: Person, project: number): Promise<"home" | "own directory"> {
   const { status, body, text } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
   assert.equal(status, 200, text)
   await call(who, "DELETE", `/running_project?ProjectID=${project}`)
-  const { mounts } = JSON.parse(await specOf(Number(body.ID))) as { mounts: { source: string; target: string }[] }
+  const mounts = await mountsOf(world, Number(body.ID))
   const source = mounts.find(({ target }) => target === "/work/home")?.source
   const name = who === ann ? "ann" : "bob"
   if (source === `/users/${name}`) return "home"
@@ -78,9 +61,23 @@ test("one's own project with one's own image holds one's home, and nobody else's
   await share(bob, theirs, "ann")
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
   assert.equal(await homeIn(ann, mixed.ID), "own directory")
-  // An administrator's image is not one's own, unless it is trusted.
+})
+
+test("what an administrator owns and administrators alone have changed is trusted, and is so no more once somebody else changed it, whoever changes it then", async () => {
   const house = await world.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
   const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID } })
+  assert.equal(await homeIn(ann, onIt.ID), "home")
+  const open = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID, IsPublic: true } })
+  assert.equal(await homeIn(bob, open.ID), "home")
+  for (const thing of [{ ImageID: house.ID }, { ProjectID: open.ID }])
+    await call(admin, "POST", "/grant", { body: { ...thing, UserName: "bob", Access: "write" } })
+  await change(bob, "project", { ID: open.ID, CodePath: "/opt/tool" })
+  assert.equal(await homeIn(ann, open.ID), "own directory")
+  await change(admin, "project", { ID: open.ID, CodePath: "" })
+  assert.equal(await homeIn(ann, open.ID), "own directory", "a change by an administrator vouches for no earlier one")
+  await change(admin, "project", { ID: open.ID, IsTrusted: true })
+  assert.equal(await homeIn(ann, open.ID), "home")
+  await change(bob, "image", { ID: house.ID, Env: "A=1" })
   assert.equal(await homeIn(ann, onIt.ID), "own directory")
 })
 
@@ -134,14 +131,14 @@ test("an owner is warned why a run does not hold the home, and nobody is where i
   await share(ann, made, "bob")
   await change(bob, "project", { ID: made.project, CodePath: "/opt/tool" })
   const words = "Your home is not in this run, but a directory of the project's own: "
-  assert.deepEqual(await warned(made.project), [`${words}bob was the last to change what the project runs`])
+  assert.deepEqual(await warned(made.project), [`${words}bob changed what the project runs`])
   await change(ann, "project", { ID: made.project, CodePath: "" })
   assert.deepEqual(await warned(made.project), [])
   const theirs = await pair(bob)
   await share(bob, theirs, "ann")
   assert.deepEqual(await warned(theirs.project), [])
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
-  assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts both project and image`])
+  assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts it`])
 })
 
 test("a repetition gets the home no more once somebody else changed what runs", async () => {

@@ -68,6 +68,7 @@ before(async () => {
   const { baseUrl } = server
   const admin = createClient({ baseUrl, authorization: basic("admin", server.password) })
   for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })
+  await admin.createGroup({ body: { GroupName: `both-${process.pid}`, Members: Object.values(names) } })
   ann = createClient({ baseUrl, authorization: basic(names.ann, password) })
   const image = await admin.createImage({
     body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(saying("shared")), Port: "8000", IsPublished: true },

@@ -25,6 +25,9 @@ export const api = [
     ],
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
   ]),
+  ...faults("src/api/handlers/trust.ts", writing, [
+    ["anybody marks something as trusted", "given !== stored && !caller.isAdmin", "given !== stored && caller === undefined"],
+  ]),
   ...faults("src/api/handlers/rules.ts", writing, [
     [
       "anybody makes things that belong to others",
@@ -36,7 +39,6 @@ export const api = [
       "!(caller.isAdmin || caller.groupIds.includes(group.id))",
       "!(caller.isAdmin || group.id > 0)",
     ],
-    ["anybody marks something as trusted", "given !== stored && !caller.isAdmin", "given !== stored && caller === undefined"],
     [
       "what is hidden is forbidden, which tells that it is there",
       'const verdict = thing === undefined ? "hidden" :',

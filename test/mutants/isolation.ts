@@ -139,7 +139,7 @@ export const isolation = [
     [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
   ),
   ...faults(
-    "src/api/handlers/projects.ts",
+    "src/api/handlers/project-code.ts",
     ["test/api/code.test.ts"],
     [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
   ),
@@ -245,13 +245,46 @@ export const isolation = [
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
   ...faults("src/api/handlers/home.ts", home, [
-    ["what anybody wrote runs in the owner's home", "writer !== starter && writer?.isAdmin !== true", "false"],
-    ["a stranger's image holds somebody's home", "[project, image].find(", "[project].find("],
+    ["what anybody wrote runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
+    ["a stranger's image holds somebody's home", '?? withheldBy(reads, starter, "image", image)', "?? undefined"],
     ["nobody is told why their home is not there", "if (withheld === undefined || project", "if (withheld !== undefined || project"],
   ]),
-  ...faults("src/api/handlers/rules.ts", home, [
-    ["what was trusted stays so, whoever changes it", "...(caller.isAdmin ? {} : { isTrusted: false })", ""],
+  ...faults("src/api/handlers/trust.ts", home, [
+    [
+      "what was trusted stays so, whoever changes it",
+      "return { writtenBy: caller.userId, isTrusted: false }",
+      "return { writtenBy: caller.userId }",
+    ],
+    [
+      "a change by an administrator vouches for earlier ones by others",
+      "return { writtenBy: isStained ? before : caller.userId }",
+      "return { writtenBy: caller.userId }",
+    ],
   ]),
+  ...faults(
+    "src/api/handlers/trust.ts",
+    ["test/api/trust.test.ts"],
+    [
+      ["what was trusted stays so when it is published", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
+      ["a trusted project stays so when its image changes", "  if (context.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
+      [
+        "nobody is told that a trust has ended",
+        "if (!was.isTrusted || now.isTrusted) return",
+        "if (was.isTrusted || now.isTrusted) return",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/project-code.ts",
+    ["test/api/trust.test.ts"],
+    [
+      [
+        "what was trusted stays so when new code is released",
+        "const ends = stored.isTrusted && !context.caller.isAdmin",
+        "const ends = false",
+      ],
+    ],
+  ),
   ...faults("src/api/handlers/projects.ts", home, [["whoever adds a mount is not noted", "moved ||", ""]]),
   ...faults(
     "src/engine/terms.ts",

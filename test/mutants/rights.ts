@@ -10,6 +10,9 @@ const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
+  ...faults("src/api/handlers/grants.ts", grants, [
+    ["a grant tells whether somebody has a name", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
+  ]),
   ...faults("src/access/policy.ts", policy, [
     ["what is deleted is found", "  if (thing.deleted && !right.deleted) return false\n", ""],
     ["what is published is its owner's alone", "if (thing.published || ", "if ("],

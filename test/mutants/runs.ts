@@ -126,12 +126,51 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/api/handlers/plan-again.ts",
+    "src/api/handlers/plan-rights.ts",
     ["test/api/runs.test.ts"],
     [
-      ["a repeat has an image that its person may no longer use", "const refusal = usable ?", "const refusal = image ?"],
-      ["a repeat has a dataset that its person may no longer use", 'rights.includes("ro") ?', "true ?"],
+      ["a repeat has an image that its person may no longer use", '!own || can(starter, "image:use", own) !== "yes"', "!own"],
+      ["a repeat has a dataset that its person may no longer use", 'if (may !== "no") return', "if (true) return"],
     ],
+  ),
+  ...faults(
+    "src/api/handlers/plan-rights.ts",
+    ["test/api/borrowed-rights.test.ts"],
+    [
+      [
+        "a stranger's project borrows what its starter may do",
+        "if (project.userId === starter.userId || (",
+        "if (project.userId !== 0 || (",
+      ],
+      [
+        "a stranger's project is written into by its starter's right",
+        "const may = lower(level.starter, level.owner)",
+        "const may = level.starter",
+      ],
+      [
+        "a stranger's project runs its starter's private image",
+        'if (owner && (!owners || can(owner, "image:use", owners) !== "yes"))',
+        "if (!own)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/access/stand-in.ts",
+    ["test/api/borrowed-rights.test.ts"],
+    [["an administrator's right to everything is borrowed", "    isAdmin: false,", '    isAdmin: owner.userName === "admin",']],
+  ),
+  ...faults(
+    "src/runs/launch.ts",
+    ["test/api/stale-rights.test.ts"],
+    [
+      ["a start that fetches an image mounts by the rights of before", "this.#cut.signal, mountsNow)", "this.#cut.signal)"],
+      ["a start that is taken up is not judged", "      await this.#revise()\n      await this.#patiently", "      await this.#patiently"],
+    ],
+  ),
+  ...faults(
+    "src/runs/queued-rights.ts",
+    ["test/api/stale-rights.test.ts"],
+    [["a withdrawal ends no queued run", "await judge(ctx, run).catch(", "await Promise.resolve(run).catch("]],
   ),
   ...faults(
     "src/engine/docker/stats.ts",

@@ -56,6 +56,7 @@ async function make(server: ServerProcess, admin: Client, seed: number): Promise
   const image = await admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
   const names = Array.from({ length: people }, (_, n) => ofPerson(n))
   for (const UserName of names) await admin.createUser({ body: { UserName, Password: server.password } })
+  await admin.createGroup({ body: { GroupName: "all", Members: names } })
   return Promise.all(
     names.map((name, n) =>
       Worker.make(server, { name, image: image.ID, random: seededRandom(100 * seed + n), others: names.filter((other) => other !== name) }),

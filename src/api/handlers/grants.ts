@@ -1,4 +1,4 @@
-import { type Action, dataThing, decide, grantThing, imageThing, projectThing, runThing, type Thing, viewerOf } from "#access"
+import { type Action, type Caller, dataThing, decide, grantThing, imageThing, projectThing, runThing, type Thing, viewerOf } from "#access"
 import { complete, Failure, type Grant, grantFields, parseBody } from "#contract"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -66,10 +66,22 @@ function namedThing(given: Given): { type: Granted; id: number } {
 async function whom(tx: Pick<Change, "users" | "groups">, context: Context, given: Given): Promise<{ userId: number; groupId: number }> {
   const { UserName, GroupName } = given
   if (GroupName !== "") return { userId: 0, groupId: (await groupOf(tx, context.caller, GroupName)).id }
-  const user = await tx.users.byName(UserName)
-  if (!user || user.deletedAt !== null)
-    throw new Failure("invalid", `There is no person called ${JSON.stringify(UserName)}`, { field: "UserName" })
-  return { userId: user.id, groupId: 0 }
+  return { userId: await knownPerson(tx, context.caller, UserName), groupId: 0 }
+}
+
+/**
+ * The person of a name that the caller may know of: themselves, and whoever is in one of their groups; to administrators everybody. Of all other names the same is said, after the same
+ * queries, whether somebody has them or not.
+ */
+async function knownPerson(tx: Pick<Change, "users" | "groups">, caller: Caller, userName: string): Promise<number> {
+  const user = await tx.users.byName(userName)
+  const groups = await tx.groups.ofUser(user?.id ?? 0)
+  const isKnown = caller.isAdmin || user?.id === caller.userId || groups.some(({ id }) => caller.groupIds.includes(id))
+  if (user && user.deletedAt === null && isKnown) return user.id
+  const wanted = caller.isAdmin
+    ? "a person who exists"
+    : `a person with whom ${caller.userName} shares a group (an administrator may name anybody)`
+  throw new Failure("invalid", `UserName must name ${wanted}; got ${JSON.stringify(userName)}`, { field: "UserName" })
 }
 
 function checkForm({ UserName, GroupName, Until }: Given, now: number): number | null {

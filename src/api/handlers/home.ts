@@ -1,5 +1,6 @@
 import type { Caller } from "#access"
 import type { ImageRow, ProjectRow, Reads } from "#store"
+import { type Answered, isTrusted } from "./trust.ts"
 
 interface Asked {
   starter: Caller
@@ -9,25 +10,27 @@ interface Asked {
 }
 
 /**
- * Why a run does not hold its starter's home, as a sentence for them; undefined when it does. A stranger's image never holds somebody's home: only one's own project with one's own
- * image, each as oneself or an administrator last wrote it, or what an administrator trusts. Whoever may write to a thing by a grant changes what runs there, but not what
- * runs in its owner's home.
+ * Why a run does not hold its starter's home, as a sentence for them; undefined when it does. A stranger's image never holds somebody's home: project and image must each be the starter's own, as
+ * they themselves or an administrator last wrote it, or be what administrators vouch for. Whoever may write to a thing by a grant changes what runs there, but not what runs in its owner's home.
  */
 export async function withheldHome(reads: Pick<Reads, "users">, { starter, project, image }: Asked): Promise<string | undefined> {
   if (!image) return "there is no image"
-  if (project.isTrusted && image.isTrusted) return undefined
-  const stranger = [project, image].find((each) => each.userId !== starter.userId)
-  if (stranger)
-    return `the ${stranger === project ? "project" : "image"} is ${stranger.userName}'s, and no administrator trusts both project and image`
-  for (const [what, { writtenBy }] of [
-    ["project", project],
-    ["image", image],
-  ] as const) {
-    const writer = writtenBy === starter.userId ? starter : await reads.users.get(writtenBy)
-    if (writer !== starter && writer?.isAdmin !== true)
-      return `${writer?.userName ?? "somebody else"} was the last to change what the ${what} runs`
+  return (await withheldBy(reads, starter, "project", project)) ?? withheldBy(reads, starter, "image", image)
+}
+
+async function withheldBy(
+  reads: Pick<Reads, "users">,
+  starter: Caller,
+  what: "project" | "image",
+  part: Answered & { userName: string },
+): Promise<string | undefined> {
+  if (part.isTrusted) return undefined
+  if (part.userId !== starter.userId) {
+    return (await isTrusted(reads, part)) ? undefined : `the ${what} is ${part.userName}'s, and no administrator trusts it`
   }
-  return undefined
+  if (part.writtenBy === starter.userId) return undefined
+  const writer = await reads.users.get(part.writtenBy)
+  return writer?.isAdmin ? undefined : `${writer?.userName ?? "somebody else"} changed what the ${what} runs`
 }
 
 /** What the owner of a project is warned of, who expects their home in it. */

@@ -7,8 +7,9 @@ import { withoutUndefined } from "../given.ts"
 import { imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { checkTrusted, demand, demandOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
+import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
+import { checkTrusted, endTrustInProjectsOf, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
 export const images: Kind<ImageRow, Image> = {
   type: "image",
@@ -41,16 +42,27 @@ export const images: Kind<ImageRow, Image> = {
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const thing = imageThing(row)
     const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
-    if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
-      await demandOn(tx, caller, "image:publish", { thing, what: "image" })
+    const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
+    if (publishes) await demandOn(tx, caller, "image:publish", { thing, what: "image" })
     const fields = fieldsOf(given)
     if (given.Image !== undefined && given.Image !== row.image)
       await checkNewReference(services, tx, context, { row, reference: given.Image })
-    const runsOtherwise = (["image", "command", "env", "port"] as const).some(
-      (name) => fields[name] !== undefined && fields[name] !== row[name],
-    )
-    return { ...fields, ...(owner ? { userId: owner.id } : {}), ...(runsOtherwise ? writtenBy(caller) : {}) }
+    const userId = owner?.id ?? row.userId
+    return {
+      ...fields,
+      ...(owner ? { userId, writtenBy: await originOf(tx, row, userId) } : {}),
+      ...(runsOtherwise(row, fields) ? await writtenBy(tx, caller, { ...row, userId }) : {}),
+      ...(publishes ? trustAfter(caller) : {}),
+    }
   },
+  async changed(services, tx, context, { was, now }) {
+    await tellTrustEnded(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
+    if (runsOtherwise(was, now)) await endTrustInProjectsOf(services, tx, context, was.id)
+  },
+}
+
+function runsOtherwise(was: ImageRow, now: Partial<ImageRow>): boolean {
+  return (["image", "command", "env", "port"] as const).some((name) => now[name] !== undefined && now[name] !== was[name])
 }
 
 /** What an administrator's definition names is what an administrator vouches for: nobody else chooses it. */

@@ -8,6 +8,7 @@ import { dataUpdateHandlers } from "./hand-over.ts"
 import { imageContentsHandlers } from "./image-contents.ts"
 import { imageHandlers } from "./images.ts"
 import { installationHandlers } from "./installation.ts"
+import { projectCodeHandlers } from "./project-code.ts"
 import { projectHandlers } from "./projects.ts"
 import { runUseHandlers } from "./run-use.ts"
 import { runHandlers } from "./runs.ts"
@@ -23,6 +24,7 @@ export const handlers: Handlers = {
   ...dataHandlers,
   ...dataUpdateHandlers,
   ...projectHandlers,
+  ...projectCodeHandlers,
   ...runHandlers,
   ...runUseHandlers,
   ...startHandlers,

@@ -1,24 +1,14 @@
 import { type Caller, imageThing, mountsOf, newThing, projectThing } from "#access"
-import {
-  bodyId,
-  complete,
-  Failure,
-  type Project,
-  type ProjectDataInput,
-  parseBody,
-  planMounts,
-  projectFields,
-  runStateNames,
-} from "#contract"
+import { complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields, runStateNames } from "#contract"
 import type { Events } from "#events"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { projectAnswers } from "./answers.ts"
-import { copyCode, release } from "./code.ts"
-import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { badReference, checkTrusted, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
+import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
+import { badReference, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
+import { checkTrusted, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
   type: "project",
@@ -69,8 +59,15 @@ export const projects: Kind<ProjectRow, Project> = {
     const moved = await placeData(tx, caller, { row: now, train: given.TrainData as ProjectDataInput[] | undefined })
     const runsOtherwise =
       moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
-    return { ...fields, ...(runsOtherwise ? writtenBy(caller) : {}) }
+    return {
+      ...fields,
+      ...(owner ? { writtenBy: await originOf(tx, row, owner.id) } : {}),
+      ...(runsOtherwise ? await writtenBy(tx, caller, { ...row, userId: now.userId }) : {}),
+      ...(publishes || regroups ? trustAfter(caller) : {}),
+    }
   },
+  changed: (services, tx, context, { was, now }) =>
+    tellTrustEnded(services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -191,64 +188,8 @@ async function create(services: Services, context: Context): Promise<Project> {
   return oneAnswer(projects, services, context, row)
 }
 
-/** What is published, to everybody or to a group, is released first: nobody starts it before its code is there. */
-async function change(services: Services, context: Context): Promise<Project> {
-  const { IsPublic, GroupName } = parseBody(projectFields, context.body)
-  if (IsPublic || GroupName) {
-    const stored = await services.store.projects.get(bodyId(context.body))
-    const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
-    const may = await mayOn(services.store, context.caller, "project:release", stored && projectThing(stored))
-    if (stored && isNews && may) await release(services.tree, stored, context.signal)
-  }
-  return update(projects, services, context)
-}
-
-async function releaseNow(services: Services, context: Context): Promise<Project> {
-  const id = needId(context)
-  const stored = await services.store.projects.get(id)
-  await demandOn(services.store, context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
-  const project = stored as ProjectRow
-  await release(services.tree, project, context.signal)
-  await services.store.change((tx) =>
-    services.events.changed(tx, context.actor, { verb: "updated", thing: { type: "project", id: project.id } }),
-  )
-  return oneAnswer(projects, services, context, project)
-}
-
-/**
- * The copy is a deleted project until its code is there, and nobody is told of it before: whoever dies or gives up in between leaves nothing that could be seen or started.
- * Its references stay as they are, those included that the copier may not see; what was decided about the original alone (publication, group, trust) does not come along.
- */
-async function copy(services: Services, context: Context): Promise<Project> {
-  const { caller } = context
-  const id = needId(context)
-  const { from, to } = await services.store.change(async (tx) => {
-    const stored = await tx.projects.get(id)
-    await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
-    const from = stored as ProjectRow
-    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy } = from
-    const to = await tx.projects.insert({
-      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy },
-      ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
-    })
-    await tx.projects.setLinks(to.id, await tx.projects.links([id]))
-    await tx.projects.setDeleted(to.id, true)
-    return { from, to }
-  })
-  await copyCode(services.tree, caller.userName, { from, to, signal: context.signal })
-  const whole = await services.store.change(async (tx) => {
-    const row = (await tx.projects.setDeleted(to.id, false)) ?? to
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
-    return row
-  })
-  return oneAnswer(projects, services, context, whole)
-}
-
 export const projectHandlers = {
   createProject: create as Handlers["createProject"],
-  updateProject: (services, context) => change(services, context as Context),
-  copyProject: (services, context) => copy(services, context as Context),
-  releaseProject: (services, context) => releaseNow(services, context as Context),
   deleteProject: (services, context) => remove(projects, services, context as Context),
   restoreProject: (services, context) => restore(projects, services, context as Context),
   readProject: (services, context) => read(projects, services, context as Context),

@@ -31,6 +31,8 @@ export interface Kind<R extends Row, A extends object> {
   answers(services: Services, context: Context, rows: R[]): Promise<A[]>
   /** Checks a body against what is stored and turns it into the row's new fields; may write what belongs to it. */
   change(services: Services, tx: Change, context: Context, row: R): Promise<Parameters<Writes<R>["update"]>[1]>
+  /** Does what else follows from a change, in its transaction. */
+  changed?(services: Services, tx: Change, context: Context, rows: { was: R; now: R }): Promise<void>
   /** Refuses a restoration that would break a rule. */
   mayRestore?(tx: Change, row: R): Promise<void>
 }
@@ -112,17 +114,23 @@ export async function readById<R extends Row, A extends object>(
   return oneAnswer(kind, services, context, row as R)
 }
 
-export async function update<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
+export async function update<R extends Row, A extends object>(
+  kind: Kind<R, A>,
+  services: Services,
+  context: Context,
+  match: string | undefined = context.header("if-match"),
+): Promise<A> {
   const id = bodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await demandOn(tx, context.caller, action(kind, "change"), { thing: stored && kind.thing(stored), what: kind.what })
-    checkMatch(context.header("if-match"), stored as R)
+    checkMatch(match, stored as R)
     const fields = await kind.change(services, tx, context, stored as R)
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.what)
     const sight = { was: kind.thing(stored as R), now: kind.thing(changed) }
     await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: kind.type, id }, ...sight })
+    await kind.changed?.(services, tx, context, { was: stored as R, now: changed })
     return changed
   })
   return oneAnswer(kind, services, context, row)

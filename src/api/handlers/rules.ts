@@ -89,15 +89,3 @@ export async function groupOf(reads: Pick<Reads, "groups">, caller: Caller, grou
   }
   return { id: group.id }
 }
-
-/** What a change of what runs writes along: who did it, and that no administrator vouches for it any more unless one did it. */
-export function writtenBy(caller: Caller): { writtenBy: number; isTrusted?: false } {
-  return { writtenBy: caller.userId, ...(caller.isAdmin ? {} : { isTrusted: false }) }
-}
-
-/** A flag that only an administrator may turn; sending back what is stored is fine. */
-export function checkTrusted(caller: Caller, given: boolean | undefined, stored: boolean): void {
-  if (given !== undefined && given !== stored && !caller.isAdmin) {
-    throw new Failure("forbidden", "Only administrators may mark something as trusted", { field: "IsTrusted" })
-  }
-}

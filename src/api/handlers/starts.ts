@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { type Caller, can, decide, projectThing, runThing, standIn } from "#access"
 import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { AlreadyRunning, type StartRequest } from "#runs"
@@ -6,11 +6,11 @@ import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
 import { runMemory, toMiB } from "../units.ts"
-import { type Plan, planRun } from "./plan.ts"
-import { planAgain } from "./plan-again.ts"
+import type { Plan } from "./plan-rights.ts"
 import { respondsAsync } from "./prefer.ts"
 import { demandOn } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
+import { planRun } from "./run-plan.ts"
 import { allowedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
@@ -35,21 +35,22 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
   const found = await store.projects.get(run.projectId)
   await demandOn(store, starter, "project:start", { thing: found && projectThing(found), what: "project" })
   const project = found as ProjectRow
-  const planned = await planAgain(store, { starter, project, run })
+  const digest = run.imageDigest || run.spec.imageDigest
+  const secret = randomBytes(32).toString("base64url")
+  const kept = { ...run.spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
+  const { internetGroups } = services.settings
+  const planned = await planRun(store, { starter, project, internetGroups, kept })
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
-  return begin(services, context, requestFor(services, starter, { project, planned, resources }))
+  return begin(services, context, requestFor(starter, { project, planned, resources }))
 }
 
 function requestFor(
-  { settings }: Services,
   starter: Caller,
   { project, planned, resources }: { project: ProjectRow; planned: Plan; resources: StartRequest["resources"] },
 ): Wanted {
-  const { userId, userName, groupNames } = starter
-  const internetOf = settings.internetGroups.find((group) => groupNames.includes(group))
-  const plan = internetOf === undefined ? planned.plan : { ...planned.plan, internetOf }
-  const { refusal, warning } = planned
+  const { userId, userName } = starter
+  const { plan, refusal, warning } = planned
   // A warning may name whose the parts are: where one is hidden from the starter, there is a refusal.
   const more = refusal ? { refusal } : warning === undefined ? {} : { warning }
   return { userId, userName, projectId: project.id, plan, resources, ...more }
@@ -97,7 +98,8 @@ async function requestOf(services: Services, context: Starting, action: "project
   const project = found as ProjectRow
   if (starter !== context.caller) await checkStarter(store, starter, project)
   // What the run would be follows from its person, not from what this proof leaves out.
-  const planned = await planRun(store, { ...starter, scopes: ["read", "write"] }, project)
+  const whole: Caller = { ...starter, scopes: ["read", "write"] }
+  const planned = await planRun(store, { starter: whole, project, internetGroups: settings.internetGroups })
   const unit = settings.memoryUnit
   const resources = {
     nodes: given.Nodes ?? 0,
@@ -106,7 +108,7 @@ async function requestOf(services: Services, context: Starting, action: "project
     gpus: given.Gpus ?? 0,
     gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
   }
-  return requestFor(services, starter, { project, planned, resources })
+  return requestFor(starter, { project, planned, resources })
 }
 
 /** Whoever is refused because the project runs already wants to go there. */

@@ -31,7 +31,7 @@ export const imageFields = {
   UserName: userName,
   IsPublished: flag({ doc: "Whether every signed-in person may see and use it." }),
   IsTrusted: flag({
-    doc: "Whether an administrator vouches for it: only then may it hold somebody else's home. Set by administrators only.",
+    doc: "Whether an administrator vouches for it: only then may it hold somebody else's home. Set by administrators only; a change or publication by anybody else takes it away.",
   }),
   Doc: doc,
 }

@@ -58,7 +58,7 @@ export const projectFields = {
   Doc: doc,
   IsPublic: flag({ doc: "Whether every signed-in person may see and start it." }),
   IsTrusted: flag({
-    doc: "Whether an administrator vouches for it: only then may it hold the home of people other than its owner. Set by administrators only.",
+    doc: "Whether an administrator vouches for it: only then may it hold the home of people other than its owner. Set by administrators only; a change, release or publication by anybody else takes it away.",
   }),
   Image: shaped<ImagePart | number>({
     doc: "The image; in a body only its `ID` counts.",

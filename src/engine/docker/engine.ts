@@ -12,6 +12,7 @@ import {
   type Layer,
   type LogLine,
   type LogOptions,
+  type MountsNow,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
@@ -121,11 +122,11 @@ class DockerEngine implements Engine {
     return this.#images.pull(reference, terms, { report, signal })
   }
 
-  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
     return this.#turns.start(spec.key, signal, async (both) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
       await this.#checkGpus(spec)
-      const imageDigest = await this.#starter.start(spec, report, both)
+      const imageDigest = await this.#starter.start({ spec, report, mountsNow }, both)
       return { imageDigest, nodeNames: [await this.#nodeName(both)], gpuDevices: [...spec.gpus] }
     })
   }

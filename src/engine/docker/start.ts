@@ -1,6 +1,6 @@
 import type Dockerode from "dockerode"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { checkDigest, EngineError, type RunSpec, type StartStep } from "../engine.ts"
+import { checkDigest, EngineError, type MountsNow, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Abort, Api, DockerClient } from "./client.ts"
@@ -35,12 +35,17 @@ const undoMs = 5_000
 
 type Report = (step: StartStep) => void
 
-interface Making {
+interface Wanted {
   spec: RunSpec
+  report: Report
+  /** As `Engine.start` has it. */
+  mountsNow: MountsNow | undefined
+}
+
+interface Making extends Wanted {
   imageId: string
   /** As `ContainerOptions` has it. */
   diskBytes: number | undefined
-  report: Report
 }
 
 /** Takes a run from nothing to a started program, or back to nothing. */
@@ -79,7 +84,8 @@ export class Starter {
   }
 
   /** Answers the image's digest. */
-  async start(spec: RunSpec, report: Report, signal: AbortSignal): Promise<string> {
+  async start(wanted: Wanted, signal: AbortSignal): Promise<string> {
+    const { spec, report } = wanted
     const left = await this.#inspect(containerName(spec.key), signal)
     if (left && !belongsTo(this.#options.instance, left.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
@@ -90,7 +96,7 @@ export class Starter {
     checkDigest(spec, imageId)
     report({ state: "creating", progress: null })
     const diskBytes = await this.#diskBound.bytesFor(spec, imageId, signal)
-    return this.#onNetwork({ spec, imageId, diskBytes, report }, signal)
+    return this.#onNetwork({ ...wanted, imageId, diskBytes }, signal)
   }
 
   /** A network may be gone by now, an address taken, or a bound be more than the daemon may give, which only the daemon knows: then there is another one. */
@@ -125,9 +131,9 @@ export class Starter {
     }
   }
 
-  async #make({ spec, imageId, diskBytes, report }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
+  async #make({ spec, imageId, diskBytes, report, mountsNow }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
     if (!this.#accounts.isKnown(imageId)) await this.#look(spec, imageId, signal)
-    const mounts = await this.#prepare(spec, signal)
+    const mounts = await this.#prepare({ spec, mountsNow }, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish((_, abort) => container.start(abort), signal)
@@ -147,17 +153,19 @@ export class Starter {
   }
 
   /** Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has begun. */
-  async #prepare(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
-    const [pinned, confined] = await Promise.allSettled([this.#pin(spec, signal), this.#firewall?.ensure()])
+  async #prepare(wanted: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+    const [pinned, confined] = await Promise.allSettled([this.#pin(wanted, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
     if (confined.status === "rejected") throw confined.reason
     return pinned.value
   }
 
-  #pin(spec: RunSpec, signal: AbortSignal): Promise<PinnedMount[]> {
+  async #pin({ spec, mountsNow }: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
     const { uid, gid = uid } = this.#options
     const files = accountFiles({ user: spec.user, home: homeOf(spec), uid, gid })
-    return this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal)
+    const mounts = mountsNow ? await mountsNow() : spec.mounts
+    signal.throwIfAborted()
+    return this.#pins.pin({ key: spec.key, mounts, files, uid, gid }, signal)
   }
 
   async #create(

@@ -12,6 +12,7 @@ import {
   type Layer,
   type LogLine,
   type LogOptions,
+  type MountsNow,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
@@ -46,6 +47,14 @@ export interface FakeEngineOptions {
   registries?: Registries
   /** Default 0: no bound. */
   maxImageBytes?: number
+}
+
+type Report = (step: StartStep) => void
+
+interface Making {
+  spec: RunSpec
+  report: Report
+  mountsNow: MountsNow | undefined
 }
 
 /** Runs programs that are nothing but listeners in this process; what an image does follows from its name (`behaviour.ts`). */
@@ -90,29 +99,31 @@ export class FakeEngine implements Engine {
     return this.#images.pull(reference, terms, { report, signal })
   }
 
-  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
-    return this.#turns.start(spec.key, signal, (both) => this.#start(spec, report, both))
+  start(spec: RunSpec, report: Report, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
+    return this.#turns.start(spec.key, signal, (both) => this.#start({ spec, report, mountsNow }, both))
   }
 
-  async #start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
+  async #start(making: Making, signal: AbortSignal): Promise<Started> {
+    const { spec } = making
     await this.ping(signal)
     const left = this.#mine(spec.key)
     if (left?.state === "running") return startedOf(left)
     if (left) await this.#world.remove(spec.key)
     try {
-      return await this.#make(spec, report, signal)
+      return await this.#make(making, signal)
     } catch (error) {
       await this.#world.remove(spec.key)
       throw error
     }
   }
 
-  async #make(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal): Promise<Started> {
-    const behaviour = behaviourOf(spec.image)
-    this.#checkSpec(spec)
-    await this.#images.ensure(spec.image, spec.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
-    checkDigest(spec, digestOf(spec.image))
+  async #make({ spec: wanted, report, mountsNow }: Making, signal: AbortSignal): Promise<Started> {
+    const behaviour = behaviourOf(wanted.image)
+    this.#checkSpec(wanted)
+    await this.#images.ensure(wanted.image, wanted.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
+    checkDigest(wanted, digestOf(wanted.image))
     report({ state: "creating", progress: null })
+    const spec = mountsNow ? { ...wanted, mounts: await mountsNow() } : wanted
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#world.add(this.#options.instance, spec)

@@ -1,0 +1,29 @@
+import { decide, homeOf, projectThing, standIn } from "#access"
+import type { Reason } from "#contract"
+import type { Clock } from "#kit"
+import type { Revised } from "#runs"
+import type { Reads, RunRow } from "#store"
+import { planRun } from "./run-plan.ts"
+
+/**
+ * A run's plan by the rights of now. While it waits its project is planned again, as a start would now, but for a repetition; afterwards the plan is kept and judged. What is no longer allowed is why the run must end, in words of what its
+ * starter may know.
+ */
+export function reviseRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
+  return async (reads: Reads, run: RunRow): Promise<Revised> => {
+    const { spec, userName, projectId } = run
+    const starter = await standIn(reads, await reads.users.get(run.userId), clock.now())
+    if (!starter) return withdrawn(`${userName} was disabled or deleted`)
+    const project = await reads.projects.get(projectId)
+    if (!project || (await decide(reads, starter, "project:start", projectThing(project))) !== "yes")
+      return withdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
+    const isKept = run.state !== "queued" || spec.isRepeat === true
+    const had = isKept ? { kept: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homeOf(userName)) }
+    const { plan, refusal } = await planRun(reads, { starter, project, internetGroups, ...had })
+    return refusal ? withdrawn(refusal.msg) : { plan: { ...plan, secret: spec.secret } }
+  }
+}
+
+function withdrawn(why: string): { refusal: Reason } {
+  return { refusal: { code: "access_withdrawn", msg: `${why}. The right ended after the run was asked for` } }
+}

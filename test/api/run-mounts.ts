@@ -1,0 +1,30 @@
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import pg from "pg"
+import type { World } from "../world.ts"
+
+export interface Mounted {
+  source: string
+  target: string
+  readOnly: boolean
+}
+
+/** What a run mounts, as it stands in the database: the sources of mounts are told to nobody. */
+export async function mountsOf(world: Pick<World, "dataDir" | "databaseUrl">, run: number): Promise<Mounted[]> {
+  return (JSON.parse(await specOf(world, run)) as { mounts: Mounted[] }).mounts
+}
+
+async function specOf({ dataDir, databaseUrl }: Pick<World, "dataDir" | "databaseUrl">, run: number): Promise<string> {
+  const query = `select spec from runs where id = ${run}`
+  if (databaseUrl === undefined) {
+    using database = new DatabaseSync(join(dataDir, "quayside.db"), { readOnly: true })
+    return String(database.prepare(query).get()?.spec)
+  }
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  try {
+    return String((await client.query(query)).rows[0]?.spec)
+  } finally {
+    await client.end()
+  }
+}

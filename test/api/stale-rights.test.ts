@@ -1,0 +1,320 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import type { RunningProject } from "#contract"
+import { eventually } from "../fixtures/eventually.ts"
+import { openWorld, type Person } from "../world.ts"
+import { type Mounted, mountsOf } from "./run-mounts.ts"
+
+/*
+ * A right ends after a start was asked for and before anything is mounted: while the run waits for capacity, and while its image is fetched. What the run then mounts is told by the rights of now.
+ */
+
+const world = await openWorld({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })
+after(() => world[Symbol.asyncDispose]())
+const { admin } = world
+const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
+await world.acquaint(ann, bob, eve)
+
+interface Case {
+  starter: Person
+  project: number
+  /** Ends or lessens a right. */
+  withdraw(): Promise<unknown>
+}
+
+interface Kind {
+  says: string
+  make(image: string): Promise<Case>
+  /** What the reason names; absent where the run goes on with less. */
+  names?: RegExp
+  /** What holds of the mounts of a run that goes on. */
+  holds?: (mounts: readonly Mounted[]) => void
+  /** Whether it goes on where it has waited. */
+  goesOnQueued?: true
+}
+
+let count = 0
+const fresh = (word: string) => {
+  count += 1
+  return `${word}-${count}`
+}
+/** Of a name that was never fetched. */
+const slowly = () => `fake/slow-pull:${5_000 + Number(fresh("").slice(1))}`
+const newImage = async (who: Person, Image: string, fields: object = {}) =>
+  (await who.client.createImage({ body: { Name: fresh("image"), Image, ...fields } })).ID
+const newProject = async (who: Person, ImageID: number, fields: object = {}) =>
+  (await who.client.createProject({ body: { ProjectName: fresh("project"), Type: "http", ImageID, ...fields } })).ID
+const newData = async (who: Person, fields: object = {}) => who.client.createData({ body: { Name: fresh("data"), ...fields } })
+const grant = async (who: Person, body: object, to: Person = bob) =>
+  (await who.client.createGrant({ body: { UserName: to.userName, Access: "use", ...body } })).ID
+const takeBack = (who: Person, ID: number) => who.client.deleteGrant({ query: { ID } })
+
+/** Bob's project with a published image and a dataset of ann's. */
+async function bobs(image: string, data: number): Promise<{ starter: Person; project: number }> {
+  const project = await newProject(bob, await newImage(bob, image), { TrainData: [{ ID: data, MountPath: "/in" }] })
+  return { starter: bob, project }
+}
+
+/** A published project of ann's, which bob starts. */
+async function anns(image: string, fields: object = {}) {
+  const imageId = await newImage(ann, image, { IsPublished: true })
+  return { imageId, starter: bob, project: await newProject(ann, imageId, { IsPublic: true, ...fields }) }
+}
+
+const kinds: Kind[] = [
+  {
+    says: "an image that is published no more",
+    names: /image \d+ was deleted, or bob may not use it/,
+    async make(image) {
+      const made = await anns(image)
+      return { ...made, withdraw: () => ann.client.updateImage({ body: { ID: made.imageId, IsPublished: false } }) }
+    },
+  },
+  {
+    says: "an image that is deleted",
+    names: /image \d+ "image-\d+" was deleted/,
+    async make(image) {
+      const made = await anns(image)
+      return { ...made, withdraw: () => ann.client.deleteImage({ query: { ID: made.imageId } }) }
+    },
+  },
+  {
+    says: "a project that is public no more",
+    names: /project \d+ was deleted, or bob may not start it/,
+    async make(image) {
+      const made = await anns(image)
+      return { ...made, withdraw: () => ann.client.updateProject({ body: { ID: made.project, IsPublic: false } }) }
+    },
+  },
+  {
+    says: "a project that is deleted",
+    names: /project \d+ was deleted/,
+    async make(image) {
+      const made = await anns(image)
+      return { ...made, withdraw: () => ann.client.deleteProject({ query: { ID: made.project } }) }
+    },
+  },
+  {
+    says: "a project that was granted",
+    names: /project \d+ was deleted, or bob may not start it/,
+    async make(image) {
+      const made = await anns(image, { IsPublic: false })
+      const ID = await grant(ann, { ProjectID: made.project })
+      return { ...made, withdraw: () => takeBack(ann, ID) }
+    },
+  },
+  {
+    says: "a project of a group that its starter leaves",
+    names: /project \d+ was deleted, or bob may not start it/,
+    async make(image) {
+      const GroupName = fresh("crew")
+      const group = await admin.createGroup({ body: { GroupName, Members: ["ann", "bob"] } })
+      const made = await anns(image, { IsPublic: false, GroupName })
+      return { ...made, withdraw: () => admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } }) }
+    },
+  },
+  {
+    says: "a home, in what somebody else changed",
+    names: /home of ann, which it may not have: bob changed what the image runs/,
+    async make(image) {
+      const imageId = await newImage(ann, image)
+      await grant(ann, { ImageID: imageId, Access: "write" })
+      const project = await newProject(ann, imageId)
+      return { starter: ann, project, withdraw: () => bob.client.updateImage({ body: { ID: imageId, Env: "PATH=/evil" } }) }
+    },
+  },
+  {
+    says: "a home, in a project of which the trust ended",
+    names: /home of bob, which it may not have: the project is ann's, and no administrator trusts it/,
+    async make(image) {
+      const made = await anns(image)
+      await admin.updateImage({ body: { ID: made.imageId, IsTrusted: true } })
+      await admin.updateProject({ body: { ID: made.project, IsTrusted: true } })
+      return { ...made, withdraw: () => ann.client.releaseProject({ query: { ID: made.project } }) }
+    },
+  },
+  {
+    says: "a dataset that was granted",
+    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    async make(image) {
+      const data = await newData(ann)
+      const ID = await grant(ann, { DataID: data.ID, Access: "write" })
+      return { ...(await bobs(image, data.ID)), withdraw: () => takeBack(ann, ID) }
+    },
+  },
+  {
+    says: "a dataset of which the grant's time is over",
+    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    async make(image) {
+      const data = await newData(ann)
+      await grant(ann, { DataID: data.ID })
+      const made = await bobs(image, data.ID)
+      const Until = () => new Date(Date.now() + 300).toISOString()
+      return { ...made, withdraw: () => grant(ann, { DataID: data.ID, Until: Until() }) }
+    },
+  },
+  {
+    says: "a dataset that is published no more",
+    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    async make(image) {
+      const data = await newData(ann, { IsPublished: true })
+      const withdraw = () => ann.client.updateData({ body: { ID: data.ID, IsPublished: false } })
+      return { ...(await bobs(image, data.ID)), withdraw }
+    },
+  },
+  {
+    says: "a dataset that is deleted",
+    names: /dataset \d+ "data-\d+" at \/in was deleted/,
+    async make(image) {
+      const data = await newData(ann, { IsPublished: true })
+      return { ...(await bobs(image, data.ID)), withdraw: () => ann.client.deleteData({ query: { ID: data.ID } }) }
+    },
+  },
+  {
+    says: "a dataset that the project's owner may read no more",
+    names: /dataset \d+ "data-\d+" at \/in may not be read by eve, whose project this is/,
+    async make(image) {
+      const data = await newData(ann)
+      await grant(ann, { DataID: data.ID })
+      const ID = await grant(ann, { DataID: data.ID }, eve)
+      const imageId = await newImage(eve, image, { IsPublished: true })
+      const project = await newProject(eve, imageId, { IsPublic: true, TrainData: [{ ID: data.ID, MountPath: "/in" }] })
+      return { starter: bob, project, withdraw: () => takeBack(ann, ID) }
+    },
+  },
+  {
+    says: "a person who is disabled",
+    names: /disabled or deleted/,
+    async make(image) {
+      const tom = await world.person(fresh("tom"))
+      const { ID } = await admin.readUser({ query: { UserName: tom.userName } })
+      const made = await anns(image)
+      return { ...made, starter: tom, withdraw: () => admin.updateUser({ body: { ID, IsDisabled: true } }) }
+    },
+  },
+  {
+    says: "a dataset that may only be read by now",
+    holds: (mounts) => assert.equal(mounts.find(({ target }) => target === "/in")?.readOnly, true),
+    async make(image) {
+      const data = await newData(ann)
+      await grant(ann, { DataID: data.ID, Access: "write" })
+      return { ...(await bobs(image, data.ID)), withdraw: () => grant(ann, { DataID: data.ID, Access: "read" }) }
+    },
+  },
+  {
+    says: "a directory that is another dataset's by now",
+    names: /dataset \d+ at \/in was deleted or moved/,
+    goesOnQueued: true,
+    holds: (mounts) => assert.match(String(mounts.find(({ target }) => target === "/in")?.source), /^\/users\/ann\/elsewhere/),
+    async make(image) {
+      const data = await newData(ann, { IsPublished: true })
+      const made = await bobs(image, data.ID)
+      const withdraw = async () => {
+        await ann.client.updateData({ body: { ID: data.ID, AccessInfo: `/users/ann/${fresh("elsewhere")}` } })
+        await newData(ann, { AccessInfo: data.AccessInfo })
+      }
+      return { ...made, withdraw }
+    },
+  },
+]
+
+const start = async ({ starter, project }: Case, fields: object = {}) =>
+  (await starter.client.startRun({ body: { ProjectID: project, ...fields }, headers: { prefer: "respond-async" } })) as RunningProject
+const read = (ID: number) => admin.readRun({ query: { ID } })
+
+async function until(ID: number, ...states: string[]): Promise<RunningProject> {
+  let run = await read(ID)
+  await eventually(
+    `run ${ID} is ${states}`,
+    async () => {
+      run = await read(ID)
+      return states.includes(run.State)
+    },
+    60_000,
+  )
+  return run
+}
+
+async function endsNaming(ID: number, names: RegExp): Promise<void> {
+  const run = await until(ID, "ended", "failed", "ready")
+  assert.deepEqual([run.State, run.Reason?.code], ["ended", "access_withdrawn"], JSON.stringify(run.Reason))
+  assert.match(String(run.Reason?.msg), names)
+}
+
+test("what a queued run needs and may use no more ends it at once, and what it may still use is planned anew when it leaves the queue", async (t) => {
+  const holder = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
+  await until(holder.ID, "ready")
+  const goesOn: { ID: number; holds: NonNullable<Kind["holds"]> }[] = []
+  for (const { says, make, names, holds, goesOnQueued } of kinds) {
+    await t.test(says, async () => {
+      const made = await make("fake/http")
+      const run = await start(made, { Gpus: 1 })
+      assert.equal(run.State, "queued")
+      await made.withdraw()
+      if (names && !goesOnQueued) await endsNaming(run.ID, names)
+      else if (holds) goesOn.push({ ID: run.ID, holds })
+    })
+  }
+  assert.equal((await read(holder.ID)).State, "ready", "no capacity came free")
+  await admin.stopRun({ query: { ID: holder.ID } })
+  for (const { ID, holds } of goesOn) {
+    await until(ID, "ready")
+    holds(await mountsOf(world, ID))
+    await admin.stopRun({ query: { ID } })
+  }
+})
+
+test("what may be used no more when the image has come ends the start, and what may only be read is mounted so", {
+  concurrency: 4,
+}, async (t) => {
+  await Promise.all(
+    kinds.map(({ says, make, names, holds }) =>
+      t.test(says, async () => {
+        const made = await make(slowly())
+        const run = await start(made)
+        await until(run.ID, "pulling")
+        await made.withdraw()
+        assert.notEqual((await read(run.ID)).State, "ready", "it was withdrawn in time")
+        if (names) return endsNaming(run.ID, names)
+        assert.equal((await until(run.ID, "ready", "failed", "ended")).State, "ready")
+        holds?.(await mountsOf(world, run.ID))
+      }),
+    ),
+  )
+})
+
+test("what may be used no more is not mounted by a process that takes a start up", async () => {
+  const data = await newData(ann)
+  const ID = await grant(ann, { DataID: data.ID, Access: "write" })
+  const run = await start({ ...(await bobs("fake/stuck-pull", data.ID)), withdraw: async () => {} })
+  await until(run.ID, "pulling")
+  await takeBack(ann, ID)
+  await world.restart()
+  await endsNaming(run.ID, /dataset/)
+})
+
+test("a repetition that waited is as it was, or is not at all", async () => {
+  const data = await newData(ann)
+  const ID = await grant(ann, { DataID: data.ID })
+  const made = { ...(await bobs("fake/http", data.ID)), withdraw: async () => {} }
+  const first = await start(made, { Gpus: 1 })
+  await until(first.ID, "ready")
+  await admin.stopRun({ query: { ID: first.ID } })
+  const holder = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
+  await until(holder.ID, "ready")
+  const repeat = async () =>
+    (await bob.client.repeatRun({ query: { ID: first.ID }, headers: { prefer: "respond-async" } })) as RunningProject
+  const kept = await repeat()
+  assert.equal(kept.State, "queued")
+  await bob.client.updateProject({ body: { ID: made.project, TrainData: [], CodePath: "/elsewhere" } })
+  await admin.stopRun({ query: { ID: holder.ID } })
+  await until(kept.ID, "ready")
+  const targets = (await mountsOf(world, kept.ID)).map(({ target }) => target)
+  assert.ok(targets.includes("/in") && !targets.includes("/elsewhere"), String(targets))
+  await admin.stopRun({ query: { ID: kept.ID } })
+  const again = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
+  await until(again.ID, "ready")
+  const waiting = await repeat()
+  await takeBack(ann, ID)
+  await endsNaming(waiting.ID, /dataset/)
+})
