@@ -70,7 +70,10 @@ export class Launch implements Disposable {
 
   async #bring(): Promise<Address> {
     if (this.#stage === "pulling") await this.#patiently(this.#prepare())
-    const [imageTerms, diskMiB] = await Promise.all([this.#ctx.imageTerms(this.#run), diskBoundOf(this.#ctx.store, this.#run.userId)])
+    const [imageTerms, diskMiB] = await Promise.all([
+      this.#ctx.imageTerms(this.#run),
+      diskBoundOf(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
+    ])
     const spec = { ...specOf(this.#run), imageTerms, diskMiB }
     const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal))
     this.#started = true

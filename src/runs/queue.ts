@@ -1,32 +1,46 @@
-import type { Limits } from "#contract"
-import type { Reads, RunRow } from "#store"
+import type { EffectiveLimits } from "#contract"
+import type { LiveRun, Reads, RunRow } from "#store"
 import { schedule } from "./admission.ts"
+import type { Board } from "./board.ts"
 import type { Capacity } from "./capacity.ts"
 import type { Context } from "./context.ts"
 import { boundsOf } from "./limits.ts"
 import { moveIn } from "./moves.ts"
+import { inTurn, type Waiting } from "./turns.ts"
 
-/** From 1; null when the run does not wait. */
-export function queuePosition(rows: readonly RunRow[], id: number): number | null {
-  const at = rows.filter(({ state }) => state === "queued").findIndex((run) => run.id === id)
-  return at < 0 ? null : at + 1
+/** What is known of people's turns, from the live runs that hold something and from what this process saw. */
+export function turnsOf(board: Board, held: readonly Pick<LiveRun, "userId" | "startTime">[]) {
+  const latest = new Map<number, number>()
+  for (const { userId, startTime } of held) latest.set(userId, Math.max(latest.get(userId) ?? Number.NEGATIVE_INFINITY, startTime ?? 0))
+  return {
+    holds: (userId: number) => latest.has(userId),
+    served: (userId: number) => Math.max(board.served(userId), latest.get(userId) ?? Number.NEGATIVE_INFINITY),
+  }
 }
 
 /** Lets queued runs go as far as there is room, in one transaction. */
 export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.board.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
-  const placing = async (reads: Pick<Reads, "users" | "groups">, live: readonly RunRow[]) => {
-    const waiting = live.filter(({ state }) => state === "queued")
-    const bounds = await boundsOf(
+  const placing = async (reads: Pick<Reads, "users" | "groups">, held: readonly LiveRun[], queued: readonly LiveRun[]) => {
+    const waiting = inTurn(queued, turnsOf(ctx.board, held))
+    const { caps, limits } = await boundsOf(
       reads,
       waiting.map(({ userId }) => userId),
+      ctx.settings.defaultLimits,
     )
-    return { placements: schedule({ nodes, live, takenDevices, caps: bounds.caps }), limits: bounds.limits, waiting }
+    return { placements: schedule({ nodes, live: [...held, ...waiting], takenDevices, caps }), limits, waiting }
   }
-  if ((await placing(ctx.store, ctx.board.rows())).placements.size === 0) return
+  const rows = ctx.board.rows()
+  const isQueued = ({ state }: RunRow) => state === "queued"
+  const likely = await placing(
+    ctx.store,
+    rows.filter((run) => !isQueued(run)),
+    rows.filter(isQueued),
+  )
+  if (likely.placements.size === 0) return
   await ctx.store.change(async (tx) => {
-    const { placements, limits, waiting } = await placing(tx, await tx.runs.live())
+    const { placements, limits, waiting } = await placing(tx, await tx.runs.held(), await tx.runs.queued())
     for (const { id, userId } of waiting) {
       const placement = placements.get(id)
       if (placement)
@@ -36,7 +50,13 @@ export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices:
 }
 
 /** When a run left the queue, and when its longest time will be over. */
-export function times(limits: Limits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
+export function times(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
   const hours = limits?.MaxRunHours ?? null
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
+}
+
+/** Where a run would stand that somebody asked for now, from 1. */
+export function positionOfNew(board: Board, userId: number, now: number): number {
+  const joining: Waiting = { id: Number.POSITIVE_INFINITY, userId, createdAt: now }
+  return board.queue(joining).indexOf(joining) + 1
 }

@@ -167,6 +167,8 @@ export interface UserReads {
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
   count(): Promise<number>
+  /** How many images, datasets, projects, tokens and grants are a person's, and how many of theirs are deleted. */
+  objects(id: number): Promise<{ live: number; deleted: number }>
 }
 
 export interface GroupReads {
@@ -204,6 +206,8 @@ export interface SessionWrites {
   insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
   delete(hash: string): Promise<void>
   deleteOfUser(userId: number, exceptHash?: string): Promise<void>
+  /** Removes all but so many of a person's newest; gives how many. */
+  deleteOld(userId: number, most: number): Promise<number>
   deleteExpired(now: number): Promise<number>
 }
 
@@ -222,6 +226,14 @@ export interface RunReads {
   byKey(key: string): Promise<RunRow | undefined>
   /** All that is in a live state, oldest first. */
   live(): Promise<RunRow[]>
+  /** Live runs that are not queued, without their plans, oldest first. */
+  held(): Promise<LiveRun[]>
+  /** Queued runs, without their plans, oldest first. */
+  queued(): Promise<LiveRun[]>
+  /** A person's live runs, without their plans, oldest first. */
+  liveOfUser(userId: number): Promise<LiveRun[]>
+  /** People whose history holds more than so many runs, with how many it holds. */
+  longHistories(most: number): Promise<{ userId: number; count: number }[]>
   liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
   /** The last run of a person and project, live or not. */
   lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
@@ -247,7 +259,25 @@ export interface RunWrites {
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
   remember(entry: IdempotencyEntry): Promise<boolean>
+  /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives the runs' keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
+  trim(which: { userId: number } | { until: number }, limit: number): Promise<string[]>
 }
+/** What admission counts of a live run. */
+export type LiveRun = Pick<
+  RunRow,
+  | "id"
+  | "userId"
+  | "userName"
+  | "state"
+  | "cpus"
+  | "memoryMiB"
+  | "gpus"
+  | "gpuMemoryMiB"
+  | "nodeNames"
+  | "gpuDevices"
+  | "createdAt"
+  | "startTime"
+>
 export interface IdempotencyEntry {
   userId: number
   key: string

@@ -182,6 +182,7 @@ async function create(services: Services, context: Context): Promise<Project> {
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
       typeof tx.projects.insert
     >[0]
+    await context.surroundings.objects.demand(tx, caller, owner.id)
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)
@@ -225,6 +226,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   const { from, to } = await services.store.change(async (tx) => {
     const stored = await tx.projects.get(id)
     await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
+    await context.surroundings.objects.demand(tx, caller, caller.userId)
     const from = stored as ProjectRow
     const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath, writtenBy } = from
     const to = await tx.projects.insert({
@@ -237,6 +239,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   })
   await copyCode(services.tree, caller.userName, { from, to, signal: context.signal })
   const whole = await services.store.change(async (tx) => {
+    await context.surroundings.objects.demand(tx, caller, caller.userId, { isRestored: true })
     const row = (await tx.projects.setDeleted(to.id, false)) ?? to
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
     return row

@@ -1,4 +1,132 @@
 import type { Bounds } from "./bound.ts"
 
+const defaults = "QUAYSIDE_DEFAULT_LIMITS"
+
 /** Runs, queue and history. */
-export const runs = {} as const satisfies Bounds
+export const runs = {
+  maxRuns: {
+    what: "Runs at once, unless `MaxRuns` is set",
+    value: 50,
+    unit: "count",
+    per: "person",
+    beyond: "the start fails with `quota_exceeded`",
+    setting: defaults,
+  },
+  maxQueued: {
+    what: "Queued runs at once, unless `MaxQueued` is set",
+    value: 100,
+    unit: "count",
+    per: "person",
+    beyond: "the start fails with `quota_exceeded`",
+    setting: defaults,
+  },
+  maxObjects: {
+    what: "Images, datasets, projects, tokens and grants, unless `MaxObjects` is set",
+    value: 2_000,
+    unit: "count",
+    per: "person",
+    beyond: "403 `forbidden`",
+    setting: defaults,
+  },
+  deletedObjects: {
+    what: "Deleted images, datasets and projects with their grants, unless `MaxObjects` is `null`",
+    value: 20_000,
+    unit: "count",
+    per: "person",
+    beyond: "403 `forbidden`; restored ones can be changed and used again",
+  },
+  queuedMs: {
+    what: "Time in the queue",
+    value: 24 * 3_600_000,
+    unit: "ms",
+    per: "run",
+    beyond: "the run fails with `timeout_queued`",
+  },
+  pullingMs: {
+    what: "Time in `pulling` without progress",
+    value: 120_000,
+    unit: "ms",
+    per: "run",
+    beyond: "the run fails with `timeout_pulling`",
+  },
+  creatingMs: {
+    what: "Time in `creating`",
+    value: 120_000,
+    unit: "ms",
+    per: "run",
+    beyond: "the run fails with `timeout_creating`",
+  },
+  startingMs: {
+    what: "Time in `starting` until the program answers",
+    value: 120_000,
+    unit: "ms",
+    per: "run",
+    beyond: "the run fails with what is known of the program",
+  },
+  logLines: {
+    what: "Kept output of an ended run, in lines",
+    value: 10_000,
+    unit: "count",
+    per: "run",
+    beyond: "older lines are removed",
+  },
+  logCharacters: {
+    what: "Kept output of an ended run",
+    value: 4 * 1024 * 1024,
+    unit: "characters",
+    per: "run",
+    beyond: "older lines are removed",
+  },
+  logDays: {
+    what: "Age of kept output",
+    value: 30,
+    unit: "days",
+    per: "run",
+    beyond: "the output is removed",
+  },
+  samples: {
+    what: "Samples of what a live run uses, one every 10 s",
+    value: 360,
+    unit: "count",
+    per: "run",
+    beyond: "the oldest sample is removed",
+  },
+  idempotencyMs: {
+    what: "Age of an `Idempotency-Key`",
+    value: 24 * 3_600_000,
+    unit: "ms",
+    per: "start",
+    beyond: "the key is forgotten",
+  },
+  historyRuns: {
+    what: "Ended and failed runs in the history",
+    value: 1_000,
+    unit: "count",
+    per: "person",
+    beyond: "the oldest runs are removed with their output and keys",
+    setting: "QUAYSIDE_HISTORY_RUNS",
+  },
+  historyDays: {
+    what: "Age of an ended or failed run in the history",
+    value: 400,
+    unit: "days",
+    per: "run",
+    beyond: "the run is removed with its output and keys",
+    setting: "QUAYSIDE_HISTORY_DAYS",
+  },
+  auditDays: {
+    what: "Age of a row of the audit",
+    value: 400,
+    unit: "days",
+    per: "row",
+    beyond: "the row is removed",
+    setting: "QUAYSIDE_AUDIT_DAYS",
+  },
+  journalRows: {
+    what: "Events kept for readers who come back",
+    value: 50_000,
+    unit: "count",
+    per: "installation",
+    beyond: "the oldest events are removed; late readers get `reset`",
+  },
+} as const satisfies Bounds

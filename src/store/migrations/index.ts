@@ -5,10 +5,11 @@ import { names } from "./0004-names.ts"
 import { auditCounts } from "./0005-audit-counts.ts"
 import { grants } from "./0006-grants.ts"
 import { writers } from "./0007-writers.ts"
+import { limits } from "./0008-limits.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts, grants, writers]
+export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts, grants, writers, limits]
 export const newestVersion = migrations.length
