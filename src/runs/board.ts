@@ -2,7 +2,7 @@ import { isLive } from "#contract"
 import type { Address, EngineError } from "#engine"
 import type { RunRow } from "#store"
 import { upstreamHeaders } from "./spec.ts"
-import { inTurn, type Waiting } from "./turns.ts"
+import { inTurn, Turns, type Waiting } from "./turns.ts"
 import { typeRule } from "./types.ts"
 
 /** A live run as the gateway sees it. */
@@ -28,8 +28,6 @@ export interface BoardListener {
 
 /** Ended runs of which a late reader could still bring an older row. */
 const remembered = 1_000
-/** People of whom it is remembered when they were last served; a forgotten one counts as never served. */
-const rememberedPeople = 10_000
 
 /** The last committed row of every live run, and where it is reached. Versions only grow here, whatever order readers bring rows in. */
 export class Board {
@@ -37,8 +35,8 @@ export class Board {
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
   readonly #over = new Set<number>()
-  /** When a run of each person last left the queue. */
-  readonly #served = new Map<number, number>()
+  /** As far as this process saw: a restart forgets turns of runs that are over, which gives each person one turn at most. */
+  readonly turns = new Turns()
   #positions: ReadonlyMap<number, number> | undefined
   readonly #listeners = new Map<number, Set<BoardListener>>()
   readonly #onChange: (run: RunRow) => void
@@ -56,18 +54,11 @@ export class Board {
     return [...this.#rows.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** When a run of the person last left the queue, as far as this process saw. */
-  served(userId: number): number {
-    return this.#served.get(userId) ?? Number.NEGATIVE_INFINITY
-  }
-
   /** The queue in the order of turns, and a run that might join it as the last one. */
   queue(joining?: Waiting): Waiting[] {
-    const rows = this.rows()
-    const held = new Set(rows.filter(({ state }) => state !== "queued").map(({ userId }) => userId))
-    const waiting: Waiting[] = rows.filter(({ state }) => state === "queued")
+    const waiting: Waiting[] = this.rows().filter(({ state }) => state === "queued")
     if (joining) waiting.push(joining)
-    return inTurn(waiting, { holds: (userId) => held.has(userId), served: (userId) => this.served(userId) })
+    return inTurn(waiting, this.turns)
   }
 
   /** From 1; null when the run does not wait. */
@@ -92,20 +83,12 @@ export class Board {
   publish(run: RunRow, address?: Address): void {
     const before = this.#rows.get(run.id)
     if (this.#over.has(run.id) || (before && before.version >= run.version)) return
-    this.#noteTurn(run)
+    this.#positions = undefined
+    if (run.startTime !== null) this.turns.note(run.userId, run.startTime)
     if (isLive(run.state)) this.#keep(run, address ?? this.#targets.get(run.id)?.address)
     else this.#forget(run)
     this.#onChange(run)
     for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
-  }
-
-  #noteTurn({ userId, startTime }: RunRow): void {
-    this.#positions = undefined
-    if (startTime === null || startTime <= this.served(userId)) return
-    // Renewed entries stand last, so the first one is the oldest.
-    this.#served.delete(userId)
-    this.#served.set(userId, startTime)
-    if (this.#served.size > rememberedPeople) this.#served.delete(this.#served.keys().next().value ?? -1)
   }
 
   setAddress(id: number, address: Address | undefined): void {

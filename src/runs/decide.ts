@@ -1,10 +1,9 @@
 import type { EffectiveLimits, Reason } from "#contract"
 import { EngineError } from "#engine"
-import type { LiveRun, Reads } from "#store"
+import type { Holdings, LiveRun, Reads } from "#store"
 import { type Demand, fitsNow, type Placement, schedule, tooLarge } from "./admission.ts"
 import type { Context } from "./context.ts"
 import { boundsOf } from "./limits.ts"
-import { turnsOf } from "./queue.ts"
 import { type Cap, overLimit, overQueueLimit } from "./quota.ts"
 import { reason } from "./reasons.ts"
 import { AlreadyRunning, type Judged } from "./requests.ts"
@@ -25,8 +24,8 @@ export interface Decision {
 
 interface Situation {
   demand: Demand & { nodes: number }
-  /** The person's own live runs. */
-  own: LiveRun[]
+  /** What the person's own live runs hold. */
+  own: Holdings
   limits: EffectiveLimits
   /** Of the person's groups. */
   caps: readonly Cap[]
@@ -45,7 +44,7 @@ export async function decide(ctx: Context, reads: Readable, judged: Judged): Pro
   const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
   const bounds = await boundsOf(reads, [request.userId], defaultLimits)
   const limits = bounds.limits.get(request.userId) ?? defaultLimits
-  const own = await reads.runs.liveOfUser(request.userId)
+  const own = await reads.runs.holdings(request.userId)
   const situation = { demand, own, limits, caps: bounds.caps }
   const refusal = refusalOf(ctx, judged, situation)
   if (refusal) return { demand, refusal, placement: undefined, limits }
@@ -64,9 +63,8 @@ function refusalOf({ engine }: Context, { request, nodes }: Judged, { demand, ow
 
 /** Why the run may not wait, either. */
 async function waitRefusal(reads: Readable, { own, limits, caps }: Situation): Promise<Reason | undefined> {
-  const queued = own.filter(({ state }) => state === "queued")
   const isShared = caps.some((cap) => typeof cap.limits.MaxQueued === "number")
-  return overQueueLimit(queued, { limits, caps, all: isShared ? await reads.runs.queued() : [] })
+  return overQueueLimit(own.queued, { limits, caps, all: isShared ? await reads.runs.queued() : [] })
 }
 
 /** Where it can start at once; undefined when it has to queue. */
@@ -82,7 +80,7 @@ async function place(ctx: Context, reads: Readable, judged: Judged, situation: S
     ...{ ...demand, id: Number.POSITIVE_INFINITY, userId, userName, state: "queued" },
     ...{ nodeNames: [], gpuDevices: [], createdAt: ctx.clock.now(), startTime: null },
   }
-  const waiting = inTurn([...(await reads.runs.queued()), newest], turnsOf(ctx.board, held))
+  const waiting = inTurn([...(await reads.runs.queued()), newest], ctx.board.turns)
   const before = waiting.slice(0, waiting.indexOf(newest) + 1)
   const people = before.map((run) => run.userId)
   const all = before.length === 1 ? caps : (await boundsOf(reads, people, ctx.settings.defaultLimits)).caps

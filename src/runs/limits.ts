@@ -55,16 +55,15 @@ export async function diskBoundOf(reads: Readable, userId: number, defaults: Eff
 /** What the person may still take beside their own runs, where a limit of theirs or of a group of theirs says so; null is unlimited. */
 export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number, defaults: EffectiveLimits) {
   const { limits, caps } = await boundsOf(reads, [userId], defaults)
-  const own = await reads.runs.liveOfUser(userId)
+  const own = await reads.runs.holdings(userId)
   const bounds: readonly Limits[] = [limits.get(userId) ?? defaults, ...caps.map((cap) => cap.limits)]
-  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", taken: (run: (typeof own)[number]) => number) => {
+  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", held: number) => {
     const set = bounds.map((bound) => bound[name] ?? null).filter((limit) => limit !== null)
-    const held = own.reduce((sum, run) => sum + taken(run), 0)
     return set.length === 0 ? null : Math.max(0, Math.min(...set) - held)
   }
   return {
-    cpus: left("MaxCpus", (run) => run.cpus),
-    memoryMiB: left("MaxMemory", (run) => run.memoryMiB),
-    gpus: left("MaxGpus", (run) => run.gpus),
+    cpus: left("MaxCpus", own.cpus),
+    memoryMiB: left("MaxMemory", own.memoryMiB),
+    gpus: left("MaxGpus", own.gpus),
   }
 }

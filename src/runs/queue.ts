@@ -8,22 +8,12 @@ import { boundsOf } from "./limits.ts"
 import { moveIn } from "./moves.ts"
 import { inTurn, type Waiting } from "./turns.ts"
 
-/** What is known of people's turns, from the live runs that hold something and from what this process saw. */
-export function turnsOf(board: Board, held: readonly Pick<LiveRun, "userId" | "startTime">[]) {
-  const latest = new Map<number, number>()
-  for (const { userId, startTime } of held) latest.set(userId, Math.max(latest.get(userId) ?? Number.NEGATIVE_INFINITY, startTime ?? 0))
-  return {
-    holds: (userId: number) => latest.has(userId),
-    served: (userId: number) => Math.max(board.served(userId), latest.get(userId) ?? Number.NEGATIVE_INFINITY),
-  }
-}
-
 /** Lets queued runs go as far as there is room, in one transaction. */
 export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.board.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
   const placing = async (reads: Pick<Reads, "users" | "groups">, held: readonly LiveRun[], queued: readonly LiveRun[]) => {
-    const waiting = inTurn(queued, turnsOf(ctx.board, held))
+    const waiting = inTurn(queued, ctx.board.turns)
     const { caps, limits } = await boundsOf(
       reads,
       waiting.map(({ userId }) => userId),

@@ -1,5 +1,5 @@
 import type { Reason } from "#contract"
-import type { Limits, RunRow } from "#store"
+import type { Holdings, Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
 /** The amounts among the limits; disk does not count when a run is admitted, but while it runs. Null or absent is unlimited. */
@@ -14,18 +14,13 @@ export interface Cap {
 }
 
 /** Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid one run more beside those they have, queued ones included; undefined when they do not. */
-export function overLimit(
-  demand: Demand,
-  own: readonly Demand[],
-  { limits, caps }: { limits: RunLimits; caps: readonly Cap[] },
-): Reason | undefined {
-  const held = totalOf(own)
+export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits: RunLimits; caps: readonly Cap[] }): Reason | undefined {
   const bounds = [
     { whose: "The person's limit", limits },
     ...caps.map((cap) => ({ whose: `The limit of all members of ${cap.groupName} together`, limits: cap.limits })),
   ]
   for (const bound of bounds) {
-    const broken = exceeded(demand, held, bound.limits)
+    const broken = exceeded(demand, own, bound.limits)
     if (broken)
       return { code: "quota_exceeded", msg: `${bound.whose} is ${broken.limit} ${broken.what}; with this run it would be ${broken.wanted}` }
   }
@@ -34,11 +29,11 @@ export function overLimit(
 
 /** Why the person may not have one more queued run: their own limit, or one of all members of a group of theirs. `all` is the whole queue. */
 export function overQueueLimit(
-  own: readonly unknown[],
+  own: number,
   { limits, caps, all }: { limits: RunLimits; caps: readonly Cap[]; all: readonly Pick<RunRow, "userName">[] },
 ): Reason | undefined {
   const bounds = [
-    { whose: "The person's limit", limit: limits.MaxQueued, queued: own.length },
+    { whose: "The person's limit", limit: limits.MaxQueued, queued: own },
     ...caps.map(({ groupName, limits: { MaxQueued }, members }) => ({
       whose: `The limit of all members of ${groupName} together`,
       limit: MaxQueued,
@@ -54,15 +49,9 @@ export function overQueueLimit(
   )
 }
 
-/** What some runs hold together. */
-interface Total {
-  runs: number
-  cpus: number
-  memoryMiB: number
-  gpus: number
-}
+type Total = Omit<Holdings, "queued">
 
-function totalOf(runs: readonly Demand[]): Total {
+export function totalOf(runs: readonly Demand[]): Total {
   const total = { runs: 0, cpus: 0, memoryMiB: 0, gpus: 0 }
   for (const run of runs) add(total, run)
   return total

@@ -230,8 +230,10 @@ export interface RunReads {
   held(): Promise<LiveRun[]>
   /** Queued runs, without their plans, oldest first. */
   queued(): Promise<LiveRun[]>
-  /** A person's live runs, without their plans, oldest first. */
-  liveOfUser(userId: number): Promise<LiveRun[]>
+  /** What a person's live runs hold together, queued ones included. */
+  holdings(userId: number): Promise<Holdings>
+  /** The version of each live run, by its ID. */
+  liveVersions(): Promise<Map<number, number>>
   /** People whose history holds more than so many runs, with how many it holds. */
   longHistories(most: number): Promise<{ userId: number; count: number }[]>
   liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
@@ -261,6 +263,13 @@ export interface RunWrites {
   remember(entry: IdempotencyEntry): Promise<boolean>
   /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives the runs' keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
   trim(which: { userId: number } | { until: number }, limit: number): Promise<string[]>
+}
+export interface Holdings {
+  runs: number
+  queued: number
+  cpus: number
+  memoryMiB: number
+  gpus: number
 }
 /** What admission counts of a live run. */
 export type LiveRun = Pick<

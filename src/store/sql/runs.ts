@@ -40,8 +40,21 @@ export const runs = {
 
   queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isQueued).orderBy("id"),
 
-  liveRunsOf: ({ db }: Build, args: { user_id: number }) =>
-    db.selectFrom("runs").select(demandColumns).where("user_id", "=", args.user_id).where(isLive).orderBy("id"),
+  /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
+  holdingsOf: ({ db }: Build, args: { user_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select([
+        sql<number>`count(*)`.as("runs"),
+        sql<number>`count(case when state = 'queued' then 1 end)`.as("queued"),
+        sql<number>`cast(coalesce(sum(cpus), 0) as bigint)`.as("cpus"),
+        sql<number>`cast(coalesce(sum(memory_mib), 0) as bigint)`.as("memory_mib"),
+        sql<number>`cast(coalesce(sum(gpus), 0) as bigint)`.as("gpus"),
+      ])
+      .where("user_id", "=", args.user_id)
+      .where(isLive),
+
+  liveVersions: ({ db }: Build, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
 
   liveRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
     db

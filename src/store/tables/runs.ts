@@ -5,7 +5,7 @@ import { Duplicate } from "../errors.ts"
 import type { Page, PageRequest, RunRow, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListShape } from "../sql/lists.ts"
-import type { IdempotencyEntry, LiveRun, RunFilter, RunReads, RunWrites } from "../store.ts"
+import type { Holdings, IdempotencyEntry, LiveRun, RunFilter, RunReads, RunWrites } from "../store.ts"
 import { addViewer, addWhere, fetchPage, type Listed } from "./list.ts"
 import type { Context } from "./resource.ts"
 import { toColumns, toLiveRun, toRun } from "./run-rows.ts"
@@ -16,7 +16,8 @@ const q = {
   live: query("liveRuns"),
   held: query("heldRuns"),
   queued: query("queuedRuns"),
-  liveOfUser: query("liveRunsOf"),
+  holdings: query("holdingsOf"),
+  liveVersions: query("liveVersions"),
   old: query("oldRuns"),
   longHistories: query("longHistories"),
   firstOfHistory: query("firstOfHistory"),
@@ -65,8 +66,14 @@ export class Runs implements RunReads, RunWrites {
     return (await this.#context.session.all(q.queued, {})).map(toLiveRun)
   }
 
-  async liveOfUser(userId: number): Promise<LiveRun[]> {
-    return (await this.#context.session.all(q.liveOfUser, { user_id: userId })).map(toLiveRun)
+  async holdings(userId: number): Promise<Holdings> {
+    const found = (await this.#context.session.first(q.holdings, { user_id: userId })) as Value[]
+    const [runs = 0, queued = 0, cpus = 0, memoryMiB = 0, gpus = 0] = found.map(Number)
+    return { runs, queued, cpus, memoryMiB, gpus }
+  }
+
+  async liveVersions(): Promise<Map<number, number>> {
+    return new Map((await this.#context.session.all(q.liveVersions, {})) as unknown as [number, number][])
   }
 
   async longHistories(most: number): Promise<{ userId: number; count: number }[]> {

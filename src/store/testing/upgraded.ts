@@ -23,6 +23,8 @@ export async function assertUpgraded(store: Store): Promise<void> {
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => store.users.byName(name)))
   assert.ok(ann && bob && eve)
   assert.deepEqual([ann.isAdmin, ann.comment, eve.deletedAt !== null], [true, "Größe 🎈", true])
+  const team = await store.groups.get(1)
+  assert.deepEqual([ann.limits, eve.limits, team?.limits, team?.totalLimits], [{}, {}, {}, {}], "limits that nobody set are absent")
   const everything = { userId: 0, groupIds: [], everything: true }
   const asBob = { userId: bob.id, groupIds: [1], everything: false }
   const stranger = { userId: 99, groupIds: [], everything: false }
