@@ -74,6 +74,8 @@ export interface Change extends Reads {
   trimJournal(upTo: number): Promise<number>
   /** Removes rows of the audit made at or before this time, the oldest first and so many at most; gives how many. */
   trimAudit(until: number, limit: number): Promise<number>
+  /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
+  trimAuditOf(actor: string, most: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }

@@ -122,6 +122,13 @@ export const runs = {
     beyond: "the row is removed",
     setting: "QUAYSIDE_AUDIT_DAYS",
   },
+  auditRows: {
+    what: "Rows of the audit",
+    value: 200_000,
+    unit: "count",
+    per: "person",
+    beyond: "the person's oldest rows are removed, unless `QUAYSIDE_AUDIT_DAYS` is 0",
+  },
   journalRows: {
     what: "Events kept for readers who come back",
     value: 50_000,

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import type { Runs } from "../../src/runs/index.ts"
-import { eventually, TestWorld } from "../../src/runs/testing/world.ts"
+import type { Runs } from "./index.ts"
+import { eventually, TestWorld } from "./testing/world.ts"
 
 /*
  * A person who queues thousands of runs, or fails to start in a loop, for as long as the service lets them.
