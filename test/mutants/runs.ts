@@ -131,8 +131,8 @@ export const runs = [
     [
       [
         "what an older one of the group waits for is taken by a younger",
-        "for (const share of own) share.held.push(run)",
-        "if (fits) for (const share of own) share.held.push(run)",
+        "for (const share of own) add(share.held, run)",
+        "if (fits) for (const share of own) add(share.held, run)",
       ],
       ["a group's limit does not count one's own share", "for (const bound of bounds) {", "for (const bound of bounds.slice(0, 1)) {"],
     ],
