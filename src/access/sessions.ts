@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import type { Clock } from "#kit"
 import type { Change, SessionRow } from "#store"
 import type { Caller } from "./caller.ts"
@@ -31,6 +31,7 @@ export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAft
       }
       await tx.sessions.deleteExpired(clock.now())
       if (previous !== undefined) await end(tx, previous)
+      if ((await tx.sessions.deleteOld(caller.userId, bounds.rates.sessions.value - 1)) > 0) forgetAfter(tx, caller.userId)
       const secret = randomBytes(32).toString("base64url")
       const row = await tx.sessions.insert({ hash: sha256(secret), userId: caller.userId, expiresAt: clock.now() + sessionMs })
       return { secret, row }

@@ -1,5 +1,5 @@
 import type { Caller, Identity, OpenId, OpenIdRules } from "#access"
-import type { endpoints, Operation, Query } from "#contract"
+import type { EffectiveLimits, endpoints, Operation, Query } from "#contract"
 import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
@@ -8,6 +8,8 @@ import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
 import type { Things } from "./events/policy.ts"
+import type { ObjectRoom } from "./handlers/object-room.ts"
+import type { RateSettings, Rates } from "./http/rates.ts"
 import type { MemoryUnit } from "./units.ts"
 
 /** What the handlers work with. */
@@ -48,6 +50,10 @@ export interface ApiSettings {
   hostNames: ReadonlySet<string>
   trustedProxies: readonly string[]
   memoryUnit: MemoryUnit
+  /** The limits of people who are no administrators, where nobody set another one. Memory and disk are MiB. */
+  defaultLimits: EffectiveLimits
+  /** How often a person who is no administrator may do what. */
+  rates: RateSettings
   /** Groups with an internet setting of their own; the first that somebody is in counts for their runs. */
   internetGroups: readonly string[]
   /** Whether browsers reach the base URL by TLS. */
@@ -58,6 +64,8 @@ export interface ApiSettings {
 export interface Surroundings {
   /** Aborted when what waits must give up. */
   readonly ending: AbortSignal
+  readonly rates: Rates
+  readonly objects: ObjectRoom
   /** Who is told what happens. */
   readonly feed: Feed<Caller, Things>
   /** OpenMetrics text. */

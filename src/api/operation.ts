@@ -82,6 +82,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: visit.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
+  if (caller && !caller.isAdmin) count(surroundings, caller.userId, endpoint, operation)
   const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
   const call = new Call(visit, { caller, session, query, surroundings })
   if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bounds.http.bodyBytes.value)
@@ -95,6 +96,13 @@ export async function runOperation(services: Services, operation: Operation, vis
     headers: call.headers,
     ...(isText ? { type: (endpoint.answer as { text: string }).text } : {}),
   })
+}
+
+/** Counts what a person is about to do; reading costs nothing. */
+function count({ rates }: Surroundings, userId: number, { method }: Endpoint, operation: Operation): void {
+  if (operation === "followEvents") rates.take(userId, "streams")
+  else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
+  else if (method !== "GET") rates.take(userId, "writes")
 }
 
 /** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */

@@ -5,11 +5,13 @@ import { wantsPage } from "#gateway"
 import { Callers, passOver } from "#kit"
 import type { Services, Surroundings } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
+import { ObjectRoom } from "./handlers/object-room.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { cookieOf } from "./http/cookies.ts"
 import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
+import { Rates } from "./http/rates.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
@@ -54,6 +56,8 @@ export function createApi(services: Services): ApiServer {
   })
   const surroundings: Surroundings = {
     ending: listener.ending,
+    rates: new Rates(clock, services.settings.rates),
+    objects: new ObjectRoom(clock, services.settings.defaultLimits),
     feed,
     metrics: () => measures.text(services, listener.underWay),
   }

@@ -20,8 +20,11 @@ export { type Data, type DataPart, dataFields } from "./resources/data.ts"
 export { type Grant, grantFields } from "./resources/grant.ts"
 export { type Image, type ImageCheck, type ImagePart, imageFields } from "./resources/image.ts"
 export {
+  defaultLimits,
+  type EffectiveLimits,
   type Group,
   groupFields,
+  type LimitName,
   type Limits,
   limitNames,
   noLimits,

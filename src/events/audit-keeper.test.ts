@@ -6,6 +6,7 @@ import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
+import { AuditKeeper } from "./audit-keeper.ts"
 import { createEvents } from "./events.ts"
 
 const dayMs = 86_400_000
@@ -50,6 +51,22 @@ test("Old rows of the audit are removed in small steps, and the others have the 
   }
   await scene.clock.advance(600_000)
   assert.equal(await scene.left(), 3, "what is young stays")
+})
+
+test("an actor's rows beyond a number are removed, and nobody else's", async () => {
+  await using scene = await openScene(0)
+  await using keeper = new AuditKeeper({ store: scene.store, days: 400, rows: 20, clock: scene.clock, logger: silentLogger })
+  await scene.write("loop", 620)
+  await scene.store.change((tx) =>
+    tx.audit({ actor: "bob", action: "image.created", thing: null, outcome: "done", address: "", requestId: "one" }),
+  )
+  for (let n = 0; n < 620; n += 1) keeper.wrote("ann")
+  keeper.wrote("bob")
+  await scene.clock.advance(600_000)
+  await eventually("the first step is done", async () => (await scene.left()) === 121)
+  await scene.write("between", 0)
+  await scene.clock.advance(50)
+  await eventually("the newest are left", async () => (await scene.left()) === 21)
 })
 
 test("The audit is kept for ever where no number of days is given", async () => {

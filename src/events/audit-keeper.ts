@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 
@@ -12,19 +13,28 @@ export interface AuditKeeperOptions {
   store: Pick<Store, "change">
   /** Rows are kept for so many days. */
   days: number
+  /** So many rows of each actor are kept. Default: `bounds.runs.auditRows`. */
+  rows?: number
   clock: Clock
   logger: Logger
 }
 
-/** Removes rows of the audit by their age alone, in small steps, until it is disposed of. */
+/** Removes rows of the audit by their age and by their actor's number, in small steps, until it is disposed of. */
 export class AuditKeeper implements AsyncDisposable {
   readonly #options: AuditKeeperOptions
+  /** Rows that each actor wrote since their number was looked at. */
+  readonly #written = new Map<string, number>()
   readonly #closed = new AbortController()
   readonly #rounds: Promise<void>
 
   constructor(options: AuditKeeperOptions) {
     this.#options = options
     this.#rounds = this.#run()
+  }
+
+  /** A row of this actor's is written. */
+  wrote(actor: string): void {
+    this.#written.set(actor, (this.#written.get(actor) ?? 0) + 1)
   }
 
   async #run(): Promise<void> {
@@ -38,9 +48,22 @@ export class AuditKeeper implements AsyncDisposable {
     }
   }
 
-  #trim(): Promise<number> {
+  async #trim(): Promise<number> {
     const { store, clock, days } = this.#options
-    return store.change((tx) => tx.trimAudit(clock.now() - days * dayMs, step))
+    const removed = await store.change((tx) => tx.trimAudit(clock.now() - days * dayMs, step))
+    return removed < step ? this.#trimActors() : removed
+  }
+
+  /** Looks at those who wrote much. Whoever wrote little since the start of the process is looked at when that adds up. */
+  async #trimActors(): Promise<number> {
+    const { rows = bounds.runs.auditRows.value } = this.#options
+    for (const [actor, count] of this.#written) {
+      if (count < step) continue
+      const removed = await this.#options.store.change((tx) => tx.trimAuditOf(actor, rows, step))
+      if (removed === step) return removed
+      this.#written.delete(actor)
+    }
+    return 0
   }
 
   /** Resolves with whether to go on. */

@@ -94,8 +94,10 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
   const auditKeeper = auditDays > 0 ? new AuditKeeper({ store, days: auditDays, clock, logger }) : undefined
   const telling = new Set<number>()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
-  const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) =>
-    tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
+  const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) => {
+    auditKeeper?.wrote(actor.userName)
+    return tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
+  }
   const events: Events = {
     async changed(tx, actor, { verb, thing, was, now, people }) {
       const event = `${thing.type}.${verb}`

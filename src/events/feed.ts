@@ -1,5 +1,5 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { type Clock, deadline, type Logger, Semaphore } from "#kit"
 import type { Store } from "#store"
 import { Batch } from "./batch.ts"
@@ -21,7 +21,6 @@ const pageSize = 500
 /** Readers are written to for so long, then others have their turn for at least as long as `breathMs`. */
 const sliceMs = 0.25
 const breathMs = 1
-const streamsPerPerson = 20
 /** So many readers at once are told a page of what they missed. */
 const replays = 4
 /** A page of it that is not taken after so long was for nobody. */
@@ -41,6 +40,8 @@ export interface OpenOptions<L extends Looker> {
   proofId: string
   /** The row after which they want to be told; undefined: from now on. */
   after: number | undefined
+  /** So many streams somebody may have at once. Default: `bounds.rates.openStreams`. */
+  most?: number
 }
 
 /** Tells readers what happens, each what they may see: one reading of the journal for all of them. */
@@ -76,9 +77,9 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
    * Resolves with what begins the stream, which must be called, once it is known from where: whatever is committed from now on is told. Throws `Failure` where somebody
    * has as many streams as they may, and when the service stops.
    */
-  async open({ looker, proofId, after }: OpenOptions<L>): Promise<(sink: Sink) => void> {
+  async open({ looker, proofId, after, most = bounds.rates.openStreams.value }: OpenOptions<L>): Promise<(sink: Sink) => void> {
     if (this.#closed.signal.aborted) throw stops()
-    this.#watches.reserve(looker.userId, streamsPerPerson)
+    this.#watches.reserve(looker.userId, most)
     try {
       const { first, last } = await this.#options.store.events.bounds()
       const isGap = after !== undefined && (after > last || after < first - 1)

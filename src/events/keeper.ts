@@ -1,8 +1,9 @@
+import { bounds } from "#contract"
 import type { Logger } from "#kit"
 import type { Change, JournalEntry, Store } from "#store"
 
 /** So many rows are kept at most, and some of the next batch. */
-const keptRows = 50_000
+const keptRows = bounds.runs.journalRows.value
 /** Rows are removed so many at a time. */
 const batch = 1_000
 

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { eventText, placeText } from "./batch.ts"
 
 /** Where a reader's bytes go. */
@@ -14,7 +15,7 @@ export interface Sink {
 }
 
 /** So many bytes may wait for a reader; one for whom more do is let go. */
-const pendingMax = 64 * 1024
+const pendingMax = bounds.rates.streamBytes.value
 
 /** One stream. */
 export class Reader {

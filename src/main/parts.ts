@@ -32,6 +32,13 @@ export function apiSettings(settings: Settings, { baseUrl, hostNames }: Addresse
     hostNames,
     trustedProxies: settings.trustedProxies,
     memoryUnit: settings.memoryUnit,
+    defaultLimits: settings.defaultLimits,
+    rates: {
+      startsPerMinute: settings.startsPerMinute,
+      writesPerMinute: settings.writesPerMinute,
+      streamsPerMinute: settings.streamsPerMinute,
+      openStreams: settings.openStreams,
+    },
     internetGroups: settings.groupInternet.map(({ group }) => group),
     secureCookies: baseUrl.startsWith("https:"),
   }
@@ -45,6 +52,9 @@ export function runSettings(settings: Settings, dataDir: string) {
     defaultMemoryMiB: settings.defaultMemory,
     cpuOvercommit: settings.cpuOvercommit,
     memoryOvercommit: settings.memoryOvercommit,
+    defaultLimits: settings.defaultLimits,
+    historyRuns: settings.historyRuns,
+    historyDays: settings.historyDays,
   }
 }
 

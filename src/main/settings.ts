@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { bounds, nearest } from "#contract"
+import { bounds, defaultLimits, type EffectiveLimits, limitNames, nearest } from "#contract"
 import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
@@ -71,6 +71,17 @@ const groupInternet = (value: string) => {
   const groups = entries.map(({ group }) => group)
   const twice = groups.find((group, n) => groups.indexOf(group) !== n)
   return twice === undefined ? entries : wanted(`one entry for each group; ${twice} has two`)
+}
+/** Limits by name, over the built-in defaults. */
+const limitList = (value: string): EffectiveLimits => {
+  const limits = { ...defaultLimits }
+  for (const entry of list(value)) {
+    const [, word, amount] = /^(\w+)=(none|\d{1,15})$/.exec(entry) ?? []
+    const name = limitNames.find((each) => each === word)
+    if (!name) return wanted(`entries like MaxRuns=20 or MaxObjects=none, with commas between; the names are ${limitNames.join(", ")}`)
+    limits[name] = amount === "none" ? null : Number(amount)
+  }
+  return limits
 }
 /** Hosts as image references name them. */
 const registries = (value: string) =>
@@ -398,6 +409,58 @@ export const settingsTable = {
     initial: undefined as { claim: string; value: string } | undefined,
     read: claimValue,
     doc: "Who administers, as `claim=value`, like `groups=quayside-admins`: whose claim is or holds that value. Renewed at each sign-in.",
+  }),
+  defaultLimits: setting({
+    env: "DEFAULT_LIMITS",
+    default: Object.entries(defaultLimits)
+      .filter(([, limit]) => limit !== null)
+      .map((entry) => entry.join("="))
+      .join(","),
+    initial: defaultLimits,
+    read: limitList,
+    doc: "The limits of people where neither they nor a group of theirs have one, with commas between: `MaxRuns=20,MaxObjects=none`. Memory and disk in MiB; those that are not named stay as they are. Administrators have none.",
+  }),
+  startsPerMinute: setting({
+    env: "STARTS_PER_MINUTE",
+    default: String(bounds.rates.starts.value),
+    initial: bounds.rates.starts.value as number,
+    read: whole(1, 1_000_000),
+    doc: "How many runs a person may start in a minute. Administrators have no such limit.",
+  }),
+  writesPerMinute: setting({
+    env: "WRITES_PER_MINUTE",
+    default: String(bounds.rates.writes.value),
+    initial: bounds.rates.writes.value as number,
+    read: whole(1, 1_000_000),
+    doc: "How many POST, PUT and DELETE requests a person may send to the API in a minute.",
+  }),
+  streamsPerMinute: setting({
+    env: "STREAMS_PER_MINUTE",
+    default: String(bounds.rates.streams.value),
+    initial: bounds.rates.streams.value as number,
+    read: whole(1, 1_000_000),
+    doc: "How many event streams a person may open in a minute.",
+  }),
+  openStreams: setting({
+    env: "OPEN_STREAMS",
+    default: String(bounds.rates.openStreams.value),
+    initial: bounds.rates.openStreams.value as number,
+    read: whole(1, 1_000_000),
+    doc: "How many event streams a person may have open at once.",
+  }),
+  historyRuns: setting({
+    env: "HISTORY_RUNS",
+    default: String(bounds.runs.historyRuns.value),
+    initial: bounds.runs.historyRuns.value as number,
+    read: whole(1, 1_000_000),
+    doc: "How many ended and failed runs of each person are kept; older ones are removed with their output.",
+  }),
+  historyDays: setting({
+    env: "HISTORY_DAYS",
+    default: String(bounds.runs.historyDays.value),
+    initial: bounds.runs.historyDays.value as number,
+    read: whole(1, 36_500),
+    doc: "Ended and failed runs are removed after so many days.",
   }),
   auditDays: setting({
     env: "AUDIT_DAYS",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { RunRow } from "#store"
 import { countNodes, freeNodes, schedule, tooLarge } from "./admission.ts"
-import { overLimit, type RunLimits } from "./quota.ts"
+import { overLimit, type RunLimits, totalOf } from "./quota.ts"
 
 const plain = { cpuOvercommit: 1, memoryOvercommit: 1, reserve: { cpus: 0, memoryMiB: 0 } }
 const gpu = (id: string, memoryMiB = 16_384) => ({ id, model: "m", memoryMiB })
@@ -50,7 +50,7 @@ test("What no node has is refused by name, with what the largest has", () => {
 test("A person's limits count all of their live runs and the new one", () => {
   const own = [run({ cpus: 2, memoryMiB: 100, gpus: 1 }), run({ cpus: 1, memoryMiB: 100 })]
   const one = run({ cpus: 1, memoryMiB: 50, gpus: 1 })
-  const over = (limits: RunLimits, held = own) => overLimit(one, held, { limits, caps: [] })
+  const over = (limits: RunLimits, held = own) => overLimit(one, totalOf(held), { limits, caps: [] })
   assert.equal(over({ MaxRuns: 3, MaxCpus: 4, MaxMemory: 250, MaxGpus: 2 }), undefined)
   assert.equal(over({ MaxRuns: null }), undefined)
   for (const limits of [{ MaxRuns: 2 }, { MaxCpus: 3 }, { MaxMemory: 249 }, { MaxGpus: 1 }]) {
@@ -59,8 +59,11 @@ test("A person's limits count all of their live runs and the new one", () => {
   assert.match(over({ MaxCpus: 3 })?.msg ?? "", /person's limit is 3 CPUs; with this run it would be 4/)
   assert.equal(over({ MaxRuns: 0 }, [])?.code, "quota_exceeded")
   const caps = [{ groupName: "lab", limits: { MaxGpus: 1 }, members: new Set(["ann", "bob"]) }]
-  assert.match(overLimit(one, own, { limits: {}, caps })?.msg ?? "", /all members of lab together is 1 GPUs; with this run it would be 2/)
-  assert.equal(overLimit(one, [], { limits: {}, caps }), undefined)
+  assert.match(
+    overLimit(one, totalOf(own), { limits: {}, caps })?.msg ?? "",
+    /all members of lab together is 1 GPUs; with this run it would be 2/,
+  )
+  assert.equal(overLimit(one, totalOf([]), { limits: {}, caps }), undefined)
 })
 
 test("What the members of a group may hold together makes them wait for each other, in their order, and nobody else", () => {

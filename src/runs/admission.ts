@@ -65,7 +65,7 @@ function fitting(gpus: readonly GpuDevice[], { gpuMemoryMiB }: Demand): GpuDevic
 
 export interface Hall {
   nodes: readonly Node[]
-  /** All live runs, in the order in which they came. */
+  /** All live runs, the queued ones in the order of their turns. */
   live: readonly (Demand & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
   /** Devices that something holds which is none of these runs. */
   takenDevices?: ReadonlySet<string>
@@ -83,9 +83,9 @@ export function freeNodes({ nodes, live, takenDevices }: Omit<Hall, "caps">): No
 }
 
 /**
- * Which of the queued runs can be started now, and where. The oldest comes first; what an older one waits for is kept back from younger ones on the node that
+ * Which of the queued runs can be started now, and where. They come in their order; what an earlier one waits for is kept back from later ones on the node that
  * could hold it, so that small runs cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits for others of its group takes
- * nothing from any node, and what it waits for is kept back from younger ones of the group.
+ * nothing from any node, and what it waits for is kept back from later ones of the group.
  */
 export function schedule(hall: Hall): Map<number, Placement> {
   const free = freeNodes(hall)
@@ -93,6 +93,7 @@ export function schedule(hall: Hall): Map<number, Placement> {
   const placements = new Map<number, Placement>()
   for (const run of hall.live) {
     if (run.state !== "queued" || !shares.take(run)) continue
+    if (isExhausted(free)) break
     const node = best(free.filter((one) => couldHold(one, run) && hasLeft(one, run)))
     if (node) {
       const placement = { nodeNames: [node.name], gpuDevices: pick(node, run) }
@@ -101,6 +102,16 @@ export function schedule(hall: Hall): Map<number, Placement> {
     } else keepBack(hall.nodes, free, run)
   }
   return placements
+}
+
+/** Whether no node has anything left, not even for the smallest run: the rest of the queue need not be looked at. */
+function isExhausted(free: readonly Node[]): boolean {
+  return free.every(({ cpus, memoryMiB }) => cpus < 1 || memoryMiB < 1)
+}
+
+/** Whether the run could start if nobody waited. */
+export function fitsNow(demand: Demand & Pick<RunRow, "userName">, hall: Hall): boolean {
+  return new Shares(hall).take(demand) && freeNodes(hall).some((node) => couldHold(node, demand) && hasLeft(node, demand))
 }
 
 function hasLeft(free: Node, demand: Demand): boolean {

@@ -31,9 +31,9 @@ async function adoptIn(ctx: Context, tx: Change, { seen, spec }: Found): Promise
   const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
   if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
   if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
-  const holders = (await tx.runs.live()).filter(({ state }) => state !== "queued")
+  const holders = await tx.runs.held()
   if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
-  const { limits } = await boundsOf(tx, [person.id])
+  const { limits } = await boundsOf(tx, [person.id], ctx.settings.defaultLimits)
   const run = await tx.runs.insertAs(spec.run, {
     ...rowOf({ seen, spec, person, project }),
     ...times(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),

@@ -2,6 +2,7 @@ import { isLive } from "#contract"
 import type { Address, EngineError } from "#engine"
 import type { RunRow } from "#store"
 import { upstreamHeaders } from "./spec.ts"
+import { inTurn, Turns, type Waiting } from "./turns.ts"
 import { typeRule } from "./types.ts"
 
 /** A live run as the gateway sees it. */
@@ -36,6 +37,9 @@ export class Board {
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
   readonly #over = new Set<number>()
+  /** As far as this process saw: a restart forgets turns of runs that are over, which gives each person one turn at most. */
+  readonly turns = new Turns()
+  #positions: ReadonlyMap<number, number> | undefined
   readonly #listeners = new Map<number, Set<BoardListener>>()
   readonly #onChange: (run: RunRow) => void
 
@@ -50,6 +54,20 @@ export class Board {
   /** Oldest first. */
   rows(): RunRow[] {
     return [...this.#rows.values()].sort((a, b) => a.id - b.id)
+  }
+
+  /** The queue in the order of turns, and a run that might join it as the last one. */
+  queue(joining?: Waiting): Waiting[] {
+    const waiting: Waiting[] = this.rows().filter(({ state }) => state === "queued")
+    if (joining) waiting.push(joining)
+    return inTurn(waiting, this.turns)
+  }
+
+  /** From 1; null when the run does not wait. */
+  queuePosition(id: number): number | null {
+    if (this.#rows.get(id)?.state !== "queued") return null
+    this.#positions ??= new Map(this.queue().map((run, i) => [run.id, i + 1]))
+    return this.#positions.get(id) ?? null
   }
 
   target(id: number): RunTarget | undefined {
@@ -67,6 +85,8 @@ export class Board {
   publish(run: RunRow, address?: Address): void {
     const before = this.#rows.get(run.id)
     if (this.#over.has(run.id) || (before && before.version >= run.version)) return
+    this.#positions = undefined
+    if (run.startTime !== null) this.turns.note(run.userId, run.startTime)
     if (isLive(run.state)) this.#keep(run, address ?? this.#targets.get(run.id)?.address)
     else this.#forget(run)
     this.#onChange(run)

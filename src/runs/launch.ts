@@ -74,7 +74,10 @@ export class Launch implements Disposable {
       await this.#revise()
       await this.#patiently(this.#prepare())
     }
-    const [imageTerms, diskMiB] = await Promise.all([this.#ctx.imageTerms(this.#run), diskBoundOf(this.#ctx.store, this.#run.userId)])
+    const [imageTerms, diskMiB] = await Promise.all([
+      this.#ctx.imageTerms(this.#run),
+      diskBoundOf(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
+    ])
     const spec = { ...specOf(this.#run), imageTerms, diskMiB }
     const mountsNow = () => this.#mountsNow()
     const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal, mountsNow))

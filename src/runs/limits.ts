@@ -1,27 +1,29 @@
-import { type Limits, limitNames, noLimits } from "#contract"
-import type { GroupRow, Reads, RunRow } from "#store"
+import { type EffectiveLimits, type Limits, limitNames } from "#contract"
+import type { GroupRow, Reads, UserRow } from "#store"
 import type { Cap } from "./quota.ts"
 
 type Readable = Pick<Reads, "users" | "groups">
 
-/** The lowest of the person's own limits and those that their groups give each member; amounts of memory and disk in MiB. */
-export async function limitsOf(reads: Readable, userId: number): Promise<Limits> {
-  return (await boundsOf(reads, [userId])).limits.get(userId) ?? noLimits
+const unlimited = Object.fromEntries(limitNames.map((name) => [name, null])) as EffectiveLimits
+
+/** What applies to one person; amounts of memory and disk in MiB. */
+export async function limitsOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<EffectiveLimits> {
+  return (await boundsOf(reads, [userId], defaults)).limits.get(userId) ?? defaults
 }
 
 /** What bounds some people: each one's own limits, and what groups of theirs may hold all together. */
 export interface Bounds {
-  limits: ReadonlyMap<number, Limits>
+  limits: ReadonlyMap<number, EffectiveLimits>
   caps: readonly Cap[]
 }
 
-export async function boundsOf(reads: Readable, userIds: Iterable<number>): Promise<Bounds> {
-  const limits = new Map<number, Limits>()
+export async function boundsOf(reads: Readable, userIds: Iterable<number>, defaults: EffectiveLimits): Promise<Bounds> {
+  const limits = new Map<number, EffectiveLimits>()
   const capped = new Map<number, GroupRow>()
   for (const userId of new Set(userIds)) {
     const [user, groups] = await Promise.all([reads.users.get(userId), reads.groups.ofUser(userId)])
-    limits.set(userId, lowest([...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]))
-    for (const group of groups) if (limitNames.some((name) => group.totalLimits[name] !== null)) capped.set(group.id, group)
+    limits.set(userId, effective(user, groups, defaults))
+    for (const group of groups) if (limitNames.some((name) => typeof group.totalLimits[name] === "number")) capped.set(group.id, group)
   }
   const caps: Cap[] = []
   for (const { id, groupName, totalLimits } of capped.values()) {
@@ -30,35 +32,38 @@ export async function boundsOf(reads: Readable, userIds: Iterable<number>): Prom
   return { limits, caps }
 }
 
+/** The lowest limit that the person or a group of theirs sets; the default where none of them sets one. Administrators have no defaults. */
+function effective(user: UserRow | undefined, groups: readonly GroupRow[], defaults: EffectiveLimits): EffectiveLimits {
+  const given: Limits[] = [...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]
+  const result = { ...(user?.isAdmin ? unlimited : defaults) }
+  for (const name of limitNames) {
+    const set = given.map((limits) => limits[name]).filter((limit) => limit !== undefined)
+    if (set.length === 0) continue
+    const bounded = set.filter((limit) => limit !== null)
+    result[name] = bounded.length === 0 ? null : Math.min(...bounded)
+  }
+  return result
+}
+
 /** MiB that one run of the person's may write to its own file system: all that they, or a group of theirs all together, may write to those of all their runs. Undefined is unlimited. */
-export async function diskBoundOf(reads: Readable, userId: number): Promise<number | undefined> {
-  const { limits, caps } = await boundsOf(reads, [userId])
+export async function diskBoundOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
+  const { limits, caps } = await boundsOf(reads, [userId], defaults)
   const set = [limits.get(userId), ...caps.map((cap) => cap.limits)].flatMap((bound) => bound?.MaxDisk ?? [])
   return set.length === 0 ? undefined : Math.min(...set)
 }
 
 /** What the person may still take beside their own runs, where a limit of theirs or of a group of theirs says so; null is unlimited. */
-export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number) {
-  const { limits, caps } = await boundsOf(reads, [userId])
-  const own = (await reads.runs.live()).filter((run) => run.userId === userId)
-  const bounds = [limits.get(userId) ?? noLimits, ...caps.map((cap) => cap.limits)]
-  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", taken: (run: RunRow) => number) => {
+export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number, defaults: EffectiveLimits) {
+  const { limits, caps } = await boundsOf(reads, [userId], defaults)
+  const own = await reads.runs.holdings(userId)
+  const bounds: readonly Limits[] = [limits.get(userId) ?? defaults, ...caps.map((cap) => cap.limits)]
+  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", held: number) => {
     const set = bounds.map((bound) => bound[name] ?? null).filter((limit) => limit !== null)
-    const held = own.reduce((sum, run) => sum + taken(run), 0)
     return set.length === 0 ? null : Math.max(0, Math.min(...set) - held)
   }
   return {
-    cpus: left("MaxCpus", (run) => run.cpus),
-    memoryMiB: left("MaxMemory", (run) => run.memoryMiB),
-    gpus: left("MaxGpus", (run) => run.gpus),
+    cpus: left("MaxCpus", own.cpus),
+    memoryMiB: left("MaxMemory", own.memoryMiB),
+    gpus: left("MaxGpus", own.gpus),
   }
-}
-
-function lowest(all: readonly Limits[]): Limits {
-  const result = { ...noLimits }
-  for (const name of limitNames) {
-    const set = all.map((limits) => limits[name]).filter((limit) => limit !== null)
-    result[name] = set.length === 0 ? null : Math.min(...set)
-  }
-  return result
 }

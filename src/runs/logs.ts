@@ -3,13 +3,13 @@ import { createReadStream } from "node:fs"
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { Failure, isLive } from "#contract"
+import { bounds, Failure, isLive } from "#contract"
 import { EngineError, type LogLine, type LogOptions } from "#engine"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 
-const keptLines = 10_000
-const keptCharacters = 4 * 1024 * 1024
+const keptLines = bounds.runs.logLines.value
+const keptCharacters = bounds.runs.logCharacters.value
 const lastWordsMs = 1_000
 const day = 24 * 3_600_000
 
@@ -100,6 +100,12 @@ async function* keptLogs({ settings }: Context, key: string, { tail, since, sign
 function fileOf(logsDir: string, key: string): string {
   if (!/^[0-9a-f]{32}$/.test(key)) throw new TypeError(`A run's key is wanted, got ${JSON.stringify(key)}`)
   return join(logsDir, `${key}.jsonl`)
+}
+
+/** Removes the kept output of runs that are forgotten. */
+export async function removeLogs({ settings: { logsDir } }: Context, keys: readonly string[]): Promise<void> {
+  if (logsDir === undefined) return
+  for (const key of keys) await rm(fileOf(logsDir, key), { force: true })
 }
 
 /** Removes output older than the setting says, now and once a day, until Quayside closes. */

@@ -1,9 +1,9 @@
 import type { Reason } from "#contract"
-import type { Limits, RunRow } from "#store"
+import type { Holdings, Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
 /** The amounts among the limits; disk does not count when a run is admitted, but while it runs. Null or absent is unlimited. */
-export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk">>
+export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxQueued" | "MaxObjects">>
 
 /** What the members of a group may hold all together. */
 export interface Cap {
@@ -14,11 +14,7 @@ export interface Cap {
 }
 
 /** Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid one run more beside those they have, queued ones included; undefined when they do not. */
-export function overLimit(
-  demand: Demand,
-  own: readonly Demand[],
-  { limits, caps }: { limits: RunLimits; caps: readonly Cap[] },
-): Reason | undefined {
+export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits: RunLimits; caps: readonly Cap[] }): Reason | undefined {
   const bounds = [
     { whose: "The person's limit", limits },
     ...caps.map((cap) => ({ whose: `The limit of all members of ${cap.groupName} together`, limits: cap.limits })),
@@ -31,32 +27,68 @@ export function overLimit(
   return undefined
 }
 
+/** Why the person may not have one more queued run: their own limit, or one of all members of a group of theirs. `all` is the whole queue. */
+export function overQueueLimit(
+  own: number,
+  { limits, caps, all }: { limits: RunLimits; caps: readonly Cap[]; all: readonly Pick<RunRow, "userName">[] },
+): Reason | undefined {
+  const bounds = [
+    { whose: "The person's limit", limit: limits.MaxQueued, queued: own },
+    ...caps.map(({ groupName, limits: { MaxQueued }, members }) => ({
+      whose: `The limit of all members of ${groupName} together`,
+      limit: MaxQueued,
+      queued: typeof MaxQueued === "number" ? all.filter(({ userName }) => members.has(userName)).length : 0,
+    })),
+  ]
+  const broken = bounds.find(({ limit, queued }) => typeof limit === "number" && queued >= limit)
+  return (
+    broken && {
+      code: "quota_exceeded",
+      msg: `${broken.whose} is ${broken.limit} queued runs, and ${broken.queued} wait already; wait until one starts, or stop one`,
+    }
+  )
+}
+
+type Total = Omit<Holdings, "queued">
+
+export function totalOf(runs: readonly Demand[]): Total {
+  const total = { runs: 0, cpus: 0, memoryMiB: 0, gpus: 0 }
+  for (const run of runs) add(total, run)
+  return total
+}
+
+function add(total: Total, run: Demand): void {
+  total.runs += 1
+  total.cpus += run.cpus
+  total.memoryMiB += run.memoryMiB
+  total.gpus += run.gpus
+}
+
 /** The first amount of which the runs and one more would hold more than allowed. */
-function exceeded(demand: Demand, held: readonly Demand[], limits: RunLimits) {
-  const sum = (amount: (run: Demand) => number) => held.reduce((total, run) => total + amount(run), amount(demand))
+function exceeded(demand: Demand, held: Total, limits: RunLimits) {
   const checks: { limit: number | null | undefined; wanted: number; what: string }[] = [
-    { limit: limits.MaxRuns, wanted: held.length + 1, what: "runs at once" },
-    { limit: limits.MaxCpus, wanted: sum((run) => run.cpus), what: "CPUs" },
-    { limit: limits.MaxMemory, wanted: sum((run) => run.memoryMiB), what: "MiB of memory" },
-    { limit: limits.MaxGpus, wanted: sum((run) => run.gpus), what: "GPUs" },
+    { limit: limits.MaxRuns, wanted: held.runs + 1, what: "runs at once" },
+    { limit: limits.MaxCpus, wanted: held.cpus + demand.cpus, what: "CPUs" },
+    { limit: limits.MaxMemory, wanted: held.memoryMiB + demand.memoryMiB, what: "MiB of memory" },
+    { limit: limits.MaxGpus, wanted: held.gpus + demand.gpus, what: "GPUs" },
   ]
   return checks.find(({ limit, wanted }) => typeof limit === "number" && wanted > limit)
 }
 
 /** What is held of each group's limit. */
 export class Shares {
-  readonly #shares: { cap: Cap; held: Demand[] }[]
+  readonly #shares: { cap: Cap; held: Total }[]
 
   constructor({ live, caps = [] }: Pick<Hall, "live" | "caps">) {
     const holders = live.filter(({ state }) => state !== "queued")
-    this.#shares = caps.map((cap) => ({ cap, held: holders.filter(({ userName }) => cap.members.has(userName)) }))
+    this.#shares = caps.map((cap) => ({ cap, held: totalOf(holders.filter(({ userName }) => cap.members.has(userName))) }))
   }
 
   /** Whether the groups' limits have room for it; counted as held from now on, in either case. */
   take(run: Demand & Pick<RunRow, "userName">): boolean {
     const own = this.#shares.filter(({ cap }) => cap.members.has(run.userName))
     const fits = own.every(({ cap, held }) => !exceeded(run, held, cap.limits))
-    for (const share of own) share.held.push(run)
+    for (const share of own) add(share.held, run)
     return fits
   }
 }

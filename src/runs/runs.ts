@@ -7,11 +7,14 @@ import { Activity } from "./activity.ts"
 import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
 import type { Context, Preparing, Revised, RunEvents } from "./context.ts"
+import { type Decision, decide } from "./decide.ts"
+import { pruneHistory } from "./history.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
-import { queuePosition } from "./queue.ts"
+import { positionOfNew } from "./queue.ts"
 import { watchQueuedRights } from "./queued-rights.ts"
+import type { Idempotency, Judged, StartRequest } from "./requests.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
-import { admit, type Decision, decide, type Idempotency, type Judged, recall, type StartRequest } from "./start.ts"
+import { admit, recall } from "./start.ts"
 import { type StopOptions, stop } from "./stop.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Sample, Usage } from "./usage.ts"
@@ -57,8 +60,8 @@ export interface Runs extends AsyncDisposable {
   /** The run that a start of the person under this key made, as it now stands; undefined when none did. Rejects as `start` does. */
   repeated(userId: number, idempotency: Idempotency): Promise<RunRow | undefined>
 
-  /** What would become of a start that came now, judged as `start` judges it; nothing is stored. Rejects with `AlreadyRunning`. */
-  preview(request: StartRequest): Promise<Decision>
+  /** What would become of a start that came now, judged as `start` judges it, and its position in the queue should it wait; nothing is stored. Rejects with `AlreadyRunning`. */
+  preview(request: StartRequest): Promise<Decision & { position: number }>
 
   /**
    * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is `stopping` and the engine keeps it from being over. Rejects with
@@ -107,7 +110,13 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
   const activity = new Activity(ctx)
   const usage = new Usage(ctx, activity)
-  const chores = [activity.run(), sweepLogs(ctx), watchQueuedRights(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
+  const chores = [
+    activity.run(),
+    sweepLogs(ctx),
+    pruneHistory(ctx),
+    watchQueuedRights(ctx),
+    watchOver(ctx, usage, new Warden(ctx, { usage, activity })),
+  ]
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
@@ -117,7 +126,10 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     begin: () => supervisor.begin(),
     start: (request, options = {}) => start({ ctx, supervisor }, request, options),
     repeated: (userId, idempotency) => recall(ctx.store, userId, idempotency),
-    preview: async (request) => decide(ctx, ctx.store, await judged(supervisor, request)),
+    preview: async (request) => ({
+      ...(await decide(ctx, ctx.store, await judged(supervisor, request))),
+      position: positionOfNew(board, request.userId, ctx.clock.now()),
+    }),
     settled: (id, settling = {}) => settled(ctx, id, settling),
     stop: (id, wish) => stop({ ctx, supervisor }, id, wish),
     target: (id) => board.target(id),
@@ -129,7 +141,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     usage: (id) => usage.known(id),
     keep: (id, actor) => keep(ctx, activity, { id, actor }),
     progress: (id) => supervisor.progressOf(id),
-    queuePosition: (id) => queuePosition(board.rows(), id),
+    queuePosition: (id) => board.queuePosition(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
     capacityNow: () => capacityNow(ctx, supervisor.capacity, supervisor.takenDevices()),
     close,

@@ -1,3 +1,7 @@
+import { bounds, defaultLimits, type EffectiveLimits } from "#contract"
+
+const { runs } = bounds
+
 /** How runs are admitted and watched over. Times are milliseconds. */
 export interface RunSettings {
   /** For a run that asks for 0. Default 1. */
@@ -19,6 +23,14 @@ export interface RunSettings {
   activityEvery: number
   /** How often it is looked at what runs use, and whether they keep to their limits. Default 10,000. */
   sampleEvery: number
+  /** The limits of people who are no administrators, where nobody set another one. Memory and disk are MiB. Default: `defaultLimits`. */
+  defaultLimits: EffectiveLimits
+  /** So many ended runs of a person are kept. Default 1,000. */
+  historyRuns: number
+  /** So long ended runs are kept. Default 400. */
+  historyDays: number
+  /** How often it is looked whether the history is too long. Default 60,000. */
+  historyEvery: number
   /** How many samples of each run are kept. Default 360. */
   samples: number
   /** How often it is counted what runs wrote to their own file systems. Default 60,000. */
@@ -62,13 +74,24 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     observeEvery: 3_000,
     activityEvery: 30_000,
     sampleEvery: 10_000,
-    samples: 360,
+    samples: runs.samples.value,
+    defaultLimits,
+    historyRuns: runs.historyRuns.value,
+    historyDays: runs.historyDays.value,
+    historyEvery: 60_000,
     layersEvery: 60_000,
     layersAfter: 2 ** 30,
     strayGrace: 10 * 60_000,
-    keepLogsDays: 30,
+    keepLogsDays: runs.logDays.value,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
-    timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 120_000, starting: 120_000, stopping: 30_000, ...given.timeouts },
+    timeouts: {
+      queued: runs.queuedMs.value,
+      pulling: runs.pullingMs.value,
+      creating: runs.creatingMs.value,
+      starting: runs.startingMs.value,
+      stopping: 30_000,
+      ...given.timeouts,
+    },
   }
 }

@@ -1,52 +1,11 @@
 import { randomBytes } from "node:crypto"
-import { Failure, type Limits, noLimits, type Reason } from "#contract"
-import { EngineError } from "#engine"
+import { Failure } from "#contract"
 import type { Actor } from "#events"
-import type { Change, Reads, RunPlan, RunRow } from "#store"
-import { type Demand, type Node, type Placement, schedule, tooLarge } from "./admission.ts"
+import type { Change, Reads, RunRow } from "#store"
 import type { Context } from "./context.ts"
-import { boundsOf } from "./limits.ts"
+import { decide } from "./decide.ts"
 import { times } from "./queue.ts"
-import { type Cap, overLimit } from "./quota.ts"
-import { reason } from "./reasons.ts"
-
-/** A start that somebody asked for, with everything looked up that it names. */
-export interface StartRequest {
-  userId: number
-  userName: string
-  projectId: number
-  plan: RunPlan
-  /** Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least. */
-  resources: { nodes: number; cpus: number; memoryMiB: number; gpus: number; gpuMemoryMiB: number }
-  /** Why it cannot be, where the caller knows already: the run is stored as `failed` with it. */
-  refusal?: Reason | undefined
-}
-
-/** The caller's own key for a start; a second start under it gives the same run. */
-export interface Idempotency {
-  key: string
-  /** sha256 of the body. */
-  bodyHash: string
-}
-
-/** A person has at most one live run of a project. */
-export class AlreadyRunning extends Failure {
-  readonly run: RunRow
-
-  constructor(run: RunRow) {
-    super("already_running", `${run.userName} runs this project already: run ${run.id} is ${run.state}`, {
-      extra: { ID: run.id, State: run.state },
-    })
-    this.run = run
-  }
-}
-
-/** What a start is judged by, beside what the database holds. */
-export interface Judged {
-  request: StartRequest
-  nodes: Node[] | EngineError
-  takenDevices: ReadonlySet<string>
-}
+import type { Idempotency, Judged, StartRequest } from "./requests.ts"
 
 export interface Admission extends Judged {
   idempotency: Idempotency | undefined
@@ -113,61 +72,4 @@ async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<N
     gpuDevices: placement?.gpuDevices ?? [],
     imageDigest: "",
   }
-}
-
-/** What would become of a start that came now. */
-export interface Decision {
-  demand: Demand & { nodes: number }
-  /** Why it cannot be. */
-  refusal: Reason | undefined
-  /** Where it goes at once; undefined when it is refused or has to queue. */
-  placement: Placement | undefined
-  /** Those of the person. */
-  limits: Limits
-  /** How many wait already. */
-  queued: number
-}
-
-/** The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. */
-export async function decide(ctx: Context, reads: Pick<Reads, "runs" | "users" | "groups">, admission: Judged): Promise<Decision> {
-  const { request } = admission
-  const other = await reads.runs.liveOf(request.userId, request.projectId)
-  if (other) throw new AlreadyRunning(other)
-  const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
-  const { defaultCpus, defaultMemoryMiB } = ctx.settings
-  const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
-  const live = await reads.runs.live()
-  const waiting = live.filter(({ state }) => state === "queued").map(({ userId }) => userId)
-  const bounds = await boundsOf(reads, [request.userId, ...waiting])
-  const limits = bounds.limits.get(request.userId) ?? noLimits
-  const situation = { demand, live, limits, caps: bounds.caps }
-  const refusal = refusalOf(ctx, admission, situation)
-  const placement = refusal ? undefined : place(ctx, admission, situation)
-  return { demand, refusal, placement, limits, queued: waiting.length }
-}
-
-interface Situation {
-  demand: Demand & { nodes: number }
-  live: RunRow[]
-  limits: Limits
-  caps: readonly Cap[]
-}
-
-function refusalOf({ engine }: Context, { request, nodes }: Judged, { demand, live, limits, caps }: Situation): Reason | undefined {
-  if (request.refusal) return request.refusal
-  const own = live.filter((run) => run.userId === request.userId)
-  const quota = overLimit(demand, own, { limits, caps: caps.filter(({ members }) => members.has(request.userName)) })
-  if (quota) return quota
-  if (nodes instanceof EngineError) return reason(nodes.code, nodes.message)
-  if (engine.placement === "engine") return undefined
-  return demand.nodes > 1 ? reason("nodes_unsupported") : tooLarge(demand, nodes)
-}
-
-/** Where it can start at once; undefined when it has to queue. */
-function place({ engine }: Context, { request, nodes, takenDevices }: Judged, { demand, live, caps }: Situation): Placement | undefined {
-  if (engine.placement === "engine") return { nodeNames: [], gpuDevices: [] }
-  if (nodes instanceof EngineError) return undefined
-  const { userName } = request
-  const newest = { ...demand, userName, id: Number.POSITIVE_INFINITY, state: "queued" as const, nodeNames: [], gpuDevices: [] }
-  return schedule({ nodes, live: [...live, newest], takenDevices, caps }).get(newest.id)
 }

@@ -110,10 +110,10 @@ export class Supervisor {
     const { board, clock, settings, store } = this.#ctx
     if (clock.now() - this.#syncedAt < settings.observeEvery) return
     this.#syncedAt = clock.now()
-    const live = await store.runs.live()
-    for (const run of live) board.publish(run)
-    const ids = new Set(live.map(({ id }) => id))
-    for (const { id } of board.rows().filter((run) => !ids.has(run.id))) {
+    const versions = await store.runs.liveVersions()
+    const changed = [...versions].filter(([id, version]) => (board.row(id)?.version ?? 0) < version).map(([id]) => id)
+    const over = board.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
+    for (const id of [...changed, ...over]) {
       const run = await store.runs.get(id)
       if (run) board.publish(run)
     }

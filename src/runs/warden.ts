@@ -36,7 +36,7 @@ export class Warden {
 
   /** Looks at every run once. Rejects when the limits cannot be read; a run that cannot be judged is judged again the next time. */
   async judge(): Promise<void> {
-    const { board, logger, store } = this.#ctx
+    const { board, logger, settings, store } = this.#ctx
     const rows = board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     for (const kept of [this.#ofTime, this.#ofDisk, this.#ofBound, this.#ofIdleness])
       for (const id of kept.keys()) if (!board.row(id)) kept.delete(id)
@@ -49,6 +49,7 @@ export class Warden {
     const bounds = await boundsOf(
       store,
       rows.map(({ userId }) => userId),
+      settings.defaultLimits,
     )
     const left = rows.filter(({ id }) => !ended.has(id))
     await Promise.all(left.map((run) => attempt(run, () => this.#judgeIdleness(run, bounds.limits.get(run.userId)))))

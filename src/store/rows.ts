@@ -1,4 +1,4 @@
-import type { Progress, ProjectType, Reason, RunState } from "#contract"
+import type { Limits, Progress, ProjectType, Reason, RunState } from "#contract"
 
 /** Rows as the rest of the program sees them. Times are milliseconds since the epoch; amounts of memory are MiB. */
 export interface Stamped {
@@ -10,16 +10,8 @@ export interface Stamped {
   version: number
 }
 
-/** `null` is unlimited. */
-export interface Limits {
-  MaxRuns: number | null
-  MaxCpus: number | null
-  MaxMemory: number | null
-  MaxGpus: number | null
-  MaxRunHours: number | null
-  IdleMinutes: number | null
-  MaxDisk: number | null
-}
+/** The limits that somebody set; `null` is unlimited. */
+export type { Limits } from "#contract"
 
 export interface UserRow extends Stamped {
   userName: string

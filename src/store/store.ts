@@ -77,6 +77,8 @@ export interface Change extends Reads {
   trimJournal(upTo: number): Promise<number>
   /** Removes rows of the audit made at or before this time, the oldest first and so many at most; gives how many. */
   trimAudit(until: number, limit: number): Promise<number>
+  /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
+  trimAuditOf(actor: string, most: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }
@@ -170,6 +172,8 @@ export interface UserReads {
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
   count(): Promise<number>
+  /** How many images, datasets, projects, tokens and grants are a person's, and how many of theirs are deleted. */
+  objects(id: number): Promise<{ live: number; deleted: number }>
 }
 
 export interface GroupReads {
@@ -207,6 +211,8 @@ export interface SessionWrites {
   insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
   delete(hash: string): Promise<void>
   deleteOfUser(userId: number, exceptHash?: string): Promise<void>
+  /** Removes all but so many of a person's newest; gives how many. */
+  deleteOld(userId: number, most: number): Promise<number>
   deleteExpired(now: number): Promise<number>
 }
 
@@ -225,6 +231,16 @@ export interface RunReads {
   byKey(key: string): Promise<RunRow | undefined>
   /** All that is in a live state, oldest first. */
   live(): Promise<RunRow[]>
+  /** Live runs that are not queued, without their plans, oldest first. */
+  held(): Promise<LiveRun[]>
+  /** Queued runs, without their plans, oldest first. */
+  queued(): Promise<LiveRun[]>
+  /** What a person's live runs hold together, queued ones included. */
+  holdings(userId: number): Promise<Holdings>
+  /** The version of each live run, by its ID. */
+  liveVersions(): Promise<Map<number, number>>
+  /** People whose history holds more than so many runs, with how many it holds. */
+  longHistories(most: number): Promise<{ userId: number; count: number }[]>
   liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
   /** The last run of a person and project, live or not. */
   lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
@@ -250,6 +266,8 @@ export interface RunWrites {
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
   remember(entry: IdempotencyEntry): Promise<boolean>
+  /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives the runs' keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
+  trim(which: { userId: number } | { until: number }, limit: number): Promise<string[]>
 }
 /** Ports within a range, both ends included. */
 export interface PortReads {
@@ -265,6 +283,29 @@ export interface PortWrites {
   take(row: RunPortRow): Promise<boolean>
 }
 
+export interface Holdings {
+  runs: number
+  queued: number
+  cpus: number
+  memoryMiB: number
+  gpus: number
+}
+/** What admission counts of a live run. */
+export type LiveRun = Pick<
+  RunRow,
+  | "id"
+  | "userId"
+  | "userName"
+  | "state"
+  | "cpus"
+  | "memoryMiB"
+  | "gpus"
+  | "gpuMemoryMiB"
+  | "nodeNames"
+  | "gpuDevices"
+  | "createdAt"
+  | "startTime"
+>
 export interface IdempotencyEntry {
   userId: number
   key: string

@@ -18,11 +18,12 @@ test("whoami tells name, rights, groups and the limits that apply, groups counte
   await world.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
   const { body } = await call("GET", "/whoami", { as: basic("eva", "eva-password") })
   const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+  const defaults = { MaxStorage: 100 * 2 ** 30, MaxQueued: 100, MaxObjects: 2_000 }
   assert.deepEqual(body, {
     UserName: "eva",
     IsAdmin: false,
     Groups: ["a", "b"],
-    Limits: { ...none, MaxRuns: 5, MaxMemory: 4 * 2 ** 30, MaxGpus: 0 },
+    Limits: { ...none, ...defaults, MaxRuns: 5, MaxMemory: 4 * 2 ** 30, MaxGpus: 0 },
   })
 })
 

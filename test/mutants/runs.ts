@@ -26,6 +26,37 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/turns.ts",
+    ["src/runs/turns.test.ts"],
+    [
+      [
+        "one person's queued runs are one behind the other",
+        "const line = byPerson.get(run.userId)",
+        "const line = [...byPerson.values()][0]",
+      ],
+      ["the person who was served last comes first", "Number.POSITIVE_INFINITY : Math.max(", "Number.NEGATIVE_INFINITY : Math.max("],
+    ],
+  ),
+  ...faults(
+    "src/runs/quota.ts",
+    ["src/runs/queue.test.ts"],
+    [
+      ["the queue of one person has no bound", "limit: limits.MaxQueued,", "limit: null,"],
+      ["the queue of a group has no bound", "limit: MaxQueued,", "limit: null,"],
+    ],
+  ),
+  ...faults("src/runs/runs.ts", ["src/runs/greedy.test.ts"], [["the history is never pruned", " pruneHistory(ctx),", ""]]),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/api/limits.test.ts"],
+    [["rates are not counted", "if (caller && !caller.isAdmin) count(", "if (false) count("]],
+  ),
+  ...faults(
+    "src/api/handlers/object-room.ts",
+    ["test/api/limits.test.ts"],
+    [["objects are not counted", "if (caller.isAdmin) return", "return"]],
+  ),
+  ...faults(
     "src/runs/stop.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps people from stopping runs", "() => ctx.store.change(work, { urgent: true })", "() => ctx.store.change(work)"]],
@@ -100,8 +131,8 @@ export const runs = [
     [
       [
         "what an older one of the group waits for is taken by a younger",
-        "for (const share of own) share.held.push(run)",
-        "if (fits) for (const share of own) share.held.push(run)",
+        "for (const share of own) add(share.held, run)",
+        "if (fits) for (const share of own) add(share.held, run)",
       ],
       ["a group's limit does not count one's own share", "for (const bound of bounds) {", "for (const bound of bounds.slice(0, 1)) {"],
     ],

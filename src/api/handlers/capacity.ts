@@ -41,7 +41,7 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
 }
 
 async function youAnswer({ store, settings }: Services, { userId }: { userId: number }) {
-  const { cpus, memoryMiB, gpus } = await leftTo(store, userId)
+  const { cpus, memoryMiB, gpus } = await leftTo(store, userId, settings.defaultLimits)
   return { Cpus: cpus, Memory: memoryMiB === null ? null : leftOf(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }
 

@@ -11,10 +11,11 @@ function lastEventId(header: string | undefined): number | undefined {
   })
 }
 
-async function followEvents(_services: Services, context: Context<"followEvents">) {
+async function followEvents({ settings }: Services, context: Context<"followEvents">) {
   const { caller, surroundings } = context
   const after = lastEventId(context.header("last-event-id"))
-  return new EventStream(() => surroundings.feed.open({ looker: caller, proofId: caller.proof.id, after }))
+  const most = caller.isAdmin ? Number.POSITIVE_INFINITY : settings.rates.openStreams
+  return new EventStream(() => surroundings.feed.open({ looker: caller, proofId: caller.proof.id, after, most }))
 }
 
 export const eventHandlers = { followEvents } satisfies Partial<Handlers>

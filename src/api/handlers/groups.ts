@@ -51,12 +51,13 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
     await groupChanged(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
+  context.surroundings.objects.forget()
   return oneGroup(services, context, row)
 }
 
 /** How long each run may go on is no amount that members could share. */
-function checkTotals({ MaxRunHours, IdleMinutes }: Limits): void {
-  const given = MaxRunHours !== null ? "MaxRunHours" : IdleMinutes !== null ? "IdleMinutes" : undefined
+function checkTotals(totals: Limits): void {
+  const given = (["MaxRunHours", "IdleMinutes"] as const).find((name) => typeof totals[name] === "number")
   if (given) throw new Failure("invalid", `TotalLimits must be amounts; ${given} is for each member, in Limits`, { field: "TotalLimits" })
 }
 
@@ -144,6 +145,7 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
     await groupChanged(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
+  context.surroundings.objects.forget()
   return oneGroup(services, context, row)
 }
 

@@ -1,14 +1,21 @@
-import type { Limits } from "#contract"
+import type { LimitName, Limits } from "#contract"
 import { fromMiB, type MemoryUnit, toMiB } from "../units.ts"
+
+/** The limits that are amounts of memory or disk. */
+const amounts: readonly LimitName[] = ["MaxMemory", "MaxDisk", "MaxStorage"]
 
 /** Limits of a body, with memory in MiB. */
 export function storedLimits(limits: Limits, unit: MemoryUnit, field: string): Limits {
-  const stored = (amount: number | null) => (amount === null ? null : toMiB(amount, unit, field))
-  return { ...limits, MaxMemory: stored(limits.MaxMemory), MaxDisk: stored(limits.MaxDisk) }
+  return withAmounts(limits, (amount) => toMiB(amount, unit, field))
 }
 
 /** Limits as they are answered. */
-export function answeredLimits(limits: Limits, unit: MemoryUnit): Limits {
-  const answered = (amount: number | null) => (amount === null ? null : fromMiB(amount, unit))
-  return { ...limits, MaxMemory: answered(limits.MaxMemory), MaxDisk: answered(limits.MaxDisk) }
+export function answeredLimits<L extends Limits>(limits: L, unit: MemoryUnit): L {
+  return withAmounts(limits, (amount) => fromMiB(amount, unit))
+}
+
+function withAmounts<L extends Limits>(limits: L, convert: (amount: number) => number): L {
+  const result: Limits = { ...limits }
+  for (const name of amounts) if (typeof result[name] === "number") result[name] = convert(result[name])
+  return result as L
 }

@@ -162,6 +162,7 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     const restores = thing?.deleted && (await decide(tx, context.caller, action(kind, "restore"), thing)) === "yes"
     if (!restores) await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
     if (!stored || !restores) return stored as R
+    await context.surroundings.objects.demand(tx, context.caller, stored.userId, { isRestored: true })
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", thing: { type: kind.type, id } })

@@ -8,7 +8,7 @@ import { iso } from "./lists.ts"
 import { forbidden } from "./rules.ts"
 
 async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
-  const limits = answeredLimits(await limitsOf(store, caller.userId), settings.memoryUnit)
+  const limits = answeredLimits(await limitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 

@@ -80,11 +80,11 @@ async function madeBefore(services: Services, context: Beginning): Promise<RunRo
 
 async function preview(services: Services, context: Context<"previewRun">) {
   const request = await requestOf(services, context, "project:preview")
-  const { refusal, placement, queued } = await services.runs.preview(request).catch((error: unknown) => {
+  const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
   })
   const waits = !refusal && !placement
-  return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? queued + 1 : null, Reason: refusal ?? null }
+  return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? position : null, Reason: refusal ?? null }
 }
 
 /** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */

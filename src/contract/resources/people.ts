@@ -1,17 +1,41 @@
+import { runs } from "../bounds/runs.ts"
+import { storage } from "../bounds/storage.ts"
 import { type Answer, asObject, flag, integer, invalid, shaped, text, time } from "../schema.ts"
 import { accountName, comment, stamps } from "./common.ts"
 
-/** What a person may hold at most; `null` is unlimited. `MaxMemory` and `MaxDisk` are in the unit of `memoryUnit`. */
-export const limitNames = ["MaxRuns", "MaxCpus", "MaxMemory", "MaxGpus", "MaxRunHours", "IdleMinutes", "MaxDisk"] as const
-export type Limits = Record<(typeof limitNames)[number], number | null>
-export const noLimits: Limits = {
-  MaxRuns: null,
+/** `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
+export const limitNames = [
+  "MaxRuns",
+  "MaxCpus",
+  "MaxMemory",
+  "MaxGpus",
+  "MaxRunHours",
+  "IdleMinutes",
+  "MaxDisk",
+  "MaxStorage",
+  "MaxQueued",
+  "MaxObjects",
+] as const
+export type LimitName = (typeof limitNames)[number]
+/** The limits that somebody set. `null` is unlimited; an absent limit leaves the default in force. */
+export type Limits = Partial<Record<LimitName, number | null>>
+/** The limits as they apply, with every name. */
+export type EffectiveLimits = Record<LimitName, number | null>
+/** Sets no limit, so that the defaults apply. */
+export const noLimits: Limits = {}
+
+/** The defaults, in force where neither a person nor a group of theirs sets the limit. Memory and disk are MiB. */
+export const defaultLimits: EffectiveLimits = {
+  MaxRuns: runs.maxRuns.value,
   MaxCpus: null,
   MaxMemory: null,
   MaxGpus: null,
   MaxRunHours: null,
   IdleMinutes: null,
   MaxDisk: null,
+  MaxStorage: storage.maxStorage.value,
+  MaxQueued: runs.maxQueued.value,
+  MaxObjects: runs.maxObjects.value,
 }
 
 const limits = (doc: string) =>
@@ -27,11 +51,11 @@ const limits = (doc: string) =>
     },
     parse: (value, field) => {
       const object = asObject(value, field, field)
-      const result = { ...noLimits }
+      const result: Limits = {}
       for (const name of limitNames) {
-        if (!Object.hasOwn(object, name) || object[name] === null) continue
+        if (!Object.hasOwn(object, name)) continue
         const limit = object[name]
-        if (typeof limit !== "number" || !Number.isSafeInteger(limit) || limit < 0)
+        if (limit !== null && (typeof limit !== "number" || !Number.isSafeInteger(limit) || limit < 0))
           throw invalid(field, `whole numbers from 0 or null (${name} is not)`, limit)
         result[name] = limit
       }
@@ -53,7 +77,7 @@ export const userFields = {
   Comment: comment,
   IsAdmin: flag({ doc: "Whether the person administers the installation." }),
   IsDisabled: flag({ doc: "Whether the person is kept out." }),
-  Limits: limits("What the person may hold at most."),
+  Limits: limits("What the person may hold at most. `null` is unlimited; the defaults apply to absent limits."),
 }
 export type User = Omit<Answer<typeof userFields>, "Password">
 
@@ -72,8 +96,8 @@ export const groupFields = {
       return value
     },
   }),
-  Limits: limits("What each member may hold at most."),
-  TotalLimits: limits("What all members together may hold at most."),
+  Limits: limits("What each member may hold at most. `null` is unlimited."),
+  TotalLimits: limits("What all members together may hold at most: amounts only."),
 }
 export type Group = Answer<typeof groupFields>
 
@@ -81,7 +105,8 @@ export interface Whoami {
   UserName: string
   IsAdmin: boolean
   Groups: string[]
-  Limits: Limits
+  /** As they apply, groups and defaults counted. */
+  Limits: EffectiveLimits
 }
 
 /** An access token. The secret itself is answered once, by the POST that makes it. */

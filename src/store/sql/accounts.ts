@@ -25,6 +25,20 @@ export const accounts = {
       .where("users.deleted_at", "is", null)
       .orderBy("users.user_name"),
 
+  /** How many things a person has, and how many of theirs are deleted. The keys are those of the counters of `ownedKeys`. */
+  objectsOf: ({ db, among }: Build, args: { user_id: number; keys: readonly string[] }) => {
+    const deleted = (table: "images" | "datasets" | "projects") =>
+      sql`(select count(*) from ${sql.table(table)} where user_id = ${args.user_id} and deleted_at is not null)`
+    const counted = sql`(select coalesce(sum(n), 0) from counters where ${among(sql.ref("key"), args.keys)} and block = -1)`
+    const tokens = sql`(select count(*) from tokens where user_id = ${args.user_id})`
+    const grants = (isLive: 0 | 1) => sql`(select count(*) from grants where owner_id = ${args.user_id} and is_live = ${sql.lit(isLive)})`
+    const gone = sql`${deleted("images")} + ${deleted("datasets")} + ${deleted("projects")} + ${grants(0)}`
+    return db.selectNoFrom([
+      sql<number>`cast(${counted} + ${tokens} + ${grants(1)} as bigint)`.as("live"),
+      sql<number>`cast(${gone} as bigint)`.as("deleted"),
+    ])
+  },
+
   groupsOfUser: ({ db }: Build, args: { user_id: number }) =>
     db
       .selectFrom("group_members")
@@ -116,6 +130,21 @@ export const accounts = {
   /** All but one; an empty hash is nobody's. */
   deleteSessionsOfUser: ({ db }: Build, args: { user_id: number; except: string }) =>
     db.deleteFrom("sessions").where("user_id", "=", args.user_id).where("hash", "<>", args.except),
+
+  /** All but the newest. */
+  deleteOldSessions: ({ db }: Build, args: { user_id: number; most: number }) =>
+    db
+      .deleteFrom("sessions")
+      .where("user_id", "=", args.user_id)
+      .where("hash", "not in", (eb) =>
+        eb
+          .selectFrom("sessions")
+          .select("hash")
+          .where("user_id", "=", args.user_id)
+          .orderBy("created_at", "desc")
+          .orderBy("hash")
+          .limit(args.most),
+      ),
 
   deleteExpiredSessions: ({ db }: Build, args: { now: number }) => db.deleteFrom("sessions").where("expires_at", "<=", args.now),
 }

@@ -84,6 +84,14 @@ export const records = {
         eb.selectFrom("audit").select("id").where("at", "<=", args.until).orderBy("at").orderBy("id").limit(args.limit),
       ),
 
+  /** Rows beyond an actor's newest. */
+  trimAuditOf: ({ db }: Build, args: { actor: string; most: number; limit: number }) =>
+    db
+      .deleteFrom("audit")
+      .where("id", "in", (eb) =>
+        eb.selectFrom("audit").select("id").where("actor", "=", args.actor).orderBy("id", "desc").limit(args.limit).offset(args.most),
+      ),
+
   auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
     db
       .selectFrom("audit")

@@ -10,10 +10,51 @@ type Args = Readonly<Record<string, unknown>>
 export const isLive = sql<boolean>`state not in ('ended', 'failed')`
 export const isHistory = sql<boolean>`state in ('ended', 'failed')`
 
+/** Word for word as in the partial indexes `runs_held` and `runs_queued`. */
+const isHeld = sql<boolean>`state not in ('queued', 'ended', 'failed')`
+const isQueued = sql<boolean>`state = 'queued'`
+
+/** What admission looks at, without the plan, which is long. */
+const demandColumns = [
+  "id",
+  "user_id",
+  "user_name",
+  "state",
+  "cpus",
+  "memory_mib",
+  "gpus",
+  "gpu_memory_mib",
+  "node_names",
+  "gpu_devices",
+  "created_at",
+  "start_time",
+] as const
+
 export const runs = {
   runByKey: ({ db }: Build, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
 
   liveRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
+
+  /** Runs that hold something of the engine, or are about to. */
+  heldRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isHeld).orderBy("id"),
+
+  queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isQueued).orderBy("id"),
+
+  /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
+  holdingsOf: ({ db }: Build, args: { user_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select([
+        sql<number>`count(*)`.as("runs"),
+        sql<number>`count(case when state = 'queued' then 1 end)`.as("queued"),
+        sql<number>`cast(coalesce(sum(cpus), 0) as bigint)`.as("cpus"),
+        sql<number>`cast(coalesce(sum(memory_mib), 0) as bigint)`.as("memory_mib"),
+        sql<number>`cast(coalesce(sum(gpus), 0) as bigint)`.as("gpus"),
+      ])
+      .where("user_id", "=", args.user_id)
+      .where(isLive),
+
+  liveVersions: ({ db }: Build, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
 
   liveRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
     db
@@ -79,6 +120,45 @@ export const runs = {
       .set({ owner_id: args.owner_id })
       .where("project_id", "=", args.project_id)
       .where("owner_id", "<>", args.owner_id),
+
+  oldRuns: ({ db }: Build, args: { until: number; limit: number }) =>
+    db
+      .selectFrom("runs")
+      .select(["id", "key"])
+      .where(isHistory)
+      .where("end_time", "<=", args.until)
+      .orderBy("end_time")
+      .orderBy("id")
+      .limit(args.limit),
+
+  /** The counters that are kept of each person's history, where they are beyond a number. */
+  longHistories: ({ db }: Build, args: { most: number }) =>
+    db
+      .selectFrom("counters")
+      .select(["key", "n"])
+      .where("key", ">", sql.lit("runs ended "))
+      .where("key", "<", sql.lit("runs ended!"))
+      .where("block", "=", sql.lit(-1))
+      .where("n", ">", args.most)
+      .orderBy("key"),
+
+  firstOfHistory: ({ db }: Build, args: { user_id: number; limit: number }) =>
+    db.selectFrom("runs").select(["id", "key"]).where("user_id", "=", args.user_id).where(isHistory).orderBy("id").limit(args.limit),
+
+  deleteKeysOfRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db.deleteFrom("idempotency_keys").where(among(sql.ref("run_id"), args.ids)),
+
+  deleteGrantsOnRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db
+      .deleteFrom("grants")
+      .where("thing_type", "=", sql.lit("run"))
+      .where(among(sql.ref("thing_id"), args.ids)),
+
+  deleteRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db
+      .deleteFrom("runs")
+      .where(among(sql.ref("id"), args.ids))
+      .where(isHistory),
 
   recalled: ({ db }: Build, args: { user_id: number; key: string; after: number }) =>
     db

@@ -1,5 +1,6 @@
 import type { GroupRow, Page, PageRequest, UserRow, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
+import { resourceTables } from "../sql/columns.ts"
 import type { GroupReads, GroupWrites, NewRow, ResourceFilter, UserReads } from "../store.ts"
 import { groups, users } from "./kinds.ts"
 import { listRows } from "./list.ts"
@@ -8,6 +9,7 @@ import { type Context, StampedRows } from "./resource.ts"
 const q = {
   userByName: query("userByName"),
   userCount: query("userCount"),
+  objectsOf: query("objectsOf"),
   groupByName: query("groupByName"),
   members: query("groupMembers"),
   ofUser: query("groupsOfUser"),
@@ -16,6 +18,11 @@ const q = {
   removeMember: query("removeMember"),
   deleteGrantsToUser: query("deleteGrantsToUser"),
   deleteGrantsToGroup: query("deleteGrantsToGroup"),
+}
+
+/** The counters of the things that somebody owns. */
+function ownedKeys(userId: number): string[] {
+  return resourceTables.flatMap((table) => [`${table} public ${userId}`, `${table} private ${userId}`])
 }
 
 /** Lists of people and groups are not filtered by who looks. */
@@ -37,6 +44,11 @@ export class Users extends StampedRows<UserRow> implements UserReads {
 
   async count(): Promise<number> {
     return ((await this.session.first(q.userCount, {})) as [number])[0]
+  }
+
+  async objects(id: number): Promise<{ live: number; deleted: number }> {
+    const [live, deleted] = (await this.session.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
+    return { live: Number(live), deleted: Number(deleted) }
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {

@@ -115,6 +115,10 @@ export class ChangeOver extends TablesOver implements Change {
     return this.audits.trim(until, limit)
   }
 
+  trimAuditOf(actor: string, most: number, limit: number): Promise<number> {
+    return this.audits.trimOf(actor, most, limit)
+  }
+
   afterCommit(effect: () => void): void {
     this.#member.afterCommit(effect)
   }

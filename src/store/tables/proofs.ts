@@ -18,6 +18,7 @@ const q = {
   insertSession: query("insertSession"),
   deleteSession: query("deleteSession"),
   deleteSessionsOfUser: query("deleteSessionsOfUser"),
+  deleteOld: query("deleteOldSessions"),
   deleteExpired: query("deleteExpiredSessions"),
 }
 
@@ -99,6 +100,10 @@ export class Sessions implements SessionReads, SessionWrites {
 
   async deleteOfUser(userId: number, exceptHash = ""): Promise<void> {
     await this.#context.session.run(q.deleteSessionsOfUser, { user_id: userId, except: exceptHash })
+  }
+
+  deleteOld(userId: number, most: number): Promise<number> {
+    return this.#context.session.run(q.deleteOld, { user_id: userId, most })
   }
 
   deleteExpired(now: number): Promise<number> {

@@ -12,6 +12,7 @@ const q = {
   trimJournal: query("trimJournal"),
   audit: query("audit"),
   trimAudit: query("trimAudit"),
+  trimAuditOf: query("trimAuditOf"),
 }
 
 /** What happened, to be told and forgotten. */
@@ -77,6 +78,10 @@ export class Audit implements AuditReads {
 
   trim(until: number, limit: number): Promise<number> {
     return this.#context.session.run(q.trimAudit, { until, limit })
+  }
+
+  trimOf(actor: string, most: number, limit: number): Promise<number> {
+    return this.#context.session.run(q.trimAuditOf, { actor, most, limit })
   }
 }
 

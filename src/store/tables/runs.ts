@@ -1,18 +1,29 @@
-import type { Progress, Reason, RunState } from "#contract"
-import { runStateNames } from "#contract"
-import type { Arg, Value } from "../driver.ts"
+import type { RunState } from "#contract"
+import { bounds, runStateNames } from "#contract"
+import type { Value } from "../driver.ts"
 import { Duplicate } from "../errors.ts"
-import type { Page, PageRequest, RunPlan, RunRow, Viewer } from "../rows.ts"
+import type { Page, PageRequest, RunRow, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListShape } from "../sql/lists.ts"
-import type { IdempotencyEntry, RunFilter, RunReads, RunWrites } from "../store.ts"
+import type { Holdings, IdempotencyEntry, LiveRun, RunFilter, RunReads, RunWrites } from "../store.ts"
 import { addViewer, addWhere, fetchPage, type Listed } from "./list.ts"
 import type { Context } from "./resource.ts"
+import { toColumns, toLiveRun, toRun } from "./run-rows.ts"
 
 const q = {
   get: query("get", "runs"),
   byKey: query("runByKey"),
   live: query("liveRuns"),
+  held: query("heldRuns"),
+  queued: query("queuedRuns"),
+  holdings: query("holdingsOf"),
+  liveVersions: query("liveVersions"),
+  old: query("oldRuns"),
+  longHistories: query("longHistories"),
+  firstOfHistory: query("firstOfHistory"),
+  deleteKeys: query("deleteKeysOfRuns"),
+  deleteGrants: query("deleteGrantsOnRuns"),
+  deleteRuns: query("deleteRuns"),
   liveOf: query("liveRunOf"),
   lastOf: query("lastRunOf"),
   ready: query("readyProjects"),
@@ -25,7 +36,7 @@ const q = {
 }
 
 /** How long an answer is remembered, in milliseconds. */
-const remembered = 24 * 3_600_000
+const remembered = bounds.runs.idempotencyMs.value
 const ended: readonly RunState[] = ["ended", "failed"]
 
 export class Runs implements RunReads, RunWrites {
@@ -45,6 +56,43 @@ export class Runs implements RunReads, RunWrites {
 
   async live(): Promise<RunRow[]> {
     return (await this.#context.session.all(q.live, {})).map(toRun)
+  }
+
+  async held(): Promise<LiveRun[]> {
+    return (await this.#context.session.all(q.held, {})).map(toLiveRun)
+  }
+
+  async queued(): Promise<LiveRun[]> {
+    return (await this.#context.session.all(q.queued, {})).map(toLiveRun)
+  }
+
+  async holdings(userId: number): Promise<Holdings> {
+    const found = (await this.#context.session.first(q.holdings, { user_id: userId })) as Value[]
+    const [runs = 0, queued = 0, cpus = 0, memoryMiB = 0, gpus = 0] = found.map(Number)
+    return { runs, queued, cpus, memoryMiB, gpus }
+  }
+
+  async liveVersions(): Promise<Map<number, number>> {
+    return new Map((await this.#context.session.all(q.liveVersions, {})) as unknown as [number, number][])
+  }
+
+  async longHistories(most: number): Promise<{ userId: number; count: number }[]> {
+    const found = await this.#context.session.all(q.longHistories, { most })
+    return found.map(([key, count]) => ({ userId: Number((key as string).slice("runs ended ".length)), count: Number(count) }))
+  }
+
+  async trim(which: Parameters<RunWrites["trim"]>[0], limit: number): Promise<string[]> {
+    const { session } = this.#context
+    const found =
+      "userId" in which
+        ? await session.all(q.firstOfHistory, { user_id: which.userId, limit })
+        : await session.all(q.old, { until: which.until, limit })
+    if (found.length === 0) return []
+    const ids = found.map(([id]) => id as number)
+    await session.run(q.deleteKeys, { ids })
+    await session.run(q.deleteGrants, { ids })
+    await session.run(q.deleteRuns, { ids })
+    return found.map(([, key]) => key as string)
   }
 
   async liveOf(userId: number, projectId: number): Promise<RunRow | undefined> {
@@ -158,61 +206,4 @@ const listed: Listed<RunRow> = {
     imageDigest: "image_digest",
   },
   toRow: toRun,
-}
-
-function toRun(v: readonly Value[]): RunRow {
-  return {
-    id: v[0] as number,
-    key: v[1] as string,
-    projectId: v[2] as number,
-    userId: v[3] as number,
-    userName: v[4] as string,
-    state: v[5] as RunState,
-    wanted: v[6] as RunRow["wanted"],
-    reason: v[7] === null ? null : (JSON.parse(v[7] as string) as Reason),
-    progress: v[8] === null ? null : (JSON.parse(v[8] as string) as Progress),
-    spec: JSON.parse(v[9] as string) as RunPlan,
-    nodes: v[10] as number,
-    cpus: v[11] as number,
-    memoryMiB: v[12] as number,
-    gpus: v[13] as number,
-    gpuMemoryMiB: v[14] as number,
-    createdAt: v[15] as number,
-    updatedAt: v[16] as number,
-    version: v[17] as number,
-    startTime: v[18] as number | null,
-    readyTime: v[19] as number | null,
-    endTime: v[20] as number | null,
-    lastActivity: v[21] as number | null,
-    expiresAt: v[22] as number | null,
-    nodeNames: JSON.parse(v[23] as string) as string[],
-    gpuDevices: JSON.parse(v[24] as string) as string[],
-    imageDigest: v[25] as string,
-  }
-}
-
-function toColumns(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Record<string, Arg> {
-  return {
-    key: row.key,
-    project_id: row.projectId,
-    user_id: row.userId,
-    state: row.state,
-    wanted: row.wanted,
-    reason: row.reason && JSON.stringify(row.reason),
-    progress: row.progress && JSON.stringify(row.progress),
-    spec: JSON.stringify(row.spec),
-    nodes: row.nodes,
-    cpus: row.cpus,
-    memory_mib: row.memoryMiB,
-    gpus: row.gpus,
-    gpu_memory_mib: row.gpuMemoryMiB,
-    start_time: row.startTime,
-    ready_time: row.readyTime,
-    end_time: row.endTime,
-    last_activity: row.lastActivity,
-    expires_at: row.expiresAt,
-    node_names: JSON.stringify(row.nodeNames),
-    gpu_devices: JSON.stringify(row.gpuDevices),
-    image_digest: row.imageDigest,
-  }
 }

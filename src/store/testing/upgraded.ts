@@ -5,7 +5,7 @@ import type { Store } from "../store.ts"
 import { addImage } from "./samples.ts"
 
 /** Versions of which a database was kept. */
-export const keptVersions = [1, 2, 3, 4, 5, 6, 7]
+export const keptVersions = [1, 2, 3, 4, 5, 6, 7, 8]
 
 /** The statements that make a database as that version left it; `keep.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {
@@ -23,6 +23,8 @@ export async function assertUpgraded(store: Store): Promise<void> {
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => store.users.byName(name)))
   assert.ok(ann && bob && eve)
   assert.deepEqual([ann.isAdmin, ann.comment, eve.deletedAt !== null], [true, "Größe 🎈", true])
+  const team = await store.groups.get(1)
+  assert.deepEqual([ann.limits, eve.limits, team?.limits, team?.totalLimits], [{}, {}, {}, {}], "limits that nobody set are absent")
   const everything = { userId: 0, groupIds: [], everything: true }
   const asBob = { userId: bob.id, groupIds: [1], everything: false }
   const stranger = { userId: 99, groupIds: [], everything: false }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { Duplicate } from "../../errors.ts"
-import { addUser, groupRow, userRow } from "../samples.ts"
+import { addData, addImage, addProject, addUser, groupRow, userRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
 const page = { page: 1, pageSize: 10 }
@@ -34,6 +34,44 @@ export const accounts: Record<string, Case> = {
     assert.equal((await store.groups.list({ memberId: 99 }, page)).total, 0)
     await store.change((tx) => tx.groups.setMembers(team?.id ?? 0, []))
     assert.deepEqual(await store.groups.members(team?.id ?? 0), [])
+  },
+
+  "A person keeps so many of their newest sessions": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const hashes = ["a", "b", "c", "d"].map((letter) => letter.repeat(64))
+    for (const hash of hashes) {
+      await store.change((tx) =>
+        tx.sessions.insert({ hash, userId: hash.startsWith("a") ? bob.id : ann.id, expiresAt: clock.now() + 9_000 }),
+      )
+      await clock.advance(1)
+    }
+    assert.equal(await store.change((tx) => tx.sessions.deleteOld(ann.id, 3)), 0)
+    assert.equal(await store.change((tx) => tx.sessions.deleteOld(ann.id, 2)), 1)
+    const left = await Promise.all(hashes.map((hash) => store.sessions.byHash(hash)))
+    assert.deepEqual(
+      left.map((session) => session !== undefined),
+      [true, false, true, true],
+    )
+  },
+
+  "A person's things are counted, live and deleted": async ({ open }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const image = await addImage(store, ann.id)
+    const gone = await addImage(store, ann.id, { isPublished: true })
+    await addData(store, ann.id)
+    await addProject(store, { userId: ann.id, imageId: image.id })
+    const token = { userId: ann.id, name: "t", hash: "t".repeat(64), expiresAt: null, scopes: ["read"] }
+    const grant = { thingType: "image" as const, ownerId: ann.id, userId: bob.id, groupId: 0, access: "use" as const }
+    await store.change(async (tx) => {
+      await tx.tokens.insert(token)
+      for (const { id } of [image, gone]) await tx.grants.put({ ...grant, thingId: id, expiresAt: null, createdBy: ann.id })
+    })
+    assert.deepEqual(await store.users.objects(ann.id), { live: 7, deleted: 0 })
+    await store.change((tx) => tx.images.setDeleted(gone.id, true))
+    assert.deepEqual(await store.users.objects(ann.id), { live: 5, deleted: 2 })
+    assert.deepEqual(await store.users.objects(bob.id), { live: 0, deleted: 0 })
   },
 
   "Members join and leave one at a time": async ({ open }) => {

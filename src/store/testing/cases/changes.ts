@@ -310,6 +310,10 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await ids({}), ["r3 r2 r1", 3])
     assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 10)), 1)
     assert.deepEqual(await ids({}), ["r3 r2", 2])
+    assert.equal(await store.change((tx) => tx.trimAuditOf("nobody", 0, 10)), 0)
+    assert.equal(await store.change((tx) => tx.trimAuditOf("ann", 1, 10)), 0, "the newest stay")
+    const { total } = await store.audits.list({ actor: "ann" }, firstPage)
+    assert.equal(await store.change((tx) => tx.trimAuditOf("ann", 0, 10)), total)
   },
 
   "A large group of changes is committed whole": async ({ open }) => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { isLive, type RunState, runStateNames } from "#contract"
 import { Duplicate } from "../../errors.ts"
-import type { Store } from "../../store.ts"
+import type { RunRow } from "../../rows.ts"
+import type { Change, Store } from "../../store.ts"
 import { addImage, addProject, addUser, runRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
@@ -82,6 +83,58 @@ export const runs: Record<string, Case> = {
     assert.equal((await store.runs.lastOf(bob.id, project.id))?.id, queued.id)
     assert.ok(queued.id > failed.id)
     assert.equal((await store.runs.live()).length, 3)
+  },
+
+  "Held and queued runs come without their plans, and holdings count a person's live runs": async ({ open }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const add = (userId: number, projectId: number, state: RunState) =>
+      store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state, cpus: 2, memoryMiB: 100, gpus: 1 })))
+    const held = await add(bob.id, project.id, "ready")
+    const queued = await add(bob.id, other.id, "queued")
+    await add(bob.id, project.id, "ended")
+    const second = await add(ann.id, project.id, "queued")
+    assert.deepEqual(
+      (await store.runs.held()).map(({ id, userName, state }) => [id, userName, state]),
+      [[held.id, "bob", "ready"]],
+    )
+    assert.deepEqual(
+      (await store.runs.queued()).map(({ id, cpus, nodeNames, startTime }) => [id, cpus, nodeNames, startTime]),
+      [queued, second].map(({ id, nodeNames, startTime }) => [id, 2, nodeNames, startTime]),
+    )
+    assert.deepEqual(await store.runs.holdings(bob.id), { runs: 2, queued: 1, cpus: 4, memoryMiB: 200, gpus: 2 })
+    assert.deepEqual(await store.runs.holdings(999), { runs: 0, queued: 0, cpus: 0, memoryMiB: 0, gpus: 0 })
+    assert.deepEqual(
+      [...(await store.runs.liveVersions())],
+      [held, queued, second].map(({ id, version }) => [id, version]),
+    )
+  },
+
+  "Ended runs are removed with their keys and grants, the oldest first, and live ones never": async ({ open, clock }) => {
+    await using store = await open()
+    const { ann, bob, project, other } = await people(store)
+    const made: RunRow[] = []
+    for (let n = 0; n < 5; n += 1) {
+      const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id, { state: "failed", endTime: clock.now() + n })))
+      await store.change((tx) => tx.runs.remember({ userId: bob.id, key: `k${n}`, bodyHash: "h", runId: run.id, createdAt: clock.now() }))
+      made.push(run)
+    }
+    await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, { state: "ready", endTime: null })))
+    const grant = { thingType: "run" as const, thingId: made[0]?.id ?? 0, ownerId: bob.id, userId: ann.id, groupId: 0 }
+    await store.change((tx) => tx.grants.put({ ...grant, access: "use", expiresAt: null, createdBy: bob.id }))
+    assert.deepEqual(await store.runs.longHistories(5), [])
+    assert.deepEqual(await store.runs.longHistories(4), [{ userId: bob.id, count: 5 }])
+    const trim = (which: Parameters<Change["runs"]["trim"]>[0], limit: number) => store.change((tx) => tx.runs.trim(which, limit))
+    assert.deepEqual(
+      await trim({ userId: bob.id }, 2),
+      made.slice(0, 2).map(({ key }) => key),
+    )
+    assert.deepEqual(await trim({ until: clock.now() + 2 }, 10), [made[2]?.key])
+    assert.deepEqual(await trim({ userId: ann.id }, 10), [])
+    assert.deepEqual([await store.runs.recalled(bob.id, "k2"), (await store.runs.recalled(bob.id, "k3"))?.runId], [undefined, made[3]?.id])
+    assert.deepEqual([(await store.users.objects(bob.id)).live, (await store.runs.longHistories(0))[0]?.count], [1, 2])
+    assert.equal((await trim({ userId: bob.id }, 10)).length, 2)
+    assert.equal((await store.runs.live()).length, 1)
   },
 
   "Of many who start at once, one does": async ({ open }) => {

@@ -1,0 +1,53 @@
+import type { Bounds } from "./bound.ts"
+
+const refused = "429 `too_many_requests` with `Retry-After`"
+
+/** Rates of a person; administrators have none. */
+export const rates = {
+  starts: {
+    what: "Starts of runs in a minute",
+    value: 600,
+    unit: "count",
+    per: "person",
+    beyond: refused,
+    setting: "QUAYSIDE_STARTS_PER_MINUTE",
+  },
+  writes: {
+    what: "POST, PUT and DELETE requests to the API in a minute",
+    value: 6_000,
+    unit: "count",
+    per: "person",
+    beyond: refused,
+    setting: "QUAYSIDE_WRITES_PER_MINUTE",
+  },
+  streams: {
+    what: "Event streams opened in a minute",
+    value: 120,
+    unit: "count",
+    per: "person",
+    beyond: refused,
+    setting: "QUAYSIDE_STREAMS_PER_MINUTE",
+  },
+  openStreams: {
+    what: "Event streams open at once",
+    value: 100,
+    unit: "count",
+    per: "person",
+    beyond: refused,
+    setting: "QUAYSIDE_OPEN_STREAMS",
+  },
+  sessions: {
+    what: "Browser sessions at once",
+    value: 100,
+    unit: "count",
+    per: "person",
+    beyond: "a sign-in ends the oldest session",
+  },
+  streamBytes: {
+    what: "Events that wait for a slow reader",
+    value: 64 * 1024,
+    unit: "bytes",
+    per: "stream",
+    beyond: "the stream ends with `reset`",
+  },
+} as const satisfies Bounds

@@ -1,0 +1,26 @@
+import type { Dialect, Migration } from "./migration.ts"
+
+/** Earlier versions stored every limit that nobody had set as null, which now says that somebody chose "unlimited". */
+function withoutNulls(table: string, column: string, dialect: Dialect): string {
+  const kept =
+    dialect === "sqlite"
+      ? `(select coalesce(json_group_object(key, value), '{}') from json_each(${table}.${column}) where value is not null)`
+      : `json_strip_nulls(${column}::json)::text`
+  return `update ${table} set ${column} = ${kept} where ${column} like '%null%'`
+}
+
+/** Limits that nobody set are absent. Queued runs, runs that hold something and resting grants are found by indexes of their own. */
+export const limits: Migration = {
+  version: 9,
+  name: "limits",
+  statements: (dialect) => [
+    withoutNulls("users", "limits", dialect),
+    withoutNulls("groups", "limits", dialect),
+    withoutNulls("groups", "total_limits", dialect),
+    "create index runs_queued on runs (id) where state = 'queued'",
+    "create index runs_held on runs (id) where state not in ('queued', 'ended', 'failed')",
+    "create index runs_over on runs (end_time, id) where state in ('ended', 'failed')",
+    "create index grants_resting on grants (owner_id) where is_live = 0",
+    "create index idempotency_run on idempotency_keys (run_id)",
+  ],
+}
