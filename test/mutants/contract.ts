@@ -64,7 +64,7 @@ export const contracts = [
     ],
   ]),
   ...faults("src/contract/formats/env.ts", formats, [
-    ["a # within a value begins a comment", "value.replace(/\\s#.*$/", "value.replace(/#.*$/"],
+    ["a # within a value begins a comment", "value.search(/\\s#/)", "value.search(/#/)"],
     ["the name of a variable may begin with a digit", "const keyPattern = /^[A-Za-z_]", "const keyPattern = /^[A-Za-z0-9_]"],
   ]),
   ...faults("src/contract/formats/names.ts", formats, [

@@ -20,7 +20,7 @@ export const data: Kind<DataRow, Data> = {
   answers: async (_services, _context, rows) => rows.map(dataAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
-    const given = parseBody(dataFields, context.body)
+    const given = parseBody(dataFields, context.body, dataAnswer(row))
     const thing = dataThing(row)
     const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)

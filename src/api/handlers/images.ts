@@ -37,7 +37,7 @@ export const images: Kind<ImageRow, Image> = {
   answers: async (_services, _context, rows) => rows.map(imageAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
-    const given = parseBody(imageFields, context.body)
+    const given = parseBody(imageFields, context.body, imageAnswer(row))
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const thing = imageThing(row)
     const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })

@@ -1,6 +1,7 @@
 import { type Caller, imageThing, mountsOf, newThing, projectThing } from "#access"
 import {
   bodyId,
+  checkPlain,
   complete,
   Failure,
   type Project,
@@ -49,7 +50,7 @@ export const projects: Kind<ProjectRow, Project> = {
   answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
   async change({ events }, tx, context, row) {
     const { caller } = context
-    const given = parseBody(projectFields, context.body)
+    const given = parseBody(projectFields, context.body, textsOf(row))
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
@@ -85,6 +86,10 @@ async function tellOfRuns(events: Events, tx: Change, what: { projectId: number;
 }
 
 type Given = ReturnType<typeof parseBody<typeof projectFields>>
+
+function textsOf({ projectName, comment, doc, userPath, codePath, modelPath }: ProjectRow) {
+  return { ProjectName: projectName, Comment: comment, Doc: doc, UserPath: userPath, CodePath: codePath, ModelPath: modelPath }
+}
 
 function columnsOf(given: Given) {
   return {
@@ -156,7 +161,8 @@ async function planLinks(
   const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : [live(rows.get(ID))]))
   const mounts = await mountsOf(tx, caller, news)
   const seen = new Set<number>()
-  for (const { ID } of wanted) {
+  for (const { ID, MountPath = "" } of wanted) {
+    if (MountPath !== before.get(ID)) checkPlain(MountPath, "TrainData")
     if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
     seen.add(ID)
     if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw badReference("TrainData", "the dataset", ID)
@@ -191,9 +197,11 @@ async function create(services: Services, context: Context): Promise<Project> {
   return oneAnswer(projects, services, context, row)
 }
 
+const publishing = { IsPublic: projectFields.IsPublic, GroupName: projectFields.GroupName }
+
 /** What is published, to everybody or to a group, is released first: nobody starts it before its code is there. */
 async function change(services: Services, context: Context): Promise<Project> {
-  const { IsPublic, GroupName } = parseBody(projectFields, context.body)
+  const { IsPublic, GroupName } = parseBody(publishing, context.body)
   if (IsPublic || GroupName) {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
