@@ -9,6 +9,7 @@ import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { cookieOf } from "./http/cookies.ts"
 import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
+import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { originForm, targetOf, Visit } from "./http/visit.ts"
@@ -55,6 +56,7 @@ export function createApi(services: Services): ApiServer {
   const surroundings: Surroundings = {
     ending: listener.ending,
     feed,
+    largeAnswers: new LargeAnswers(),
     metrics: () => measures.text(services, listener.underWay),
   }
 

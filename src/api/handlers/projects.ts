@@ -15,7 +15,7 @@ import type { Events } from "#events"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
-import { projectAnswers } from "./answers.ts"
+import { projectAnswers, projectDraft } from "./answers.ts"
 import { copyCode, release } from "./code.ts"
 import { type Kind, list, needId, oneAnswer, read, remove, restore, update } from "./resource.ts"
 import { badReference, checkTrusted, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf, writtenBy } from "./rules.ts"
@@ -48,6 +48,7 @@ export const projects: Kind<ProjectRow, Project> = {
   writes: (tx) => tx.projects,
   thing: (row) => projectThing(row),
   answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
+  draft: (services, context, found) => projectDraft(services.store, context.caller, found),
   async change({ events }, tx, context, row) {
     const { caller } = context
     const given = parseBody(projectFields, context.body, textsOf(row))
