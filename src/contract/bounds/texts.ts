@@ -135,4 +135,18 @@ export const texts = {
     per: "answer",
     beyond: "the connection is closed",
   },
+  scans: {
+    what: "Searches (lists and reads that no index answers) that are under way at once",
+    value: 2,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingScans: {
+    what: "Searches that wait",
+    value: 20,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
 } as const satisfies Bounds

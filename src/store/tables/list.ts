@@ -127,7 +127,7 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
   if (planned && total) return { ...outlinesOf(kind, planned), total }
-  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape)
+  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape, fetch.viewer.userId)
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
