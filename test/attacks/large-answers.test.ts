@@ -27,7 +27,13 @@ before(async () => {
   ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
   const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready", Env: `A=${"x".repeat(60_000)}` } })
   const { ID } = await ann.client.createData({ body: { Name: "d", Comment: "c".repeat(2_000) } })
-  const body = { ProjectName: "p", Type: "http" as const, ImageID, TrainData: [{ ID }], Doc: '"'.repeat(docBytes.value) }
+  const body = {
+    ProjectName: "p",
+    Type: "http" as const,
+    ImageID,
+    TrainData: [{ ID }],
+    Doc: `${'"'.repeat(1_000)}${"x".repeat(docBytes.value - 1_000)}`,
+  }
   projects = [(await ann.client.createProject({ body })).ID]
   multiply(projects[0] as number)
 })
