@@ -63,9 +63,13 @@ export function isPlain(value: string): boolean {
   return value.isWellFormed() && !control.test(value)
 }
 
+function checkUnicode(value: string, field: string): void {
+  if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
+}
+
 /** Throws unless the text is well-formed Unicode without control characters. */
 export function checkPlain(value: string, field: string): void {
-  if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
+  checkUnicode(value, field)
   const at = value.search(control)
   if (at < 0) return
   const code = value.charCodeAt(at).toString(16).toUpperCase().padStart(4, "0")
@@ -77,7 +81,7 @@ export function checkPlain(value: string, field: string): void {
  * nobody anything, and accounts that have such a password keep it.
  */
 export function checkWellFormed(value: string, field: string): void {
-  if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
+  checkUnicode(value, field)
   if (value.includes("\0")) throw invalid(field, "text without NUL")
 }
 
