@@ -9,6 +9,7 @@ import type { Runs } from "#runs"
 import type { Store } from "#store"
 import type { Things } from "./events/policy.ts"
 import type { ObjectRoom } from "./handlers/object-room.ts"
+import type { LargeAnswers } from "./http/large-answers.ts"
 import type { RateSettings, Rates } from "./http/rates.ts"
 import type { MemoryUnit } from "./units.ts"
 
@@ -68,6 +69,7 @@ export interface Surroundings {
   readonly objects: ObjectRoom
   /** Who is told what happens. */
   readonly feed: Feed<Caller, Things>
+  readonly largeAnswers: LargeAnswers
   /** OpenMetrics text. */
   metrics(): string
 }
@@ -94,6 +96,21 @@ export class Lines {
     this.lines = lines
     this.isLive = isLive
     this.signal = signal
+  }
+}
+
+/** A list that is too large to be made at once: its rows are read in slices while they are sent. */
+export class LongList {
+  /** The members of the answer beside `data`. */
+  readonly rest: object
+  readonly slices: number
+  /** The objects of one slice. */
+  readonly read: (slice: number) => Promise<object[]>
+
+  constructor(rest: object, slices: number, read: (slice: number) => Promise<object[]>) {
+    this.rest = rest
+    this.slices = slices
+    this.read = read
   }
 }
 

@@ -1,13 +1,14 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
-import { type Context, EventStream, type Handler, Lines, type Services, type Surroundings } from "./context.ts"
+import { type Context, EventStream, type Handler, Lines, LongList, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
 import { sendStreamHead, takeStream } from "./http/event-stream.ts"
 import { checkOrigin, isFromLoopback } from "./http/guards.ts"
+import { sendLongList, sendWhole } from "./http/large-answers.ts"
 import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { anonymous, type Visit } from "./http/visit.ts"
@@ -90,12 +91,21 @@ export async function runOperation(services: Services, operation: Operation, vis
   const answer = await handler(services, call)
   if (answer instanceof EventStream) return sendEvents(visit, answer)
   if (answer instanceof Lines) return sendLines(visit.response, answer, visit.requestId)
-  const isText = "text" in endpoint.answer
-  send(visit.response, call.status, isText ? (answer as string) : JSON.stringify(answer), {
-    requestId: visit.requestId,
-    headers: call.headers,
-    ...(isText ? { type: (endpoint.answer as { text: string }).text } : {}),
-  })
+  const { response, requestId } = visit
+  const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
+  const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
+  if (answer instanceof LongList)
+    return sendLarge(surroundings, visit, () => sendLongList(response, answer, { ...options, isHead: request.method === "HEAD" }))
+  const text = type === undefined ? JSON.stringify(answer) : (answer as string)
+  if (text.length > largeText) return sendLarge(surroundings, visit, () => sendWhole(response, text, { ...options, status: call.status }))
+  send(response, call.status, text, options)
+}
+
+const largeText = bounds.texts.plainAnswerBytes.value
+
+/** Whoever proved nothing counts by their address. */
+function sendLarge({ largeAnswers }: Surroundings, { response, userName, address }: Visit, answer: () => Promise<void>): Promise<void> {
+  return largeAnswers.run(userName === anonymous ? address : userName, response, answer)
 }
 
 /** Counts what a person is about to do; reading costs nothing. */

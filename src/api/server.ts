@@ -10,6 +10,7 @@ import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { cookieOf } from "./http/cookies.ts"
 import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
+import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
 import { sessionOf } from "./http/session-cookie.ts"
@@ -59,6 +60,7 @@ export function createApi(services: Services): ApiServer {
     rates: new Rates(clock, services.settings.rates),
     objects: new ObjectRoom(clock, services.settings.defaultLimits),
     feed,
+    largeAnswers: new LargeAnswers(),
     metrics: () => measures.text(services, listener.underWay),
   }
 

@@ -41,11 +41,13 @@ export {
   type Answer,
   asObject,
   bodyId,
+  checkPlain,
   complete,
   describe,
   type Field,
   type Fields,
   invalid,
+  isPlain,
   type JsonSchema,
   parseBody,
 } from "./schema.ts"

@@ -1,5 +1,6 @@
+import { bounds } from "./bounds/index.ts"
 import { Failure } from "./failure.ts"
-import { type Fields, integer, invalid, type JsonSchema, oneOf, time, withoutNul } from "./schema.ts"
+import { checkPlain, type Fields, integer, invalid, type JsonSchema, oneOf, plainText, time } from "./schema.ts"
 
 /** A query parameter: how it is read and what it is for. */
 export interface Param<T = unknown> {
@@ -41,9 +42,9 @@ const positive = (doc: string) =>
 /** How many items a page has when the request does not say. */
 export const pageSizeDefault = 20
 /** How often a parameter that repeats may stand. */
-const repeatsMax = 200
+const repeatsMax = bounds.texts.repeats.value
 /** More is answered as this many. */
-export const pageSizeMax = 200
+export const pageSizeMax = bounds.texts.pageSize.value
 
 const zeroOne = (doc: string) =>
   ({
@@ -57,10 +58,10 @@ const zeroOne = (doc: string) =>
 
 const plain = (doc: string) =>
   ({
-    schema: { type: "string", pattern: withoutNul, description: doc },
+    schema: { type: "string", pattern: plainText, description: doc },
     repeats: false,
     parse: (text: string, name: string): string => {
-      if (!text.isWellFormed() || text.includes("\0")) throw invalid(name, "well-formed text without NUL")
+      checkPlain(text, name)
       return text
     },
   }) as const satisfies Param<string>
@@ -150,7 +151,8 @@ export function parseQuery(params: Params, text: string): Record<string, unknown
     if (param.repeats) {
       const list = (result[name] as unknown[] | undefined) ?? []
       if (list.length === repeatsMax) throw new Failure("invalid", `${name} may stand at most ${repeatsMax} times`, { field: name })
-      result[name] = [...list, parsed]
+      list.push(parsed)
+      result[name] = list
     } else if (name in result) throw new Failure("invalid", `${name} stands twice; once is meant`, { field: name })
     else result[name] = parsed
   }

@@ -1,3 +1,4 @@
+import { bounds } from "./bounds/index.ts"
 import { Failure } from "./failure.ts"
 
 /** JSON Schema 2020-12, as far as the contract needs it. */
@@ -42,16 +43,47 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === "object") return "an object"
   if (typeof value === "string") {
-    const shown = JSON.stringify(value)
+    const shown = JSON.stringify(value.slice(0, 61))
     return shown.length > 60 ? `${shown.slice(0, 57)}…"` : shown
   }
   return String(value)
 }
 
+/** Control characters (C0, DEL and C1) other than tab, line feed and carriage return: nobody types them, and JSON needs six bytes for each. */
+const controls = "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f"
+const control = new RegExp(`[${controls}]`)
 /** What every text matches. */
-export const withoutNul = "^[^\\u0000]*$"
+export const plainText = `^[^${controls}]*$`
 /** What every text that is not only white space matches. */
-const filledWithoutNul = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
+const filledText = `^[^${controls}]*[^\\s${controls}][^${controls}]*$`
+/** What every password matches. */
+const withoutNul = "^[^\\u0000]*$"
+
+export function isPlain(value: string): boolean {
+  return value.isWellFormed() && !control.test(value)
+}
+
+function checkUnicode(value: string, field: string): void {
+  if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
+}
+
+/** Throws unless the text is well-formed Unicode without control characters. */
+export function checkPlain(value: string, field: string): void {
+  checkUnicode(value, field)
+  const at = value.search(control)
+  if (at < 0) return
+  const code = value.charCodeAt(at).toString(16).toUpperCase().padStart(4, "0")
+  throw invalid(field, `text without control characters other than tab and line ends; got U+${code} at character ${at + 1}`)
+}
+
+/**
+ * What a text that is not new is checked for. A password is never answered nor shown, so control characters in it cost
+ * nobody anything, and accounts that have such a password keep it.
+ */
+export function checkWellFormed(value: string, field: string): void {
+  checkUnicode(value, field)
+  if (value.includes("\0")) throw invalid(field, "text without NUL")
+}
 
 export interface TextOptions extends Common<string> {
   /** Longest length in characters (code points). Default 1,024. */
@@ -66,14 +98,16 @@ export interface TextOptions extends Common<string> {
   filled?: boolean
   /** Never answered, such as a password. */
   secret?: boolean
+  /** Checks the characters. Default: `checkPlain`. */
+  characters?: (value: string, field: string) => void
 }
 
 export function text(options: TextOptions): Field<string> {
-  const { max = 1024, maxBytes, format, doc, write = "optional" } = options
+  const { max = bounds.texts.textCharacters.value, maxBytes, format, doc, write = "optional" } = options
   const filled = options.filled ?? write === "required"
+  const checkCharacters = options.characters ?? (options.secret ? checkWellFormed : checkPlain)
   const check = (value: string, field: string): string => {
-    if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
-    if (value.includes("\0")) throw invalid(field, "text without NUL")
+    checkCharacters(value, field)
     if (value.length > max) checkLength(value, field, max)
     if (maxBytes !== undefined && value.length * 3 > maxBytes) checkBytes(value, field, maxBytes)
     if (filled && value.trim() === "") throw invalid(field, "a text that is not empty", value)
@@ -90,7 +124,7 @@ export function text(options: TextOptions): Field<string> {
       description: doc,
       maxLength: max,
       ...(filled ? { minLength: 1 } : {}),
-      pattern: options.pattern ?? (filled ? filledWithoutNul : withoutNul),
+      pattern: options.pattern ?? (options.secret ? withoutNul : filled ? filledText : plainText),
     },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
@@ -99,7 +133,7 @@ export function text(options: TextOptions): Field<string> {
     fromQuery: options.secret
       ? undefined
       : (value, field) => {
-          if (!value.isWellFormed() || value.includes("\0")) throw invalid(field, "well-formed text without NUL")
+          checkPlain(value, field)
           return value
         },
   }
@@ -237,14 +271,18 @@ export function shaped<T>(
   }
 }
 
-/** The fields that a body sets, checked; unknown ones and those that the service keeps are passed over. */
-export function parseBody<F extends Fields>(fields: F, body: unknown): Partial<Answer<F>> {
+/**
+ * The fields that a body sets, checked; unknown ones and those that the service keeps are passed over. A text that equals
+ * what is `stored` is not checked: rules grow stricter, and whatever a GET answered can be sent back with PUT.
+ */
+export function parseBody<F extends Fields>(fields: F, body: unknown, stored: Readonly<Record<string, unknown>> = {}): Partial<Answer<F>> {
   const object = asObject(body, "The body")
   const result: Record<string, unknown> = {}
   for (const name of Object.keys(fields)) {
     const field = fields[name]
     if (!field || field.write === "never" || !Object.hasOwn(object, name)) continue
-    result[name] = field.parse(object[name], name)
+    const value = object[name]
+    result[name] = typeof value === "string" && value === stored[name] ? value : field.parse(value, name)
   }
   return result as Partial<Answer<F>>
 }

@@ -1,3 +1,4 @@
+import { bounds } from "./bounds/index.ts"
 import type { ChosenHeader } from "./headers.ts"
 import {
   allParam,
@@ -178,7 +179,7 @@ const project = resource({
     sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "ProjectName"]),
   },
   either: [["Image", "ImageID"]],
-  maxBody: 4 * 1024 * 1024,
+  maxBody: bounds.texts.projectBodyBytes.value,
 })
 
 const { CreatedAt: _created, UpdatedAt: _updated, ...grantSearch } = grantFields

@@ -106,18 +106,17 @@ class Tunnel implements AnswerHandler, Opening {
   }
 }
 
+/** Whether an `Upgrade` header names a protocol. */
+export function namesProtocol(upgrade: string, protocol: string): boolean {
+  const names = upgrade.toLowerCase().split(",")
+  return names.some((name) => name.trim() === protocol.toLowerCase())
+}
+
 function switchingHead(core: Core, { call, passage, head, renewal }: TunnelOptions): string {
   const { host = "", upgrade = "" } = call.request.headers
   const at = head.names.indexOf("upgrade")
   const protocol = head.headers[2 * at + 1] ?? ""
-  if (
-    at < 0 ||
-    !upgrade
-      .toLowerCase()
-      .split(/\s*,\s*/)
-      .includes(protocol.toLowerCase())
-  )
-    throw new BadAnswer("a change to a protocol that nobody asked for")
+  if (at < 0 || !namesProtocol(upgrade, protocol)) throw new BadAnswer("a change to a protocol that nobody asked for")
   const { trustworthy } = core.addresses
   const headers = answerHeaders(head, { passage, host, trustworthy, isBrowser: true, hasTrailers: false, renewal })
   let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`

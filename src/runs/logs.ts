@@ -86,15 +86,29 @@ export class LastWords {
 
 async function* keptLogs({ settings }: Context, key: string, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
-  const lines: LogLine[] = []
+  const file = fileOf(settings.logsDir, key)
+  const young = (line: LogLine) => since === undefined || line.time > since
+  // Counted first and then read again: a reader that takes its time must not hold all lines in memory.
+  let passed = 0
+  if (tail !== undefined) {
+    for await (const line of linesOf(file, signal)) if (young(line)) passed += 1
+    passed = Math.max(0, passed - tail)
+  }
+  for await (const line of linesOf(file, signal)) {
+    if (!young(line)) continue
+    if (passed > 0) passed -= 1
+    else yield line
+  }
+}
+
+/** None where there is no such file. */
+async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIterable<LogLine> {
   try {
-    const input = createReadStream(fileOf(settings.logsDir, key), signal ? { signal } : {})
-    for await (const text of createInterface({ input })) lines.push(JSON.parse(text) as LogLine)
+    const input = createReadStream(file, signal ? { signal } : {})
+    for await (const text of createInterface({ input })) yield JSON.parse(text) as LogLine
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
   }
-  const young = lines.filter((line) => since === undefined || line.time > since)
-  yield* tail === undefined ? young : young.slice(Math.max(0, young.length - tail))
 }
 
 function fileOf(logsDir: string, key: string): string {

@@ -1,5 +1,6 @@
 import type { Dialect } from "./migrations/index.ts"
 import type { Whereabouts } from "./place.ts"
+import type { ScanTurns } from "./scan-turns.ts"
 import type { Query } from "./sql/catalog.ts"
 
 /** What a column holds. */
@@ -18,8 +19,8 @@ export interface Session {
   first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined>
   /** How many rows it changed. */
   run<A extends object>(query: Query<A>, args: A): Promise<number>
-  /** For reads that look at very many rows, where these would hold up everybody else. They see what is committed. */
-  readonly scans?: Session
+  /** For reads that look at very many rows: these would hold up everybody else. They see what is committed. */
+  readonly scans?: ScanTurns
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */

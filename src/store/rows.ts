@@ -139,6 +139,13 @@ export interface MoveRow {
   to: string
 }
 
+/** A link whose `mountPath` is empty where it is long. */
+export interface LinkOutline extends LinkRow {
+  /** Of the path. */
+  bytes: number
+  isCut: boolean
+}
+
 /** A dataset of a project, in the project's order. */
 export interface LinkRow {
   projectId: number
@@ -242,9 +249,18 @@ export interface Viewer {
   everything: boolean
 }
 
-/** One page of a list and how many rows there are in all for this viewer. */
-export interface Page<Row> {
+/** Rows without the texts that are too long to hold for many of them. */
+export interface Outlines<Row> {
+  /** A text that was left out is empty, and so is the `spec` of a run. */
   rows: Row[]
+  /** Row by row the bytes of its texts, those included that were left out. Undefined: no row has long texts. */
+  bytes?: readonly number[]
+  /** Whether any text of an answer was left out: `getMany` gives whole rows. */
+  isCut?: boolean
+}
+
+/** One page of a list and how many rows there are in all for this viewer. */
+export interface Page<Row> extends Outlines<Row> {
   total: number
 }
 

@@ -3,8 +3,10 @@ import type {
   GrantRow,
   GroupRow,
   ImageRow,
+  LinkOutline,
   LinkRow,
   MoveRow,
+  Outlines,
   Page,
   PageRequest,
   ProjectRow,
@@ -101,7 +103,12 @@ export interface ResourceReads<Row extends Stamped> {
   /** Deleted ones too: look at `deletedAt`. */
   get(id: number): Promise<Row | undefined>
   getMany(ids: readonly number[]): Promise<Row[]>
-  /** Visible rows that match, newest first unless sorted otherwise; `total` counts all of them. */
+  /** As `getMany`, without long texts. */
+  outlines(ids: readonly number[]): Promise<Outlines<Row>>
+  /** As `getMany` and as `outlines`, with an empty `doc`: as rows stand inside other things. */
+  parts(ids: readonly number[]): Promise<Row[]>
+  partOutlines(ids: readonly number[]): Promise<Outlines<Row>>
+  /** Visible rows that match, without long texts, newest first unless sorted otherwise; `total` counts all of them. */
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>>
 }
 
@@ -133,6 +140,7 @@ export interface DataWrites {
 export interface ProjectReads {
   /** The datasets of these projects, in each project's order. */
   links(projectIds: readonly number[]): Promise<LinkRow[]>
+  linkOutlines(projectIds: readonly number[]): Promise<LinkOutline[]>
 }
 export interface ProjectWrites {
   setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>

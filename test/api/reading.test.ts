@@ -220,3 +220,10 @@ test("published things are read by every signed-in user, a project also by the m
   assert.equal((await get(`/project?ID=${shared.ID}`, carl.authorization)).status, 404)
   assert.deepEqual(ids(await get("/projects?GroupName=lab", bob.authorization)), [shared.ID])
 })
+
+test("q holds 32 different words at most", async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`).join("+")
+  assert.equal((await get(`/images?q=${words(32)}+w1`)).status, 200)
+  const refused = await get(`/images?q=${words(33)}`)
+  assert.deepEqual([refused.status, refused.body.code, refused.body.field], [400, "invalid", "q"])
+})

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
+import pg from "pg"
 import { basic } from "#client"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids, isFailure } from "./asking.ts"
@@ -206,13 +209,76 @@ test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
   assert.match(String(wide.body.msg), /at most 262,144 bytes in UTF-8; got 262,145$/)
 })
 
-test("texts hold no NUL and no lone surrogate", async () => {
-  for (const bad of ["\\u0000", "\\ud800", "\\udfff", "a\\udc00\\ud800"]) {
+/** Every character that no text may hold, as JSON spells it. */
+const controls = [...Array(0x20).keys(), 0x7f, ...Array.from({ length: 0x20 }, (_, i) => 0x80 + i)]
+  .filter((code) => ![0x09, 0x0a, 0x0d].includes(code))
+  .map((code) => `\\u${code.toString(16).padStart(4, "0")}`)
+
+test("texts hold no control character but tab and line ends, and no lone surrogate", async () => {
+  for (const bad of ["\\ud800", "\\udfff", "a\\udc00\\ud800", ...controls]) {
     for (const name of ["Name", "Comment", "Doc", "Command", "Env"]) {
       const answer = await call("POST", "/image", { body: `{"Image":"b","Name":"a","${name}":"x${bad}y"}` })
       assert.deepEqual([bad, name, answer.status, answer.body.field], [bad, name, 400, name])
     }
   }
+  assert.equal((await image({ Doc: "a\tb\nc\r\nd \u00a0\u{1F600}" })).Doc, "a\tb\nc\r\nd \u00a0\u{1F600}")
+})
+
+test("control characters are refused in every text of every body, and in queries", async () => {
+  const bad = "x\u0085y"
+  const bodies: [method: string, path: string, field: string, body: object][] = [
+    ["POST", "/data", "Name", { Name: bad }],
+    ["POST", "/data", "AccessInfo", { Name: "a", AccessInfo: `/users/ann/${bad}` }],
+    ["POST", "/token", "Name", { Name: bad }],
+    ["POST", "/project", "UserPath", { ProjectName: "a", Type: "http", UserPath: `/${bad}` }],
+    ["POST", "/grant", "GroupName", { ProjectID: 1, GroupName: bad, Access: "read" }],
+  ]
+  for (const [method, path, field, body] of bodies) {
+    const answer = await call(method, path, { body })
+    assert.deepEqual([path, answer.status, answer.body.field], [path, 400, field])
+  }
+  const { ID: imageId } = await image({})
+  const { ID } = (await call("POST", "/data", { body: { Name: "a" } })).body
+  const linked = { ProjectName: "a", Type: "http", ImageID: imageId, TrainData: [{ ID, MountPath: `/work/${bad}` }] }
+  const nested = await call("POST", "/project", { body: linked })
+  assert.deepEqual([nested.status, nested.body.field], [400, "TrainData"])
+  for (const path of ["/images?Name=a%01", "/projects?q=%C2%85", "/image?Comment=%7F", "/images?UserName=%1B"])
+    assert.deepEqual([path, (await call("GET", path)).status], [path, 400])
+})
+
+/** Writes to the database as an earlier version may have. */
+async function storeAsBefore(table: string, id: number, column: string, value: string): Promise<void> {
+  if (world.databaseUrl !== undefined) {
+    const client = new pg.Client({ connectionString: world.databaseUrl })
+    await client.connect()
+    await client.query(`update ${table} set ${column} = $1 where ${table === "project_datasets" ? "project_id" : "id"} = $2`, [value, id])
+    return client.end()
+  }
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  db.prepare(`update ${table} set ${column} = ? where ${table === "project_datasets" ? "project_id" : "id"} = ?`).run(value, id)
+}
+
+test("control characters that were stored before they were refused are read, and accepted back unchanged", async () => {
+  const old = "old\u0007text"
+  const { ID: id } = await image({})
+  for (const column of ["name", "comment", "doc"]) await storeAsBefore("images", id, column, old)
+  const read = (await call("GET", `/image?ID=${id}`)).body
+  assert.deepEqual([read.Name, read.Comment, read.Doc], [old, old, old])
+  assert.equal((await call("PUT", "/image", { body: read })).status, 200)
+  const changed = await call("PUT", "/image", { body: { ...read, Doc: `${old}!` } })
+  assert.deepEqual([changed.status, changed.body.field], [400, "Doc"])
+  assert.equal((await call("PUT", "/image", { body: { ...read, Doc: "new" } })).body.Doc, "new")
+})
+
+test("a mount place with a control character that was stored before is accepted back unchanged", async () => {
+  const { ID: ImageID } = await image({})
+  const { ID } = (await call("POST", "/data", { body: { Name: "a" } })).body
+  const made = (await call("POST", "/project", { body: { ProjectName: "a", Type: "http", ImageID, TrainData: [{ ID }] } })).body
+  await storeAsBefore("project_datasets", Number(made.ID), "mount_path", "/work/\u0085x")
+  const read = (await call("GET", `/project?ID=${made.ID}`)).body
+  assert.equal((await call("PUT", "/project", { body: read })).status, 200)
+  const other = await call("PUT", "/project", { body: { ID: made.ID, TrainData: [{ ID, MountPath: "/work/\u0085y" }] } })
+  assert.deepEqual([other.status, other.body.field], [400, "TrainData"])
 })
 
 test("unknown body fields are ignored, __proto__ included", async () => {

@@ -184,7 +184,8 @@ const readme: readonly Entry[] = [
   ["Values of the wrong JSON type", wrongTypes],
   [
     "Texts hold no control characters",
-    "texts hold no NUL and no lone surrogate",
+    "texts hold no control character but tab and line ends, and no lone surrogate",
+    "control characters are refused in every text of every body, and in queries",
     "lengths: names 200 characters, Comment 2,000, Doc 256 KiB",
   ],
   ["What is wrong in a body is 400", "a reference to a hidden, a missing or a deleted image is 400 in the same words"],

@@ -50,6 +50,11 @@ export const api = [
     ["the number of pages lacks the last one", "Math.ceil(found.total / request.pageSize)", "Math.floor(found.total / request.pageSize)"],
     ["q is one word", '(q ?? "").split(/\\s+/)', '[q ?? ""]'],
   ]),
+  ...faults(
+    "src/api/handlers/long-lists.ts",
+    ["test/attacks/large-answers.test.ts"],
+    [["a large list is made at once", "if (isSmall) return listAnswer", "if (listing) return listAnswer"]],
+  ),
   ...faults("src/api/handlers/single.ts", reading, [
     ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
     ["computed fields are not compared", "else computed.push([name, toColumn(value), toColumn])", ""],

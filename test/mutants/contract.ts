@@ -18,7 +18,7 @@ export const contracts = [
   ]),
   ...faults("src/contract/schema.ts", writing, [
     ["half of a surrogate pair is stored", "if (!value.isWellFormed()) throw invalid(field", "if (false) throw invalid(field"],
-    ["NUL is stored", 'if (value.includes("\\0")) throw', "if (false) throw"],
+    ["control characters are stored", "if (at < 0) return\n", "if (at < 0 || at > 0) return\n"],
     ["a text may be a character too long", "if (length > max) throw invalid", "if (length > max + 1) throw invalid"],
     ["a length is counted in UTF-16 units", "for (const _ of value) length += 1", "length = value.length"],
     ["what is needed may be blank", 'if (filled && value.trim() === "") throw', "if (false) throw"],
@@ -64,9 +64,20 @@ export const contracts = [
     ],
   ]),
   ...faults("src/contract/formats/env.ts", formats, [
-    ["a # within a value begins a comment", "value.replace(/\\s#.*$/", "value.replace(/#.*$/"],
+    ["a # within a value begins a comment", "value.search(/\\s#/)", "value.search(/#/)"],
     ["the name of a variable may begin with a digit", "const keyPattern = /^[A-Za-z_]", "const keyPattern = /^[A-Za-z0-9_]"],
   ]),
+  ...faults(
+    "src/contract/formats/env.ts",
+    ["src/contract/linear.test.ts"],
+    [
+      [
+        "a comment in Env is scanned for from each # on",
+        "const start = value.search(/\\s#/)\n  return (start < 0 ? value : value.slice(0, start)).trim()",
+        'return value.replace(/\\s#.*$/, "").trim()',
+      ],
+    ],
+  ),
   ...faults("src/contract/formats/names.ts", formats, [
     ["a name may hold ..", 'namePattern.test(text) && !text.includes("..")', "namePattern.test(text)"],
     ["a port may be greater than 65,535", "match && port <= 65535", "match && port <= 99999"],

@@ -6,6 +6,11 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts"]
 
 /** What is stored, and what lists hold. */
 export const store = [
+  ...faults(
+    "src/store/scan-turns.ts",
+    ["src/store/sqlite/scanner.test.ts"],
+    [["one person's searches take all turns", "return await person.semaphore.run(work)", "return await work()"]],
+  ),
   ...faults("src/store/writer.ts", suite, [
     ["a change that failed is committed with its group", "else await tx.rollbackToSavepoint()", "else await tx.release()"],
     ["a change inside a change waits for itself", "if (this.#current.getStore()?.open) return", "if (false) return"],

@@ -1,6 +1,6 @@
 import { type Action, type Caller, can, dataThing, imageThing, type Thing, withGrants } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
-import type { DataRow, ImageRow, ProjectRow, Reads } from "#store"
+import type { DataRow, ImageRow, LinkOutline, LinkRow, Outlines, ProjectRow, Reads } from "#store"
 import { iso } from "./lists.ts"
 
 function stampsOf(row: { id: number; createdAt: number; updatedAt: number; deletedAt: number | null }) {
@@ -62,27 +62,84 @@ async function parts<Row extends { id: number }, Part extends { ID: number; Doc:
 const asImage = { action: "image:refer", thing: (row: ImageRow) => imageThing(row), answer: imageAnswer } as const
 const asData = { action: "data:refer", thing: (row: DataRow) => dataThing(row), answer: dataAnswer } as const
 
+/** Answers of rows of which long texts may be missing, and about how many bytes each whole answer has. */
+export interface Draft<A> {
+  answers: A[]
+  bytes: number[]
+  /** Whether a text is missing in any of the answers. */
+  isCut: boolean
+}
+
+/** What the names, times and flags of one object take in an answer, about. */
+const baseBytes = 600
+
+export function draftOf<Row, A>({ rows, bytes, isCut = false }: Outlines<Row>, answer: (row: Row) => A): Draft<A> {
+  return { answers: rows.map(answer), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isCut }
+}
+
+type ProjectReads = Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">
+
+interface PartReads {
+  links(ids: readonly number[]): Promise<(LinkRow & Partial<LinkOutline>)[]>
+  images(ids: readonly number[]): Promise<Outlines<ImageRow>>
+  data(ids: readonly number[]): Promise<Outlines<DataRow>>
+}
+
 /** Projects as this caller sees them, with their parts: four queries, and up to two for what is hidden unless granted, however many there are. */
-export async function projectAnswers(
-  reads: Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">,
+export async function projectAnswers(reads: ProjectReads, caller: Caller, rows: readonly ProjectRow[]): Promise<Project[]> {
+  const { images, data, projects } = reads
+  const whole: PartReads = {
+    links: (ids) => projects.links(ids),
+    images: async (ids) => ({ rows: await images.parts(ids) }),
+    data: async (ids) => ({ rows: await data.parts(ids) }),
+  }
+  return (await draftProjects(reads, caller, { found: { rows: [...rows] }, partReads: whole })).answers
+}
+
+/** The same for a page, without long texts: as many queries. */
+export function projectDraft(reads: ProjectReads, caller: Caller, found: Outlines<ProjectRow>): Promise<Draft<Project>> {
+  const { images, data, projects } = reads
+  const outlines: PartReads = {
+    links: (ids) => projects.linkOutlines(ids),
+    images: (ids) => images.partOutlines(ids),
+    data: (ids) => data.partOutlines(ids),
+  }
+  return draftProjects(reads, caller, { found, partReads: outlines })
+}
+
+async function draftProjects(
+  reads: ProjectReads,
   caller: Caller,
-  rows: readonly ProjectRow[],
-): Promise<Project[]> {
-  if (rows.length === 0) return []
+  { found, partReads }: { found: Outlines<ProjectRow>; partReads: PartReads },
+): Promise<Draft<Project>> {
+  const { rows } = found
+  if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
   const ids = rows.map((row) => row.id)
-  const links = await reads.projects.links(ids)
-  const imageRows = await reads.images.getMany([...new Set(rows.map((row) => row.imageId))])
-  const dataRows = await reads.data.getMany([...new Set(links.map((link) => link.dataId))])
-  const images: Map<number, ImagePart> = await parts(reads, caller, { rows: imageRows, ...asImage })
-  const data: Map<number, DataPart> = await parts(reads, caller, { rows: dataRows, ...asData })
+  const links = await partReads.links(ids)
+  const foundImages = await partReads.images([...new Set(rows.map((row) => row.imageId))])
+  const foundData = await partReads.data([...new Set(links.map((link) => link.dataId))])
+  const images: Map<number, ImagePart> = await parts(reads, caller, { rows: foundImages.rows, ...asImage })
+  const data: Map<number, DataPart> = await parts(reads, caller, { rows: foundData.rows, ...asData })
   const running = new Set(await reads.runs.readyProjects(caller.userId, ids))
   const linksOf = Map.groupBy(links, (link) => link.projectId)
-  return rows.map((row) => {
+  const answers = rows.map((row) => {
     const train = (linksOf.get(row.id) ?? []).map(
       (link): ProjectData => ({ ProjectID: row.id, Data: data.get(link.dataId) ?? { ID: link.dataId }, MountPath: link.mountPath }),
     )
     return projectAnswer(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
   })
+  const [imageBytes, dataBytes] = [bytesById(foundImages), bytesById(foundData)]
+  const linkBytes = (link: LinkRow & Partial<LinkOutline>) => baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
+  const bytes = rows.map((row, i) => {
+    const ofLinks = (linksOf.get(row.id) ?? []).reduce((sum, link) => sum + linkBytes(link), 0)
+    return baseBytes + (found.bytes?.[i] ?? 0) + baseBytes / 2 + (imageBytes.get(row.imageId) ?? 0) + ofLinks
+  })
+  const isCut = [found.isCut, foundImages.isCut, foundData.isCut].includes(true) || links.some((link) => link.isCut)
+  return { answers, bytes, isCut }
+}
+
+function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, number> {
+  return new Map(rows.map(({ id }, i) => [id, bytes?.[i] ?? 0]))
 }
 
 function projectAnswer(row: ProjectRow, parts: { image: ImagePart; train: ProjectData[]; running: boolean }): Project {

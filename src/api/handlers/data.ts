@@ -3,7 +3,7 @@ import { complete, type Data, dataFields, Failure, normalPath, parseBody, slug }
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
-import { dataAnswer } from "./answers.ts"
+import { dataAnswer, draftOf } from "./answers.ts"
 import { type Kind, list, oneAnswer, readById, remove, restore } from "./resource.ts"
 import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { checkSharing } from "./sharing.ts"
@@ -18,9 +18,10 @@ export const data: Kind<DataRow, Data> = {
   writes: (tx) => tx.data,
   thing: (row) => dataThing(row),
   answers: async (_services, _context, rows) => rows.map(dataAnswer),
+  draft: async (_services, _context, found) => draftOf(found, dataAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
-    const given = parseBody(dataFields, context.body)
+    const given = parseBody(dataFields, context.body, dataAnswer(row))
     const thing = dataThing(row)
     const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)

@@ -130,10 +130,10 @@ async function oneGroup(services: Services, context: Pick<Context, "setHeader">,
 
 async function updateGroup(services: Services, context: Context<"updateGroup">) {
   const id = bodyId(context.body)
-  const given = parseBody(groupFields, context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     demand(context.caller, "group:change", { thing: stored && groupThing(stored), what: "group" })
+    const given = parseBody(groupFields, context.body, stored && { Comment: stored.comment })
     const group = stored as GroupRow
     checkMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)

@@ -5,6 +5,7 @@ import type { Clock, Logger } from "#kit"
 import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch } from "../http/etag.ts"
+import { dataAnswer } from "./answers.ts"
 import { data, newPlace } from "./data.ts"
 import { update } from "./resource.ts"
 import { ownerOf } from "./rules.ts"
@@ -14,8 +15,8 @@ type Given = ReturnType<typeof parseBody<typeof dataFields>>
 
 /** Changes a dataset; one that an administrator hands over takes its directory along. */
 async function updateDataset(services: Services, context: Context): Promise<Data> {
-  const given = parseBody(dataFields, context.body)
   const row = await services.store.data.get(bodyId(context.body))
+  const given = parseBody(dataFields, context.body, row && dataAnswer(row))
   if (!row || row.deletedAt !== null || !movesAlong(context.caller, row, given)) return update(data, services, context)
   checkMatch(context.header("if-match"), row)
   return handOver(services, context, { row, name: given.Name ?? row.name })
@@ -33,7 +34,7 @@ function movesAlong(caller: Caller, row: DataRow, given: Given): boolean {
  */
 async function handOver(services: Services, context: Context, { row, name }: { row: DataRow; name: string }): Promise<Data> {
   const { store, tree } = services
-  const given = parseBody(dataFields, context.body)
+  const given = parseBody(dataFields, context.body, dataAnswer(row))
   const owner = await ownerOf(store, context.caller, given.UserName)
   await demandUnheld(store, row)
   // What cannot be severed is refused before anything is changed.

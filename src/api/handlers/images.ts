@@ -4,7 +4,7 @@ import { complete, Failure, imageFields, parseBody } from "#contract"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
-import { imageAnswer } from "./answers.ts"
+import { draftOf, imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
 import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
@@ -36,9 +36,10 @@ export const images: Kind<ImageRow, Image> = {
   writes: (tx) => tx.images,
   thing: (row) => imageThing(row),
   answers: async (_services, _context, rows) => rows.map(imageAnswer),
+  draft: async (_services, _context, found) => draftOf(found, imageAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
-    const given = parseBody(imageFields, context.body)
+    const given = parseBody(imageFields, context.body, imageAnswer(row))
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const thing = imageThing(row)
     const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })

@@ -1,4 +1,4 @@
-import { pageSizeDefault, pageSizeMax } from "#contract"
+import { bounds, Failure, pageSizeDefault, pageSizeMax } from "#contract"
 import { rfc3339 } from "#kit"
 import type { Page, PageRequest } from "#store"
 
@@ -20,7 +20,9 @@ export function listAnswer<Row, T>(found: Page<Row>, request: PageRequest, data:
 
 /** The words of a `q`; undefined where it asks for nothing. */
 export function wordsOf(q: string | undefined): string[] | undefined {
-  const words = (q ?? "").split(/\s+/).filter((word) => word !== "")
+  const words = [...new Set((q ?? "").split(/\s+/).filter((word) => word !== ""))]
+  const most = bounds.texts.searchWords.value
+  if (words.length > most) throw new Failure("invalid", `q may hold ${most} different words at most; got ${words.length}`, { field: "q" })
   return words.length === 0 ? undefined : words
 }
 

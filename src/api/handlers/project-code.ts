@@ -9,9 +9,11 @@ import { needId, oneAnswer, update } from "./resource.ts"
 import { demandOn, mayOn } from "./rules.ts"
 import { endTrust, originOf } from "./trust.ts"
 
+const publishing = { IsPublic: projectFields.IsPublic, GroupName: projectFields.GroupName }
+
 /** What is published, to everybody or to a group, is released first: nobody starts it before its code is there. */
 async function change(services: Services, context: Context): Promise<Project> {
-  const { IsPublic, GroupName } = parseBody(projectFields, context.body)
+  const { IsPublic, GroupName } = parseBody(publishing, context.body)
   if (IsPublic || GroupName) {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))

@@ -1,10 +1,20 @@
 import { type Caller, imageThing, mountsOf, newThing, projectThing } from "#access"
-import { complete, Failure, type Project, type ProjectDataInput, parseBody, planMounts, projectFields, runStateNames } from "#contract"
+import {
+  checkPlain,
+  complete,
+  Failure,
+  type Project,
+  type ProjectDataInput,
+  parseBody,
+  planMounts,
+  projectFields,
+  runStateNames,
+} from "#contract"
 import type { Events } from "#events"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
-import { projectAnswers } from "./answers.ts"
+import { projectAnswers, projectDraft } from "./answers.ts"
 import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
 import { badReference, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
@@ -37,9 +47,10 @@ export const projects: Kind<ProjectRow, Project> = {
   writes: (tx) => tx.projects,
   thing: (row) => projectThing(row),
   answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
+  draft: (services, context, found) => projectDraft(services.store, context.caller, found),
   async change({ events }, tx, context, row) {
     const { caller } = context
-    const given = parseBody(projectFields, context.body)
+    const given = parseBody(projectFields, context.body, textsOf(row))
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
@@ -82,6 +93,10 @@ async function tellOfRuns(events: Events, tx: Change, what: { projectId: number;
 }
 
 type Given = ReturnType<typeof parseBody<typeof projectFields>>
+
+function textsOf({ projectName, comment, doc, userPath, codePath, modelPath }: ProjectRow) {
+  return { ProjectName: projectName, Comment: comment, Doc: doc, UserPath: userPath, CodePath: codePath, ModelPath: modelPath }
+}
 
 function columnsOf(given: Given) {
   return {
@@ -153,7 +168,8 @@ async function planLinks(
   const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : [live(rows.get(ID))]))
   const mounts = await mountsOf(tx, caller, news)
   const seen = new Set<number>()
-  for (const { ID } of wanted) {
+  for (const { ID, MountPath = "" } of wanted) {
+    if (MountPath !== before.get(ID)) checkPlain(MountPath, "TrainData")
     if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
     seen.add(ID)
     if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw badReference("TrainData", "the dataset", ID)

@@ -1,9 +1,11 @@
 import { type Action, decide, type Thing, viewerOf, withAllGrants } from "#access"
 import { bodyId, Failure } from "#contract"
-import type { Change, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
+import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { listAnswer, pageOf, sortOf, wordsOf } from "./lists.ts"
+import type { Draft } from "./answers.ts"
+import { pageOf, sortOf, wordsOf } from "./lists.ts"
+import { answerList } from "./long-lists.ts"
 import { demandOn } from "./rules.ts"
 import { type Columns, findOne, notFound } from "./single.ts"
 
@@ -28,7 +30,10 @@ export interface Kind<R extends Row, A extends object> {
   reads(reads: Reads): ResourceReads<R>
   writes(tx: Change): Writes<R>
   thing(row: R): Thing
+  /** Of whole rows. */
   answers(services: Services, context: Context, rows: R[]): Promise<A[]>
+  /** Of rows as lists read them. */
+  draft(services: Services, context: Context, found: Outlines<R>): Promise<Draft<A>>
   /** Checks a body against what is stored and turns it into the row's new fields; may write what belongs to it. */
   change(services: Services, tx: Change, context: Context, row: R): Promise<Parameters<Writes<R>["update"]>[1]>
   /** Does what else follows from a change, in its transaction. */
@@ -66,7 +71,7 @@ export async function oneAnswer<R extends Row, A extends object>(
   return answer as A
 }
 
-export async function list<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context) {
+export async function list<R extends Row, A extends { ID: number }>(kind: Kind<R, A>, services: Services, context: Context) {
   const query = context.query as ListQuery
   const where: Record<string, unknown> = {}
   if (query.UserName !== undefined) where.userName = query.UserName
@@ -85,8 +90,15 @@ export async function list<R extends Row, A extends object>(kind: Kind<R, A>, se
     ...(sort ? { sort } : {}),
   } as ResourceFilter<R>
   const page = pageOf(query)
-  const found = await kind.reads(services.store).list(filter, viewerOf(context.caller), page)
-  return listAnswer(found, page, await kind.answers(services, context, found.rows))
+  const reads = kind.reads(services.store)
+  const viewer = viewerOf(context.caller)
+  const found = await reads.list(filter, viewer, page)
+  const draft = await kind.draft(services, context, found)
+  const readSlice = async (ids: readonly number[]) => {
+    const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
+    return kind.answers(services, context, await reads.getMany(still.rows.map(({ id }) => id)))
+  }
+  return answerList({ found, page, draft, read: readSlice })
 }
 
 export async function read<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
@@ -94,13 +106,16 @@ export async function read<R extends Row, A extends object>(kind: Kind<R, A>, se
   const id = query.ID
   if (typeof id === "number" && Object.keys(query).length === 1) return readById(kind, services, context, id)
   const viewer = viewerOf(context.caller)
+  const reads = kind.reads(services.store)
   const { row } = await findOne<R, A>(query, {
     what: kind.what,
     columns: kind.columns,
-    list: (where, page) => kind.reads(services.store).list({ where } as ResourceFilter<R>, viewer, page),
-    answer: (rows) => kind.answers(services, context, rows),
+    list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
+    answer: async (found) => (await kind.draft(services, context, found)).answers,
   })
-  return oneAnswer(kind, services, context, row)
+  const [whole] = await reads.getMany([row.id])
+  if (!whole) throw notFound(kind.what)
+  return oneAnswer(kind, services, context, whole)
 }
 
 export async function readById<R extends Row, A extends object>(

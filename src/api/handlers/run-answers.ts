@@ -1,32 +1,63 @@
 import { type Caller, can, projectThing, runThing, type Thing, withGrants } from "#access"
 import { isLive, type Project, type Reason, type RunningProject } from "#contract"
-import type { ProjectRow, RunRow } from "#store"
+import type { Outlines, ProjectRow, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
-import { projectAnswers } from "./answers.ts"
+import { type Draft, projectAnswers, projectDraft } from "./answers.ts"
 import { iso } from "./lists.ts"
 
 /** Runs as this caller sees them, with their projects. */
 export async function runAnswers(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
-  if (rows.length === 0) return []
+  return (await draftRuns(services, caller, { found: { rows: [...rows] }, isWhole: true })).answers
+}
+
+/** The same for a page, without long texts: as many queries. */
+export function runDraft(services: Services, caller: Caller, found: Outlines<RunRow>): Promise<Draft<RunningProject>> {
+  return draftRuns(services, caller, { found, isWhole: false })
+}
+
+async function draftRuns(
+  services: Services,
+  caller: Caller,
+  { found, isWhole }: { found: Outlines<RunRow>; isWhole: boolean },
+): Promise<Draft<RunningProject>> {
+  const { rows } = found
+  if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
   const { store } = services
-  const projects = new Map((await store.projects.getMany([...new Set(rows.map((row) => row.projectId))])).map((row) => [row.id, row]))
-  const seen = await seenProjects(services, caller, [...projects.values()])
-  const answers = new Map((await projectAnswers(store, caller, seen)).map((project) => [project.ID, project]))
+  const ids = [...new Set(rows.map((row) => row.projectId))]
+  const foundProjects = isWhole ? { rows: await store.projects.getMany(ids) } : await store.projects.outlines(ids)
+  const projects = new Map(foundProjects.rows.map((row) => [row.id, row]))
+  const drafts = await projectDrafts(services, caller, { found: foundProjects, isWhole })
+  const answers = new Map(drafts.answers.map((project) => [project.ID, project]))
+  const projectBytes = new Map(drafts.answers.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
   const things = await withGrants(store, caller, {
     actions: ["run:details", "run:open", "run:logs"],
     things: rows.map((row) => runThing(row, projects.get(row.projectId)?.userId)),
   })
-  return rows.map((row, i) => {
+  const whole = rows.map((row, i) => {
     const project = answers.get(row.projectId) ?? { ID: row.projectId }
     const thing = things[i] as Thing
     return can(caller, "run:details", thing) === "yes" ? wholeAnswer(services, caller, { row, project, thing }) : outline(row, project)
   })
+  const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
+  return { answers: whole, bytes, isCut: drafts.isCut }
 }
 
-async function seenProjects({ store }: Services, caller: Caller, rows: ProjectRow[]): Promise<ProjectRow[]> {
-  const things = await withGrants(store, caller, { actions: ["project:refer"], things: rows.map((row) => projectThing(row)) })
-  return rows.filter((_, i) => can(caller, "project:refer", things[i] as Thing) === "yes")
+/** What the fields of a run itself take in an answer, about. */
+const runBytes = 800
+
+/** Those of these projects that the caller may see inside of runs. */
+async function projectDrafts(
+  { store }: Services,
+  caller: Caller,
+  { found, isWhole }: { found: Outlines<ProjectRow>; isWhole: boolean },
+): Promise<Draft<Project>> {
+  const things = await withGrants(store, caller, { actions: ["project:refer"], things: found.rows.map((row) => projectThing(row)) })
+  const isSeen = things.map((thing) => can(caller, "project:refer", thing) === "yes")
+  const rows = found.rows.filter((_, i) => isSeen[i])
+  if (isWhole) return { answers: await projectAnswers(store, caller, rows), bytes: [], isCut: false }
+  const bytes = found.bytes?.filter((_, i) => isSeen[i])
+  return projectDraft(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
 }
 
 function wholeAnswer(

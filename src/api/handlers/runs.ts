@@ -4,9 +4,10 @@ import type { LogLine } from "#engine"
 import type { RunRow } from "#store"
 import { type Context, type Handlers, Lines, type Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, listAnswer, pageOf, sortOf } from "./lists.ts"
+import { iso, pageOf, sortOf } from "./lists.ts"
+import { answerList } from "./long-lists.ts"
 import { demandOn } from "./rules.ts"
-import { runAnswers } from "./run-answers.ts"
+import { runAnswers, runDraft } from "./run-answers.ts"
 import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
 import { whileAllowed } from "./while-allowed.ts"
 
@@ -75,14 +76,14 @@ async function read(services: Services, context: Context<"readRun">) {
     context.setHeader("etag", etagOf(run as RunRow))
     return (await runAnswers(services, context.caller, [run as RunRow]))[0]
   }
-  const { row, answer } = await findOne<RunRow, RunningProject>(query, {
+  const { row } = await findOne<RunRow, RunningProject>(query, {
     what: "running project",
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, viewerOf(context.caller), page),
-    answer: (rows) => runAnswers(services, context.caller, rows),
+    answer: async (found) => (await runDraft(services, context.caller, found)).answers,
   })
   context.setHeader("etag", etagOf(row))
-  return answer
+  return (await runAnswers(services, context.caller, [row]))[0]
 }
 
 async function list(services: Services, context: Context<"listRuns">) {
@@ -100,8 +101,15 @@ async function list(services: Services, context: Context<"listRuns">) {
     ...(query.ID ? { ids: query.ID } : {}),
     ...(sort && sort.by !== "name" ? { sort: { ...sort, by: sort.by } } : {}),
   }
-  const found = await services.store.runs.list(filter, viewerOf(caller), page)
-  return listAnswer(found, page, await runAnswers(services, caller, found.rows))
+  const { runs } = services.store
+  const viewer = viewerOf(caller)
+  const found = await runs.list(filter, viewer, page)
+  const draft = await runDraft(services, caller, found)
+  const readSlice = async (ids: readonly number[]) => {
+    const still = await runs.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
+    return runAnswers(services, caller, still.rows)
+  }
+  return answerList({ found, page, draft, read: readSlice })
 }
 
 async function logs(services: Services, context: Context<"runLogs">) {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
 import type { Page, PageRequest } from "#store"
 
@@ -15,7 +16,8 @@ export interface Finding<Row, Answer> {
   what: string
   columns: Columns
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
-  answer(rows: Row[]): Promise<Answer[]>
+  /** Long texts may be missing in them: these are compared in the store. */
+  answer(found: Page<Row>): Promise<Answer[]>
 }
 
 /**
@@ -39,14 +41,17 @@ export async function findOne<Row, Answer extends object>(
   const found: { row: Row; answer: Answer }[] = []
   const pageSize = computed.length === 0 ? 2 : 200
   for (let page = 1; ; page += 1) {
-    const { rows } = await finding.list(where, { page, pageSize })
-    const answers = await finding.answer(rows)
+    const list = await finding.list(where, { page, pageSize })
+    const { rows } = list
+    const answers = await finding.answer(list)
     answers.forEach((answer, i) => {
       if (computed.every(([name, value, toColumn]) => toColumn((answer as Record<string, unknown>)[name]) === value))
         found.push({ row: rows[i] as Row, answer })
     })
     if (found.length > 1) throw new Failure("conflict", `Several ${what}s have these fields: add others, or read one by ID`)
     if (computed.length === 0 || rows.length < pageSize) break
+    // Others have their turn between slices: this may go through everything that the caller sees.
+    await turn()
   }
   if (!found[0]) throw notFound(what)
   return found[0]

@@ -51,8 +51,8 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   const { caller, actor } = context
   const { identity } = services
   const id = bodyId(context.body)
-  const given = parseBody(userFields, context.body)
   const before = await services.store.users.get(id)
+  const given = parseBody(userFields, context.body, before && { Email: before.email, Comment: before.comment })
   demand(caller, "user:change", { thing: before && userThing(before), what: "account" })
   const user = before as UserRow
   if (given.UserName !== undefined && given.UserName !== user.userName)

@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 
-/** A reader that takes nothing of a large answer for so long is let go. */
-const unreadMs = 30_000
+const unreadMs = bounds.texts.unreadAnswerMs.value
 
 export interface AnswerOptions {
   requestId: string
@@ -16,11 +15,17 @@ export interface AnswerOptions {
 export function send(response: ServerResponse, status: number, text: string | Buffer, options: AnswerOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const length = Buffer.byteLength(text)
+  const head = headOf(options)
+  head.push("content-length", String(length))
+  response.writeHead(status, head)
+  if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
+}
+
+/** The head of an answer but for its length: names and values in turn. */
+export function headOf({ requestId, headers, type = "application/json; charset=utf-8" }: AnswerOptions): string[] {
   const head = [
     "content-type",
-    options.type ?? "application/json; charset=utf-8",
-    "content-length",
-    String(length),
+    type,
     "cache-control",
     "no-store",
     "cross-origin-resource-policy",
@@ -28,11 +33,10 @@ export function send(response: ServerResponse, status: number, text: string | Bu
     "x-content-type-options",
     "nosniff",
     "x-request-id",
-    options.requestId,
+    requestId,
   ]
-  if (options.headers) head.push(...options.headers)
-  response.writeHead(status, head)
-  if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
+  if (headers) head.push(...headers)
+  return head
 }
 
 interface Made {
@@ -52,12 +56,12 @@ function writeMade(): void {
   for (const { response, text, length } of made.splice(0)) {
     // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
     response.end(text, length === text.length ? "latin1" : "utf8")
-    if (response.writableLength > 0) cutOffUnread(response)
+    if (response.writableLength > 0) endUnread(response)
   }
 }
 
-/** An idle socket has nothing to send: its own time limit is another one. */
-function cutOffUnread(response: ServerResponse): void {
+/** Closes the connection of a reader that takes nothing. An idle socket has nothing to send: its own time limit is another one. */
+export function endUnread(response: ServerResponse): void {
   response.setTimeout(unreadMs, () => response.destroy())
   response.once("finish", () => response.setTimeout(0))
 }

@@ -76,7 +76,7 @@ function decode(bytes: Buffer): string {
 }
 
 /** The greatest depth of brackets outside strings. What is not JSON may be counted wrong; the parser refuses it anyway. */
-function depthOf(text: string): number {
+export function depthOf(text: string): number {
   let depth = 0
   let greatest = 0
   for (let i = 0; i < text.length; i += 1) {

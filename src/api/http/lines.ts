@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
+import { bounds } from "#contract"
 import type { Lines } from "../context.ts"
 
 /**
@@ -19,11 +20,12 @@ export async function sendLines(response: ServerResponse, { lines, isLive, signa
   signal.addEventListener("abort", cut, { once: true })
   // Listened to once: with a listener for each wait a long answer would gather thousands.
   const closed = once(response, "close").catch(() => {})
+  response.on("timeout", () => response.destroy())
   try {
     for await (const line of lines) {
       if (!response.headersSent) head()
       if (response.destroyed) return
-      if (!response.write(`${line}\n`)) await Promise.race([once(response, "drain"), closed])
+      if (!response.write(`${line}\n`)) await drained(response, closed)
     }
     if (!response.headersSent) head()
     response.end()
@@ -33,4 +35,11 @@ export async function sendLines(response: ServerResponse, { lines, isLive, signa
   } finally {
     signal.removeEventListener("abort", cut)
   }
+}
+
+/** A reader that takes nothing loses the connection; one whose run says nothing for hours keeps it. */
+async function drained(response: ServerResponse, closed: Promise<unknown>): Promise<void> {
+  response.setTimeout(bounds.texts.unreadAnswerMs.value)
+  await Promise.race([once(response, "drain").catch(() => {}), closed])
+  response.setTimeout(0)
 }

@@ -51,32 +51,55 @@ function dotenv(text: string): Record<string, string> {
     let value = line.slice(equals + 1).trim()
     const quote = value[0]
     if (quote === '"' || quote === "'") {
-      while (closing(value, quote) < 0) {
-        i += 1
-        if (i >= lines.length) throw new EnvError(`lines whose quotes are closed (${quote} is open in line ${at})`)
-        value += `\n${lines[i]}`
-      }
-      value = unquote(value, quote, at)
-    } else value = value.replace(/\s#.*$/, "").trim()
+      const quoted = readQuoted(value.slice(1), quote, { lines, from: i })
+      i = quoted.last
+      value = quoted.text
+    } else value = withoutComment(value)
     put(env, line.slice(0, equals).trim(), value, `line ${at}`)
   }
   return env
 }
 
-/** Where the quote that opens the value is closed, or -1. In double quotes a backslash hides the next character. */
-function closing(value: string, quote: string): number {
-  for (let i = 1; i < value.length; i += 1) {
-    if (quote === '"' && value[i] === "\\") i += 1
-    else if (value[i] === quote) return i
+function withoutComment(value: string): string {
+  const start = value.search(/\s#/)
+  return (start < 0 ? value : value.slice(0, start)).trim()
+}
+
+/**
+ * Reads a quoted value that may span lines: `first` is the rest of line `from` after the opening quote. Each line is
+ * scanned once, so that an open quote costs no more than its text.
+ */
+function readQuoted(
+  first: string,
+  quote: string,
+  { lines, from }: { lines: readonly string[]; from: number },
+): { text: string; last: number } {
+  const inside: string[] = []
+  for (let i = from; i < lines.length; i += 1) {
+    const line = i === from ? first : (lines[i] as string)
+    const end = closing(line, quote)
+    if (end < 0) {
+      inside.push(line)
+      continue
+    }
+    const rest = line.slice(end + 1).trim()
+    if (rest !== "" && !rest.startsWith("#")) throw new EnvError(`nothing behind the closing quote (line ${from + 1})`)
+    inside.push(line.slice(0, end))
+    return { text: unescaped(inside.join("\n"), quote), last: i }
+  }
+  throw new EnvError(`lines whose quotes are closed (${quote} is open in line ${from + 1})`)
+}
+
+/** Where the quote stands that closes a value, or -1. In double quotes a backslash hides the next character. */
+function closing(line: string, quote: string): number {
+  for (let i = 0; i < line.length; i += 1) {
+    if (quote === '"' && line[i] === "\\") i += 1
+    else if (line[i] === quote) return i
   }
   return -1
 }
 
-function unquote(value: string, quote: string, line: number): string {
-  const end = closing(value, quote)
-  const rest = value.slice(end + 1).trim()
-  if (rest !== "" && !rest.startsWith("#")) throw new EnvError(`nothing behind the closing quote (line ${line})`)
-  const inside = value.slice(1, end)
+function unescaped(inside: string, quote: string): string {
   if (quote === "'") return inside
   return inside.replace(/\\(.)/gs, (whole, c: string) => ({ n: "\n", r: "\r", t: "\t", '"': '"', "\\": "\\", $: "$" })[c] ?? whole)
 }

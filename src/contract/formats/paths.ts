@@ -67,10 +67,10 @@ export function slug(name: string, fallback: string): string {
     .replace(/\p{M}/gu, "")
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")
-    .replace(/^[-._]+|[-._]+$/g, "")
+    .replace(/^[-._]+/, "")
     .slice(0, 64)
-    .replace(/[-._]+$/g, "")
-  return made === "" ? fallback : made
+  const end = made.search(/[^-._][-._]*$/) + 1
+  return end === 0 ? fallback : made.slice(0, end)
 }
 
 /** What is wanted when a dataset's location is no directory below the files root, else undefined. Empty stands for a new directory. */

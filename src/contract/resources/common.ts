@@ -1,3 +1,4 @@
+import { bounds } from "../bounds/index.ts"
 import { checkAccountName } from "../formats/names.ts"
 import { integer, text, time } from "../schema.ts"
 
@@ -11,13 +12,11 @@ export const stamps = {
 
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 /** Empty, or absolute and without control characters. */
-export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$"
-const nameMax = 200
-const commentMax = 2_000
-const docMax = 256 * 1024
+export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$"
+const docMax = bounds.texts.docBytes.value
 
-export const name = (doc: string) => text({ doc, max: nameMax, write: "required" })
-export const comment = text({ doc: "Short description.", max: commentMax })
+export const name = (doc: string) => text({ doc, max: bounds.texts.nameCharacters.value, write: "required" })
+export const comment = text({ doc: "Short description.", max: bounds.texts.commentCharacters.value })
 export const doc = text({ doc: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
 export const userName = text({
   doc: "Owner. Defaults to the caller; only administrators may name somebody else.",

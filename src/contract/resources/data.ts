@@ -1,3 +1,4 @@
+import { bounds } from "../bounds/index.ts"
 import { checkAccessInfo } from "../formats/paths.ts"
 import { type Answer, flag, oneOf, text } from "../schema.ts"
 import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
@@ -12,7 +13,7 @@ export const dataFields = {
   UserName: userName,
   AccessInfo: text({
     doc: "The directory, absolute below the files root. Empty on POST means a new directory of the owner's. `{files URL}` followed by it (percent-encoded) is its WebDAV address.",
-    max: 4_096,
+    max: bounds.texts.pathCharacters.value,
     pattern: pathPattern,
     format: checkAccessInfo,
   }),

@@ -1,3 +1,4 @@
+import { bounds } from "../bounds/index.ts"
 import { checkCommand } from "../formats/command.ts"
 import { checkEnv } from "../formats/env.ts"
 import { checkPort } from "../formats/names.ts"
@@ -18,10 +19,14 @@ export const imageFields = {
   Comment: comment,
   Command: text({
     doc: "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
-    max: 16_384,
+    max: bounds.texts.commandCharacters.value,
     format: checkCommand,
   }),
-  Env: text({ doc: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.", max: 65_536, format: checkEnv }),
+  Env: text({
+    doc: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.",
+    max: bounds.texts.envCharacters.value,
+    format: checkEnv,
+  }),
   Port: text({
     doc: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
     max: 16,

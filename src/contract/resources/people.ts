@@ -1,3 +1,4 @@
+import { bounds } from "../bounds/index.ts"
 import { runs } from "../bounds/runs.ts"
 import { storage } from "../bounds/storage.ts"
 import { type Answer, asObject, flag, integer, invalid, shaped, text, time } from "../schema.ts"
@@ -112,7 +113,7 @@ export interface Whoami {
 /** An access token. The secret itself is answered once, by the POST that makes it. */
 export const tokenFields = {
   ID: integer({ doc: "Primary key.", write: "never" }),
-  Name: text({ doc: "What it is for.", max: 200, write: "required" }),
+  Name: text({ doc: "What it is for.", max: bounds.texts.nameCharacters.value, write: "required" }),
   CreatedAt: time({ doc: "Creation time." }),
   ExpiresAt: time({ doc: "When it stops working; null: never.", nullable: true, write: "optional" }),
   LastUsedAt: time({ doc: "When it last proved somebody, to the minute.", nullable: true }),

@@ -1,13 +1,26 @@
+import { bounds } from "../bounds/index.ts"
 import { Failure } from "../failure.ts"
 import { checkMountPath, defaultMountPaths } from "../formats/paths.ts"
-import { type Answer, asObject, describe, flag, integer, invalid, type JsonSchema, oneOf, shaped, text } from "../schema.ts"
+import {
+  type Answer,
+  asObject,
+  checkWellFormed,
+  describe,
+  flag,
+  integer,
+  invalid,
+  type JsonSchema,
+  oneOf,
+  shaped,
+  text,
+} from "../schema.ts"
 import { projectTypes } from "../states.ts"
 import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
 import type { DataPart } from "./data.ts"
 import type { ImagePart } from "./image.ts"
 
 /** The most datasets that a project can have. */
-const projectDataMax = 64
+const projectDataMax = bounds.texts.projectDatasets.value
 
 /** ProjectTrainDataModel: a dataset of a project and where it is mounted. */
 export interface ProjectData {
@@ -27,15 +40,17 @@ const id = integer({ doc: "" })
 /** What a body says of an object that it refers to. */
 export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
+  // A new one is checked for control characters once it is known which are stored: these are accepted back.
+  characters: checkWellFormed,
   doc: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
-  max: 4_096,
+  max: bounds.texts.pathCharacters.value,
   pattern: pathPattern,
   format: checkMountPath,
 })
 const path = (what: string, initial: string) =>
   text({
     doc: `Mount location of the ${what} directory: absolute, distinct. Empty means \`${initial}\`.`,
-    max: 4_096,
+    max: bounds.texts.pathCharacters.value,
     pattern: pathPattern,
     format: checkMountPath,
   })

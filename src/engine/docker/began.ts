@@ -9,7 +9,15 @@ import type { PinnedMount } from "./pins.ts"
 import { began } from "./process.ts"
 
 /** What the init prints when the image has no such program, or it may not be run; the exit code alone could be the program's own. */
-const commandMissing = /\[FATAL\s+tini \(\d+\)\] exec .* failed/
+const initRefusal = /\[FATAL\s+tini \(\d+\)\] exec /
+
+/** Whether the init says in one of these lines that there is no such program. People's programs write to the same output. */
+export function isCommandMissing(output: string): boolean {
+  return output.split("\n").some((line) => {
+    const start = line.search(initRefusal)
+    return start >= 0 && line.includes(" failed", start)
+  })
+}
 
 /** Tells whether a container's program has really begun. Engines say so when their init runs; the program may still be missing. */
 export class Beginning {
@@ -48,7 +56,7 @@ export class Beginning {
 
   async #refuseMissingCommand(id: string): Promise<void> {
     const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
-    if (commandMissing.test(output)) throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
+    if (isCommandMissing(output)) throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
   }
 
   async #state(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {

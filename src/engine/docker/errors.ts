@@ -2,17 +2,27 @@ import { type ReasonCode, reasonSentences } from "#contract"
 import { EngineError } from "../engine.ts"
 
 /** A sentence where the code's own one says too little. */
-type Phrase = readonly [RegExp, ReasonCode, string?]
+type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
+
+/** The longest text of the daemon that is read and kept: registries' answers stand in it. */
+const maxDetail = 8_192
+
+/** Whether the runtime says of a program that it cannot be run. One look at each line: `.*` after a word would be one for each time that the word stands there. */
+const cannotRun = {
+  test: (text: string) =>
+    text.split("\n").some((line) => {
+      const start = line.search(/exec: /i)
+      return start >= 0 && /no such file or directory|permission denied|exec format error/i.test(line.slice(start))
+    }),
+}
 
 /** What the daemon says, most telling first. It has codes for few of its failures, so that its words must be read. */
 const phrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
   [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
   [/bind source path does not exist/i, "mount_missing"],
-  [
-    /executable file not found|no command specified|exec: .*(no such file or directory|permission denied|exec format error)/i,
-    "command_not_found",
-  ],
+  [/executable file not found|no command specified/i, "command_not_found"],
+  [cannotRun, "command_not_found"],
   [/no such image/i, "image_not_found"],
   [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
 ]
@@ -115,5 +125,5 @@ function plain(code: ReasonCode, error: unknown, sentence: string = reasonSenten
 
 function detailOf(error: unknown): string {
   if (error instanceof EngineError) return error.detail ?? error.message
-  return error instanceof Error ? error.message.trim() : String(error)
+  return (error instanceof Error ? error.message.trim() : String(error)).slice(0, maxDetail)
 }

@@ -9,10 +9,14 @@ export async function* jsonLines<T>(stream: Readable, signal: AbortSignal): Asyn
   if (signal.aborted) end()
   signal.addEventListener("abort", end, { once: true })
   try {
-    let held = ""
+    // The pieces of a line that has not ended: put together once, since a long one comes in many.
+    let held: string[] = []
     for await (const chunk of stream.setEncoding("utf8") as AsyncIterable<string>) {
-      const lines = (held + chunk).split("\n")
-      held = lines.pop() ?? ""
+      const [first = "", ...others] = chunk.split("\n")
+      held.push(first)
+      if (others.length === 0) continue
+      const lines = [held.join(""), ...others]
+      held = [lines.pop() ?? ""]
       for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as T
     }
     signal.throwIfAborted()

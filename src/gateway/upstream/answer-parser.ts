@@ -30,8 +30,9 @@ export class AnswerParser {
   #state: State = "done"
   #method = ""
   #sink: AnswerSink | undefined
-  /** The beginning of a head or a line whose end has not come yet. */
+  /** Holds the beginning of a head or a line whose end has not come yet. */
   #held: Buffer | undefined
+  #heldBytes = 0
   #left = 0
   #interims = 0
   #trailers: string[] = []
@@ -44,6 +45,7 @@ export class AnswerParser {
     this.#sink = sink
     this.#state = "head"
     this.#held = undefined
+    this.#heldBytes = 0
     this.#interims = 0
     this.#trailers = []
     this.#trailerBytes = 0
@@ -157,17 +159,31 @@ export class AnswerParser {
   }
 
   #until(end: Buffer, { data, at, most }: { data: Buffer; at: number; most: number }): { found: string | undefined; next: number } {
-    const held = this.#held?.length ?? 0
-    const all = this.#held ? Buffer.concat([this.#held, data.subarray(at)]) : data
-    const from = this.#held ? 0 : at
-    const to = all.indexOf(end, from)
-    if ((to < 0 ? all.length : to) - from > most) throw new BadAnswer(`more than ${most} bytes of head or chunk line`)
+    const held = this.#heldBytes
+    const all = held === 0 ? data.subarray(at) : this.#hold(data.subarray(at))
+    // What was held before has been searched: only its last bytes can begin the end.
+    const to = all.indexOf(end, Math.max(0, held - end.length + 1))
+    if ((to < 0 ? all.length : to) > most) throw new BadAnswer(`more than ${most} bytes of head or chunk line`)
     if (to < 0) {
-      this.#held = Buffer.from(all.subarray(from))
+      if (held === 0) this.#hold(all)
       return { found: undefined, next: data.length }
     }
     this.#held = undefined
-    return { found: all.toString("latin1", from, to), next: at + (to + end.length - from) - held }
+    this.#heldBytes = 0
+    return { found: all.toString("latin1", 0, to), next: at + to + end.length - held }
+  }
+
+  /** Copies bytes behind those that are held; the buffer doubles, so that a head of single bytes costs its length. */
+  #hold(data: Buffer): Buffer {
+    const length = this.#heldBytes + data.length
+    if (this.#held === undefined || this.#held.length < length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * length, 1_024))
+      this.#held?.copy(grown, 0, 0, this.#heldBytes)
+      this.#held = grown
+    }
+    data.copy(this.#held, this.#heldBytes)
+    this.#heldBytes = length
+    return this.#held.subarray(0, length)
   }
 
   #end(): void {

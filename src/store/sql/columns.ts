@@ -89,6 +89,16 @@ export const columns = {
 } as const
 
 export type RowTable = keyof typeof columns
+
+/** Texts that people write, by the bytes up to which a list reads them: a page must not hold what 200 rows can. */
+export const longColumns: Partial<Record<RowTable, Readonly<Record<string, number>>>> = {
+  images: { doc: 8_192, env: 4_096, command: 4_096 },
+  datasets: { doc: 8_192, access_info: 4_096 },
+  projects: { doc: 8_192, user_path: 4_096, code_path: 4_096, model_path: 4_096 },
+  runs: { spec: 1_024 },
+}
+/** Of these the length is counted as well. */
+export const countedColumns = ["comment", "reason"] as const
 /** Tables of things that people own and may publish. */
 export const resourceTables = ["images", "datasets", "projects"] as const
 export type ResourceTable = (typeof resourceTables)[number]

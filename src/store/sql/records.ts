@@ -112,6 +112,19 @@ export const records = {
       .orderBy("project_id")
       .orderBy("position"),
 
+  /** The same with null in place of each long path, and the bytes of the path. */
+  linkOutlines: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+    db
+      .selectFrom("project_datasets")
+      .select(["project_id", "data_id"])
+      .select([
+        sql<string | null>`case when octet_length(mount_path) <= 256 then mount_path end`.as("mount_path"),
+        sql<number>`octet_length(mount_path)`.as("bytes"),
+      ])
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .orderBy("project_id")
+      .orderBy("position"),
+
   clearLinks: ({ db }: Build, args: { project_id: number }) => db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
 
   addLink: ({ db }: Build, args: { project_id: number; position: number; data_id: number; mount_path: string }) =>

@@ -1,7 +1,7 @@
 import { sql } from "kysely"
 import type { Build } from "./build.ts"
 import { carried, insertedColumns, type RowTable, type StampedTable, updatedColumns } from "./columns.ts"
-import { column, rowColumns } from "./select.ts"
+import { column, outlineColumns, partColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 /** Tables share the columns that these queries name; Kysely is told so by one of them. */
@@ -19,6 +19,21 @@ export const rows = {
     db
       .selectFrom(table as Any)
       .select(rowColumns(table))
+      .where(among(column(table, "id"), args.ids))
+      .orderBy(column(table, "id")),
+
+  /** As lists read rows; `part`: as they stand inside other things. */
+  outlines: ({ db, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: RowTable; part: boolean }) =>
+    db
+      .selectFrom(table as Any)
+      .select(outlineColumns(table, { withDoc: !part }))
+      .where(among(column(table, "id"), args.ids))
+      .orderBy(column(table, "id")),
+
+  parts: ({ db, among }: Build, args: { ids: readonly number[] }, { table }: { table: RowTable }) =>
+    db
+      .selectFrom(table as Any)
+      .select(partColumns(table))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 

@@ -1,6 +1,6 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
-import { columns, type RowTable } from "./columns.ts"
+import { columns, countedColumns, longColumns, type RowTable } from "./columns.ts"
 
 /** A column of a table, qualified. */
 export function column<T = unknown>(table: string, name: string): RawBuilder<T> {
@@ -10,6 +10,33 @@ export function column<T = unknown>(table: string, name: string): RawBuilder<T> 
 /** The columns that make a row, in the order of `columns`; for SELECT and RETURNING alike. */
 export function rowColumns(table: RowTable): AliasedRawBuilder<unknown, string>[] {
   return columns[table].map((name) => (lookedUp(table, name) ?? column(table, name)).as(name))
+}
+
+/**
+ * As `rowColumns`, with null in place of each text that is too long for a list, and the bytes of all texts as the last
+ * column. Tables without long texts have no such column.
+ */
+export function outlineColumns(table: RowTable, { withDoc = true } = {}): AliasedRawBuilder<unknown, string>[] {
+  const long = longColumns[table]
+  if (long === undefined) return rowColumns(table)
+  const bytesOf = (name: string) => sql<number>`coalesce(octet_length(${column(table, name)}), 0)`
+  const names: readonly string[] = columns[table]
+  const counted = names.filter((name) => (name in long && name !== "spec" && (withDoc || name !== "doc")) || isCounted(name))
+  const cut = rowColumns(table).map((whole, i) => {
+    const name = names[i] as string
+    if (name === "doc" && !withDoc) return sql`''`.as(name)
+    const most = long[name]
+    const at = column(table, name)
+    return most === undefined ? whole : sql`case when octet_length(${at}) <= ${sql.lit(most)} then ${at} end`.as(name)
+  })
+  return [...cut, sql`${sql.join(counted.map(bytesOf), sql` + `)}`.as("bytes")]
+}
+
+const isCounted = (name: string) => (countedColumns as readonly string[]).includes(name)
+
+/** Rows as they stand inside other things: without `doc`. */
+export function partColumns(table: RowTable): AliasedRawBuilder<unknown, string>[] {
+  return rowColumns(table).map((whole, i) => (columns[table][i] === "doc" ? sql`''`.as("doc") : whole))
 }
 
 /** Grants are few and read in pages: names, which never change, are looked up. */
@@ -38,9 +65,9 @@ export function pageOf({ db, dialect }: Build, { table, descending }: { table: R
   const from = () => db.selectFrom(table as "images")
   const matches = sql<boolean>`${window.matches}`
   if (dialect === "sqlite")
-    return sorted(from().select(rowColumns(table)).where(matches))
+    return sorted(from().select(outlineColumns(table)).where(matches))
       .limit(window.limit)
       .offset(window.offset)
   const ids = sorted(from().select("id").where(matches)).limit(window.limit).offset(window.offset)
-  return sorted(from().select(rowColumns(table)).where("id", "in", ids))
+  return sorted(from().select(outlineColumns(table)).where("id", "in", ids))
 }

@@ -13,6 +13,11 @@ export function usualQueries(): Query[] {
     ...(["tokens", "runs"] as const).map((table) => query("get", table)),
     ...resourceTables.map((table) => query("granted", { table, part: "live" })),
     ...(["live", "history"] as const).map((part) => query("granted", { table: "runs", part })),
+    ...resourceTables.flatMap((table) => [
+      query("outlines", { table, part: false }),
+      query("outlines", { table, part: true }),
+      query("parts", { table }),
+    ]),
     query("visibleBetween", "all"),
     query("visibleBetween", "some"),
     ...(["one", "two", "list"] as const).map((keys) => query("counted", keys)),

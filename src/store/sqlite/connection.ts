@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
+import type { ScanTurns } from "../scan-turns.ts"
 import type { Catalog, Query } from "../sql/catalog.ts"
 import { failureOf } from "./errors.ts"
 
@@ -13,12 +14,12 @@ const kept = 500
 
 /** Queries on one connection. A statement runs to its end at once: nothing of other work comes between its rows. */
 export class SqliteSession implements Session {
-  readonly scans?: Session
+  readonly scans?: ScanTurns
   protected readonly db: DatabaseSync
   readonly #catalog: Catalog
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: Session } = {}) {
+  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: ScanTurns } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     this.#catalog = catalog

@@ -41,7 +41,22 @@ test("A search in a large table holds nobody up, and finds what it should", asyn
   const many = await Promise.allSettled(Array.from({ length: 150 }, search))
   const refused = many.filter((result) => result.status === "rejected")
   assert.ok(refused.length < 150)
-  for (const { reason } of refused) assert.ok(reason instanceof Failure && reason.code === "unavailable")
+  for (const { reason } of refused) assert.ok(reason instanceof Failure && reason.code === "too_many_requests")
+  const others = { userId: 99, groupIds: [], everything: true }
+  const flood = Promise.allSettled(Array.from({ length: 150 }, search))
+  assert.equal((await store.images.list({ words: ["needle"] }, others, { page: 1, pageSize: 20 })).total, 22)
+  assert.ok((await flood).some(({ status }) => status === "rejected"))
+})
+
+test("A comparison with a long text reads all of them elsewhere, however small the table is", async () => {
+  await using database = await sqliteDatabase()
+  await using store = await database.open()
+  const ann = await addUser(store, "ann")
+  const image = await addImage(store, ann.id, { doc: "a long text" })
+  const search = () => store.images.list({ where: { doc: "a long text" } }, everything, { page: 1, pageSize: 2 })
+  await search()
+  assert.equal(await turns(search), true)
+  assert.deepEqual((await search()).rows, [image])
 })
 
 test("A scanner gives the rows and the errors that the database gives, and starts again after its end", async () => {

@@ -4,6 +4,7 @@ import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { ResourceFilter } from "../store.ts"
+import { outlinesOf } from "./outlines.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
 
@@ -125,12 +126,12 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   let total = plan && (await plannedTotal(session, plan))
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
-  if (planned && total) return { rows: planned.map(kind.toRow), total }
-  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape)
+  if (planned && total) return { ...outlinesOf(kind, planned), total }
+  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape, fetch.viewer.userId)
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
-  return { rows: values.map(kind.toRow), total }
+  return { ...outlinesOf(kind, values), total }
 }
 
 /** What the viewer sees by grants alone, newest first. */

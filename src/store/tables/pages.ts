@@ -1,6 +1,7 @@
 import type { Session, Value } from "../driver.ts"
 import type { PageRequest } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
+import { longColumns } from "../sql/columns.ts"
 import type { ListedTable, ListShape } from "../sql/lists.ts"
 import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
 import { type Range, rangeOf } from "./blocks.ts"
@@ -42,12 +43,14 @@ const many = 20_000
 /** Columns of which one value has few rows, and an index leads to them. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
 
-/** Where to scan a table. People, groups and live runs are never so many. */
-export async function forScans(session: Session, { table, part, ids, where = [] }: ListShape): Promise<Session> {
+/** Where to scan a table. People, groups and live runs are never so many. Long texts are compared by reading all of them. */
+export async function forScans(session: Session, { table, part, ids, where = [] }: ListShape, userId: number): Promise<Session> {
   if (session.scans === undefined || table === "users" || table === "groups" || table === "grants") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
+  const long = longColumns[table] ?? {}
+  if (where.some((name) => name in long)) return session.scans.of(userId)
   const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
-  return (await sum(session, plus)) > many ? session.scans : session
+  return (await sum(session, plus)) > many ? session.scans.of(userId) : session
 }
 
 /** One page; undefined when it is better found by going through the rows in their order. */

@@ -1,10 +1,11 @@
-import type { LinkRow, ProjectRow } from "../rows.ts"
+import type { LinkOutline, LinkRow, ProjectRow } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import type { NewRow, ProjectReads, ProjectWrites } from "../store.ts"
 import { projects } from "./kinds.ts"
 import { type Context, ResourceRows } from "./resource.ts"
 
 const links = query("links")
+const linkOutlines = query("linkOutlines")
 const clearLinks = query("clearLinks")
 const addLink = query("addLink")
 const handOverRuns = query("handOverRuns")
@@ -24,6 +25,18 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
     if (projectIds.length === 0) return []
     const found = await this.session.all(links, { project_ids: projectIds })
     return found.map((v) => ({ projectId: v[0] as number, dataId: v[1] as number, mountPath: v[2] as string }))
+  }
+
+  async linkOutlines(projectIds: readonly number[]): Promise<LinkOutline[]> {
+    if (projectIds.length === 0) return []
+    const found = await this.session.all(linkOutlines, { project_ids: projectIds })
+    return found.map(([projectId, dataId, mountPath, bytes]) => ({
+      projectId: projectId as number,
+      dataId: dataId as number,
+      mountPath: (mountPath as string | null) ?? "",
+      bytes: bytes as number,
+      isCut: mountPath === null,
+    }))
   }
 
   async setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void> {

@@ -1,11 +1,12 @@
 import type { Clock } from "#kit"
 import type { Arg, Session, Value } from "../driver.ts"
 import { Duplicate, type Unique } from "../errors.ts"
-import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import type { Outlines, Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import { type Query, query } from "../sql/catalog.ts"
 import { grantedType, type ResourceTable, type StampedTable } from "../sql/columns.ts"
 import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
 import { type Columns, listRows } from "./list.ts"
+import { outlinesOf } from "./outlines.ts"
 
 /** How rows of one table are read and written. */
 export interface Kind<Row extends Stamped> {
@@ -76,6 +77,25 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
 export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
     return listRows(this.session, this.kind, { filter, viewer, page, now: this.clock.now() })
+  }
+
+  async outlines(ids: readonly number[]): Promise<Outlines<Row>> {
+    return this.#outlines(ids, false)
+  }
+
+  async partOutlines(ids: readonly number[]): Promise<Outlines<Row>> {
+    return this.#outlines(ids, true)
+  }
+
+  async #outlines(ids: readonly number[], part: boolean): Promise<Outlines<Row>> {
+    if (ids.length === 0) return { rows: [] }
+    const { table } = this.kind
+    return outlinesOf(this.kind, await this.session.all(query("outlines", { table, part }), { ids }))
+  }
+
+  async parts(ids: readonly number[]): Promise<Row[]> {
+    if (ids.length === 0) return []
+    return (await this.session.all(query("parts", { table: this.kind.table }), { ids })).map(this.kind.toRow)
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {

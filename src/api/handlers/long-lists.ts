@@ -1,0 +1,49 @@
+import { bounds } from "#contract"
+import type { Page, PageRequest } from "#store"
+import { LongList } from "../context.ts"
+import type { Draft } from "./answers.ts"
+import { type ListAnswer, listAnswer } from "./lists.ts"
+
+const maxAtOnce = bounds.texts.plainAnswerBytes.value
+
+/** How a list is answered: at once where it is small, else row by row. */
+export interface Listing<Row, A> {
+  found: Page<Row>
+  page: PageRequest
+  draft: Draft<A>
+  /** The whole answers of those of these rows that still match and may still be seen, in any order. */
+  read(ids: readonly number[]): Promise<(A & { ID: number })[]>
+}
+
+export async function answerList<Row extends { id: number }, A extends object>(
+  listing: Listing<Row, A>,
+): Promise<ListAnswer<A> | LongList> {
+  const { found, page, draft, read } = listing
+  const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxAtOnce
+  if (isSmall && !draft.isCut) return listAnswer(found, page, draft.answers)
+  const ids = found.rows.map(({ id }) => id)
+  if (isSmall) return listAnswer(found, page, await inOrder(ids, read))
+  const { data: _none, ...rest } = listAnswer(found, page, [])
+  const slices = slicesOf(ids, draft.bytes)
+  return new LongList(rest, slices.length, async (at) => inOrder(slices[at] as number[], read))
+}
+
+async function inOrder<A>(ids: readonly number[], read: Listing<unknown, A>["read"]): Promise<A[]> {
+  const answers = new Map((await read(ids)).map((answer) => [answer.ID, answer]))
+  return ids.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
+}
+
+/** IDs in order, so many in each slice that its answers are few bytes; a large row is a slice of its own. */
+function slicesOf(ids: readonly number[], bytes: readonly number[]): number[][] {
+  const slices: number[][] = []
+  let room = 0
+  ids.forEach((id, i) => {
+    room -= bytes[i] ?? 0
+    if (room < 0 || slices.length === 0) {
+      slices.push([])
+      room = bounds.texts.answerSliceBytes.value - (bytes[i] ?? 0)
+    }
+    slices.at(-1)?.push(id)
+  })
+  return slices
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Readable } from "node:stream"
+import { bounds } from "#contract"
+import { Callers } from "#kit"
+import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
+import { respondsAsync } from "./handlers/prefer.ts"
+import { depthOf } from "./http/body.ts"
+import { cookieOf } from "./http/cookies.ts"
+import { checkMatch } from "./http/etag.ts"
+import { hostName } from "./http/guards.ts"
+import { Visit } from "./http/visit.ts"
+
+const headerBytes = 32 * 1024
+const row = { id: 1, version: 1, updatedAt: 0 }
+const withHeader = (name: string, value: string) =>
+  Object.assign(Readable.from([]), { headers: { [name]: value }, url: "/" }) as unknown as IncomingMessage
+
+const parsers: Parser[] = [
+  {
+    name: "the depth of a JSON body",
+    parse: depthOf,
+    size: bounds.texts.projectBodyBytes.value,
+    shapes: [
+      repeated("\\", { start: '"' }),
+      repeated('\\"', { start: '"' }),
+      repeated('"'),
+      repeated("["),
+      repeated("\\\\", { start: '"', end: '"' }),
+    ],
+  },
+  {
+    name: "If-Match",
+    parse: (header) => checkMatch(header, row),
+    size: headerBytes,
+    shapes: [
+      repeated(","),
+      repeated(" ", { end: "x" }),
+      repeated(" , "),
+      repeated('"a", ', { end: "x" }),
+      repeated('"', { end: "x" }),
+      repeated('W/"", '),
+    ],
+  },
+  {
+    name: "Cookie",
+    parse: (header) => cookieOf(withHeader("cookie", header), "quayside_session", false),
+    size: headerBytes,
+    shapes: [repeated(";"), repeated(" "), repeated("quayside_session=;"), repeated("a=b; ")],
+  },
+  {
+    name: "Host",
+    parse: hostName,
+    size: headerBytes,
+    shapes: [repeated("a"), repeated(":1"), repeated("a", { start: "[" }), repeated(":", { start: "[" })],
+  },
+  {
+    name: "Prefer",
+    parse: (header) => respondsAsync({ header: () => header }),
+    size: headerBytes,
+    shapes: [repeated(","), repeated("respond-asyn"), repeated(" ", { end: "x" })],
+  },
+  {
+    name: "X-Request-ID and the request's target",
+    parse: (value) => new Visit(withHeader("x-request-id", value), {} as ServerResponse, new Callers([])),
+    size: headerBytes,
+    shapes: [repeated("a"), repeated("-")],
+  },
+]
+testLinear(parsers)

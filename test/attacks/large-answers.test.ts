@@ -1,0 +1,134 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { type ClientRequest, type IncomingMessage, request } from "node:http"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, before, test } from "node:test"
+import { bounds } from "#contract"
+import { ask, ids } from "../api/asking.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { openWorld, type Person, type World } from "../world.ts"
+
+/*
+ * Somebody whose lists are as large as lists can be: 200 objects with 256 KiB of text each, read by many readers at once
+ * that take nothing.
+ */
+
+const { largeAnswers, waitingLargeAnswers, docBytes } = bounds.texts
+const count = 200
+const list = `/projects?pageSize=${count}`
+
+let world: World
+let ann: Person
+let bob: Person
+let projects: number[]
+before(async () => {
+  world = await openWorld()
+  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready", Env: `A=${"x".repeat(60_000)}` } })
+  const { ID } = await ann.client.createData({ body: { Name: "d", Comment: "c".repeat(2_000) } })
+  const body = {
+    ProjectName: "p",
+    Type: "http" as const,
+    ImageID,
+    TrainData: [{ ID }],
+    Doc: `${'"'.repeat(1_000)}${"x".repeat(docBytes.value - 1_000)}`,
+  }
+  projects = [(await ann.client.createProject({ body })).ID]
+  multiply(projects[0] as number)
+})
+after(() => world[Symbol.asyncDispose]())
+
+/** Makes further projects like this one, without a request for each. */
+function multiply(id: number): void {
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
+  const names = columns.map(({ name }) => name).join(", ")
+  db.exec("begin immediate")
+  for (let i = 1; i < count; i += 1) {
+    const made = Number(db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`).run(id).lastInsertRowid)
+    db.prepare("insert into project_datasets select ?, position, data_id, mount_path from project_datasets where project_id = ?").run(
+      made,
+      id,
+    )
+    projects.push(made)
+  }
+  db.exec("commit")
+}
+
+/** A request of which the answer is not read. */
+async function begin(path: string, as: Person): Promise<{ outgoing: ClientRequest; incoming: Promise<IncomingMessage> }> {
+  const { port } = new URL(world.quayside.baseUrl)
+  const outgoing = request({ host: "127.0.0.1", port, path, headers: { authorization: as.authorization }, agent: false })
+  outgoing.on("error", () => {})
+  const incoming = once(outgoing, "response").then(([response]) => response as IncomingMessage)
+  incoming.catch(() => {})
+  outgoing.end()
+  await once(outgoing, "finish")
+  return { outgoing, incoming }
+}
+
+const get = (path: string, as: Person) => ask(world.quayside.baseUrl, "GET", path, { as: as.authorization })
+
+test("a large list is whole, in its order, chunked, and its HEAD has no body", async () => {
+  const answer = await get(list, ann)
+  assert.equal(answer.headers["content-length"], undefined)
+  const { data, ...rest } = answer.body as unknown as { data: { ID: number; Doc: string }[] }
+  assert.deepEqual(rest, { page: 1, pageCount: 1, pageSize: count })
+  assert.deepEqual(ids(answer), projects.toReversed())
+  const one = (await get(`/project?ID=${projects[0]}`, ann)).body
+  assert.deepEqual(data.at(-1), one)
+  const head = await ask(world.quayside.baseUrl, "HEAD", list, { as: ann.authorization })
+  assert.deepEqual([head.status, head.text], [200, ""])
+})
+
+test("a list of few objects keeps its length", async () => {
+  const answer = await get("/datas", ann)
+  assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.text))
+})
+
+test("readers of large lists that take nothing cost little memory, and others do not wait behind them", async () => {
+  const rss = process.memoryUsage().rss
+  const readers = await Promise.all(Array.from({ length: 16 }, () => begin(list, ann)))
+  await Promise.all(readers.slice(0, largeAnswers.value).map(({ incoming }) => incoming))
+  for (let i = 0; i < 20; i += 1) assert.equal((await get("/projects", bob)).status, 200)
+  const grown = (process.memoryUsage().rss - rss) / 2 ** 20
+  for (const { outgoing } of readers) outgoing.destroy()
+  assert.ok(grown < 250, `16 readers of a list of ${count} large projects took ${grown} MiB`)
+})
+
+test("more large answers for one person than may wait are refused, and the end of readers makes room", async () => {
+  const all = largeAnswers.value + waitingLargeAnswers.value
+  const readers = await Promise.all(Array.from({ length: all }, () => begin(list, ann)))
+  await Promise.any(readers.map(({ incoming }) => incoming))
+  assert.equal((await get("/image?ID=1", ann)).status, 200)
+  const refused = await get(list, ann)
+  assert.deepEqual([refused.status, refused.headers["retry-after"], refused.body.code], [429, "5", "too_many_requests"])
+  assert.equal((await get("/projects?pageSize=2", bob)).status, 200)
+  for (const { outgoing } of readers) outgoing.destroy()
+  await eventually("a large list is answered again", async () => (await get("/projects?pageSize=5", ann)).status === 200)
+})
+
+test("a row that is deleted while its list is sent is left out, and none comes twice", async () => {
+  const { incoming } = await begin(list, ann)
+  const response = await incoming
+  const [gone] = projects
+  assert.equal((await ask(world.quayside.baseUrl, "DELETE", `/project?ID=${gone}`, { as: ann.authorization })).status, 200)
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const { data, pageCount } = JSON.parse(Buffer.concat(chunks).toString())
+  assert.deepEqual([ids({ data }), pageCount], [projects.slice(1).toReversed(), 1])
+  await ann.client.restoreProject({ query: { ID: gone as number } })
+})
+
+test("an error in the middle of a list does not look like a whole answer", async () => {
+  const { incoming } = await begin(list, ann)
+  const response = await incoming
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  db.exec("alter table project_datasets rename to elsewhere")
+  const read = (async () => {
+    for await (const _ of response);
+  })()
+  await assert.rejects(read, { code: "ECONNRESET" })
+  db.exec("alter table elsewhere rename to project_datasets")
+})
