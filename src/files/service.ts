@@ -91,7 +91,7 @@ function openWorkplace(root: Folder, report: (error: unknown) => void): Workplac
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error)
     throw new Error(
-      `The files root cannot be used by uid ${process.getuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
+      `The files root cannot be used by uid ${process.geteuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
     )
   }
 }
