@@ -50,6 +50,8 @@ export class Call {
   readonly person: Person
   /** Asks for the proof again; used before something is done that was allowed long ago. */
   readonly renew: () => Promise<void>
+  /** Paths that the `If` header names and the caller may read. */
+  readableTags: ReadonlySet<string> = new Set()
   readonly #proceed: () => void
   #gone: AbortSignal | undefined
 
