@@ -29,7 +29,11 @@ export async function listing(call: Call, options: { depth: Depth; level: Access
   const { names, scene } = call
   if (names.length === 0) {
     await visit({ path: "/", name: "", stats: scene.root.stat(), directory: true })
-    if (depth !== "0") await children({ call, deep: depth === "infinity", visit, slice: new Slice() }, scene.root, { names, level })
+    if (depth !== "0")
+      await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, scene.root, {
+        names,
+        level,
+      })
     return
   }
   using place = placeOfExisting(scene.root, names)
@@ -38,7 +42,7 @@ export async function listing(call: Call, options: { depth: Depth; level: Access
   await visit({ path: pathText(names), name: place.name, stats: place.stats, directory })
   if (depth === "0" || !directory) return
   using folder = place.parent.folder(place.name)
-  await children({ call, deep: depth === "infinity", visit, slice: new Slice() }, folder, { names, level })
+  await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, folder, { names, level })
 }
 
 async function children(walk: Walk, folder: Folder, at: { names: readonly string[]; level: Access["level"] }): Promise<void> {
