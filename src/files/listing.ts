@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer"
+import { bounds } from "#contract"
 import { isHidden, pathText } from "./address.ts"
 import type { Access } from "./authority.ts"
 import type { Call } from "./call.ts"
@@ -12,7 +13,7 @@ import { Slice } from "./slice.ts"
 /** Called for each entry; what it returns is waited for. */
 export type Visit = (resource: Resource) => Promise<void> | undefined
 
-const deepest = 100
+const deepest = bounds.files.levels.value
 /** So many names of a directory that is only passed through are asked about at once. */
 const batch = 500
 

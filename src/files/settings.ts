@@ -12,4 +12,8 @@ export interface Settings {
   limits: Limits
 }
 
-export const defaultLimits: Limits = { deepEntries: bounds.files.listingEntries.value, stallMs: 60_000, connectionsPerAddress: 1_000 }
+export const defaultLimits: Limits = {
+  deepEntries: bounds.files.listingEntries.value,
+  stallMs: bounds.files.stallMs.value,
+  connectionsPerAddress: 1_000,
+}

@@ -44,7 +44,10 @@ export class CopyQueue {
     const [next, ...others] = this.#waiting.get(userId) ?? []
     if (others.length > 0) this.#waiting.set(userId, others)
     else this.#waiting.delete(userId)
-    if (next) return next()
+    if (next) {
+      next()
+      return
+    }
     const left = (this.#running.get(userId) ?? 1) - 1
     if (left === 0) this.#running.delete(userId)
     else this.#running.set(userId, left)

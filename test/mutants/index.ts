@@ -11,6 +11,7 @@ import type { Mutant } from "./mutant.ts"
 import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { store } from "./store.ts"
+import { webdav } from "./webdav.ts"
 
 /** `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside this one. */
 export const parts: Readonly<Record<string, readonly Mutant[]>> = {
@@ -23,6 +24,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   guards,
   events,
   isolation,
+  webdav,
   confinement,
   failures,
   runs,

@@ -131,6 +131,27 @@ export const files = {
     per: "request",
     beyond: "403 `forbidden`",
   },
+  levels: {
+    what: "Depth of a listing, and of a copied directory",
+    value: 100,
+    unit: "levels",
+    per: "request",
+    beyond: "403 `forbidden`",
+  },
+  waitingBytes: {
+    what: "Bytes of an upload that wait for the disk",
+    value: 2 * 1024 * 1024,
+    unit: "bytes",
+    per: "upload",
+    beyond: "the body stops being read",
+  },
+  stallMs: {
+    what: "Time without progress of a request, or of a client that reads its answer",
+    value: 60_000,
+    unit: "ms",
+    per: "connection",
+    beyond: "the connection is closed",
+  },
   ifLists: {
     what: "Lists of conditions in an `If` header",
     value: 64,
