@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
 import { hasBody, trickles, tricklesMsg } from "#kit"
+import type { Call } from "./call.ts"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
 /** Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny pieces with 400. */
@@ -21,3 +23,12 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
     request.once("close", () => reject(new ClientGone()))
   })
 }
+
+/** Reads an XML body. A long one waits for its caller's turn of the processor before it is parsed. */
+export async function readXml({ request, scene, person }: Call): Promise<Buffer> {
+  const body = await readBody(request, bounds.files.xmlBytes.value)
+  if (body.length > shortXml) await scene.slices.turn(person.userId)
+  return body
+}
+/** Parsing it takes a fraction of a millisecond. */
+const shortXml = 2_048

@@ -8,7 +8,8 @@ import type { OpenCalls } from "./open-calls.ts"
 import type { LiveProperties } from "./properties.ts"
 import { forbidden, hidden } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
-import type { Turns } from "./turns.ts"
+import type { Slices } from "./slice.ts"
+import type { CopyQueue, Turns } from "./turns.ts"
 import type { Workplace } from "./workplace.ts"
 
 /** What all requests share. */
@@ -20,6 +21,8 @@ export interface Scene {
   locks: Locks
   properties: DeadProperties
   turns: Turns
+  copies: CopyQueue
+  slices: Slices
   open: OpenCalls
   /** Host names that are ours beside the loopback ones. */
   hosts: ReadonlySet<string>
@@ -50,6 +53,8 @@ export class Call {
   readonly person: Person
   /** Asks for the proof again; used before something is done that was allowed long ago. */
   readonly renew: () => Promise<void>
+  /** Paths that the `If` header names and the caller may read. */
+  readableTags: ReadonlySet<string> = new Set()
   readonly #proceed: () => void
   #gone: AbortSignal | undefined
 

@@ -1,4 +1,5 @@
 import { fchmodSync, futimesSync, readlinkSync, symlinkSync } from "node:fs"
+import { bounds } from "#contract"
 import { isHidden } from "./address.ts"
 import { copyFile } from "./copy-file.ts"
 import type { Folder, Name } from "./descriptor.ts"
@@ -6,7 +7,7 @@ import { notFound } from "./refusal.ts"
 import { type Copied, CopyLimit, type CopyOptions, Tally } from "./tally.ts"
 
 /** Each level holds a few descriptors. */
-const deepest = 100
+const deepest = bounds.files.levels.value
 
 /** An entry of a directory that is held. */
 export interface Spot {

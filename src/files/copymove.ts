@@ -1,4 +1,5 @@
 import { renameSync } from "node:fs"
+import { bounds } from "#contract"
 import { type Address, assertCreatable, parseTarget, pathText } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
@@ -98,12 +99,12 @@ async function copyInto(transfer: Transfer): Promise<void> {
 
 async function copyToStage(transfer: Transfer): Promise<Stage> {
   const { call, shallow, moves } = transfer
+  using _turn = await call.scene.copies.enter(call.person.userId)
   using ends = checkedEnds(transfer)
   await using stages = new AsyncDisposableStack()
   const stage = stages.use(call.scene.workplace.stage(ends.target.parent))
-  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, { shallow, whole: moves, signal: call.gone }).catch(
-    (error) => refuse(call, error),
-  )
+  const options = { shallow, whole: moves, maxEntries: bounds.files.copyEntries.value, signal: call.gone }
+  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, options).catch((error) => refuse(call, error))
   stages.move()
   return stage
 }

@@ -1,30 +1,28 @@
-import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
+import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
+import { StringDecoder } from "node:string_decoder"
+import { bounds } from "#contract"
 import { hiddenFolder } from "./address.ts"
 import type { Folder } from "./descriptor.ts"
+import { type Entry, ownerOf, PropertyTable } from "./property-table.ts"
 import { Refusal, refusalOf } from "./refusal.ts"
 import { attempt } from "./remove.ts"
 
-/** One change, a line of the log. */
-type Entry =
-  | { set: string; key: string; value: string }
-  | { unset: string; key: string }
-  | { forget: string }
-  | { move: string; to: string }
-  | { copy: string; to: string; deep: boolean }
-
 const fileName = "properties.jsonl"
-/** All properties of all people together, as the log holds them. */
-const mostBytes = 32 * 2 ** 20
 /** A longer log is written anew when less than half of it still counts. */
 const longLog = 2 ** 20
+const readPiece = 2 ** 20
+/** So many lines are written at once when the log is written anew. */
+const linesAtOnce = 1_000
 
 /**
- * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use on, and in a log of changes in the hidden place, of which a
- * process that is killed leaves at most a last line cut short. What a container renames loses its properties.
+ * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use on, and in a log of
+ * changes in the hidden place, of which a process that is killed leaves at most a last line cut short. Each owner's tree
+ * has a budget; what removes properties works at its end, and on a full disk. What a container renames loses its
+ * properties.
  */
 export class DeadProperties implements Disposable {
   readonly #root: Folder
-  readonly #byPath = new Map<string, Map<string, string>>()
+  readonly #table = new PropertyTable()
   #fd: number | undefined
   #loaded = false
   #bytes = 0
@@ -40,26 +38,36 @@ export class DeadProperties implements Disposable {
   /** All properties by path; undefined when there are none. */
   opened(): ReadonlyMap<string, ReadonlyMap<string, string>> | undefined {
     this.#load()
-    return this.#byPath.size > 0 ? this.#byPath : undefined
+    return this.#table.byPath.size > 0 ? this.#table.byPath : undefined
   }
 
   /** Applies all changes; null removes one. */
   patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
     this.#load()
-    this.#write(changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value })))
+    const onlyRemoves = changes.every(({ value }) => value === null)
+    if (!onlyRemoves && !this.#table.fits(path, changes)) throw overBudget(path)
+    const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
+    if (onlyRemoves) this.#follow(entries)
+    else this.#write(entries)
   }
 
   forget(path: string): void {
     if (this.#has(path)) this.#follow([{ forget: path }])
   }
 
+  /** If the new place's owner has no room for them, they are gone. */
   move(path: string, to: string): void {
-    if (this.#has(path) || this.#has(to)) this.#follow([{ forget: to }, { move: path, to }])
+    if (!(this.#has(path) || this.#has(to))) return
+    const fits = this.#table.fitsAt(path, to, { deep: true, moves: true })
+    this.#follow(fits ? [{ forget: to }, { move: path, to }] : [{ forget: to }, { forget: path }])
   }
 
-  /** Where there is no room for them the copy has none. */
+  /** If the disk, or the new place's owner, has no room for them, the copy has none. */
   copy(path: string, to: string, deep: boolean): void {
-    if (this.#has(path) || this.#has(to)) this.#follow([{ forget: to }, { copy: path, to, deep }], [{ forget: to }])
+    if (!(this.#has(path) || this.#has(to))) return
+    const forgets: Entry[] = [{ forget: to }]
+    const fits = this.#table.fitsAt(path, to, { deep, moves: false })
+    this.#follow(fits ? [...forgets, { copy: path, to, deep }] : forgets, forgets)
   }
 
   /** The files have changed already, and nobody is told otherwise: what the disk has no room for, of which `least` is what must be, counts in memory, and the log catches up with the next change that finds room. */
@@ -69,37 +77,50 @@ export class DeadProperties implements Disposable {
     } catch (error) {
       if (refusalOf(error)?.code !== "storage_full") throw error
       this.#isBehind = true
-      for (const entry of least) apply(this.#byPath, entry)
+      for (const entry of least) this.#table.apply(entry)
     }
   }
 
   #has(path: string): boolean {
     this.#load()
-    return [...this.#byPath.keys()].some((one) => isWithin(one, path))
+    return this.#table.has(path)
   }
 
   #load(): void {
     if (this.#loaded) return
     this.#loaded = true
-    const text = this.#read()
-    this.#bytes = text.length
-    for (const line of text.split("\n")) {
+    for (const line of this.#lines()) {
       const entry = parse(line)
-      if (entry) apply(this.#byPath, entry)
+      if (entry) this.#table.apply(entry)
     }
   }
 
-  #read(): string {
+  *#lines(): Generator<string> {
+    const fd = this.#openToRead()
+    if (fd === undefined) return
+    try {
+      if (!fstatSync(fd).isFile()) return
+      const piece = Buffer.allocUnsafe(readPiece)
+      const decoder = new StringDecoder("utf8")
+      let rest = ""
+      for (let count = readSync(fd, piece); count > 0; count = readSync(fd, piece)) {
+        this.#bytes += count
+        const lines = (rest + decoder.write(piece.subarray(0, count))).split("\n")
+        rest = lines.pop() ?? ""
+        yield* lines
+      }
+      yield rest
+    } finally {
+      closeSync(fd)
+    }
+  }
+
+  #openToRead(): number | undefined {
     try {
       using hidden = this.#root.folder(hiddenFolder)
-      const fd = hidden.open(fileName, constants.O_RDONLY)
-      try {
-        return fstatSync(fd).isFile() ? readFileSync(fd, "utf8") : ""
-      } finally {
-        closeSync(fd)
-      }
+      return hidden.open(fileName, constants.O_RDONLY)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return ""
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
       throw error
     }
   }
@@ -107,20 +128,21 @@ export class DeadProperties implements Disposable {
   #write(entries: readonly Entry[]): void {
     const text = textOf(entries)
     if (this.#isBehind || this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
-    if (this.#bytes + text.length > mostBytes) throw new Refusal(507, "storage_full", "There is no room for more properties")
     append(this.#open(), text)
     this.#bytes += text.length
-    for (const entry of entries) apply(this.#byPath, entry)
+    for (const entry of entries) this.#table.apply(entry)
   }
 
   /** Puts a log in place that holds what still counts and nothing else. */
   #compact(): void {
-    const entries = [...this.#byPath].flatMap(([path, stored]) => [...stored].map(([key, value]) => ({ set: path, key, value })))
-    const text = textOf(entries)
+    let length = 0
     using hidden = this.#root.folder(hiddenFolder)
     const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
     try {
-      append(fd, text)
+      for (const text of this.#textOfAll()) {
+        append(fd, text)
+        length += text.length
+      }
       fdatasyncSync(fd)
       renameSync(hidden.at(`${fileName}.new`), hidden.at(fileName))
     } catch (error) {
@@ -130,9 +152,20 @@ export class DeadProperties implements Disposable {
       closeSync(fd)
     }
     this[Symbol.dispose]()
-    this.#bytes = text.length
-    this.#compacted = text.length
+    this.#bytes = length
+    this.#compacted = length
     this.#isBehind = false
+  }
+
+  *#textOfAll(): Generator<string> {
+    let some: Entry[] = []
+    for (const [path, stored] of this.#table.byPath) {
+      for (const [key, value] of stored) some.push({ set: path, key, value })
+      if (some.length < linesAtOnce) continue
+      yield textOf(some)
+      some = []
+    }
+    yield textOf(some)
   }
 
   #open(): number {
@@ -172,30 +205,12 @@ function parse(line: string): Entry | undefined {
   }
 }
 
-type ByPath = Map<string, Map<string, string>>
-
-function apply(all: ByPath, entry: Entry): void {
-  if ("set" in entry) all.set(entry.set, (all.get(entry.set) ?? new Map()).set(entry.key, entry.value))
-  else if ("unset" in entry) unset(all, entry.unset, entry.key)
-  else if ("forget" in entry) for (const path of within(all, entry.forget)) all.delete(path)
-  else if ("move" in entry) transfer(all, { from: entry.move, to: entry.to, deep: true, moves: true })
-  else transfer(all, { from: entry.copy, to: entry.to, deep: entry.deep, moves: false })
+function overBudget(path: string): Refusal {
+  const { storedPropertyBytes, storedProperties } = bounds.files
+  return new Refusal(
+    507,
+    "storage_full",
+    `There is no room for more properties below ${ownerOf(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
+    { condition: "<D:quota-not-exceeded/>" },
+  )
 }
-
-function unset(all: ByPath, path: string, key: string): void {
-  const stored = all.get(path)
-  stored?.delete(key)
-  if (stored?.size === 0) all.delete(path)
-}
-
-function transfer(all: ByPath, step: { from: string; to: string; deep: boolean; moves: boolean }): void {
-  for (const path of within(all, step.from)) {
-    const stored = all.get(path)
-    if (!stored || !(step.deep || path === step.from)) continue
-    all.set(step.to + path.slice(step.from.length), new Map(stored))
-    if (step.moves) all.delete(path)
-  }
-}
-
-const within = (all: ByPath, path: string): string[] => [...all.keys()].filter((one) => isWithin(one, path))
-const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)

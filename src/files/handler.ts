@@ -8,6 +8,7 @@ import { remove } from "./delete.ts"
 import { get } from "./get.ts"
 import { checkHost, checkOrigin, checkSingle, checkTransferCoding } from "./guard.ts"
 import { lock, unlock } from "./lock.ts"
+import { readableTags } from "./locking.ts"
 import { isReading, type MethodName, methodNames } from "./methods.ts"
 import { mkcol } from "./mkcol.ts"
 import { options } from "./options.ts"
@@ -58,10 +59,14 @@ export function createHandler(settings: HandlerOptions): Handle {
       const address = parseTarget(request.url ?? "")
       const person = await proven(scene, request, asker)
       using _turn = scene.turns.take(person.userId)
-      const renew = async () => void (await proven(scene, request, asker))
-      const call = new Call({ scene, request, response, address, person, renew, proceed })
+      const renew = async () => {
+        await proven(scene, request, asker)
+        call.readableTags = await readableTags(call)
+      }
+      const call: Call = new Call({ scene, request, response, address, person, renew, proceed })
       const cut = (refusal: Refusal) => noteRefusal(scene, request, { asker, error: refusal })
       using _open = scene.open.add(call, cut)
+      if (request.headers.if !== undefined) call.readableTags = await readableTags(call)
       await method(call)
     } catch (error) {
       noteRefusal(scene, request, { asker, error })

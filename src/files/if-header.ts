@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { invalid } from "./refusal.ts"
 
 export interface Condition {
@@ -11,6 +12,8 @@ export interface ConditionList {
   resource: string | undefined
   conditions: Condition[]
 }
+
+const maxLists = bounds.files.ifLists.value
 
 /** Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which must all hold. */
 export function parseIf(header: string): ConditionList[] {
@@ -28,6 +31,7 @@ export function parseIf(header: string): ConditionList[] {
     if (!list) throw malformed(rest)
     lists.push({ resource, conditions: parseConditions(list[1] ?? "") })
     rest = rest.slice(list[0].length)
+    if (lists.length > maxLists) throw invalid(`An If header has at most ${maxLists} lists of conditions`)
   }
   if (lists.length === 0) throw malformed(header)
   return lists

@@ -1,9 +1,10 @@
+import { bounds } from "#contract"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { parseTarget } from "./address.ts"
 import { checkWrite, isFresh } from "./conditions.ts"
 import { hostName } from "./guard.ts"
 import { parseIf, tokensIn } from "./if-header.ts"
-import { escapeXml, mostXml, parseXml } from "./xml.ts"
+import { escapeXml, parseXml } from "./xml.ts"
 
 const headerBytes = 32 * 1024
 const current = { etag: '"a"', mtimeMs: 0 }
@@ -53,7 +54,7 @@ const parsers: Parser[] = [
   {
     name: "XML",
     parse: (body) => parseXml(Buffer.from(body)),
-    size: mostXml,
+    size: bounds.files.xmlBytes.value,
     shapes: [
       repeated("<a>"),
       repeated("<a/>", { start: "<r>", end: "</r>" }),

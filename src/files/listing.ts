@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer"
+import { bounds } from "#contract"
 import { isHidden, pathText } from "./address.ts"
 import type { Access } from "./authority.ts"
 import type { Call } from "./call.ts"
@@ -12,7 +13,7 @@ import { Slice } from "./slice.ts"
 /** Called for each entry; what it returns is waited for. */
 export type Visit = (resource: Resource) => Promise<void> | undefined
 
-const deepest = 100
+const deepest = bounds.files.levels.value
 /** So many names of a directory that is only passed through are asked about at once. */
 const batch = 500
 
@@ -29,7 +30,11 @@ export async function listing(call: Call, options: { depth: Depth; level: Access
   const { names, scene } = call
   if (names.length === 0) {
     await visit({ path: "/", name: "", stats: scene.root.stat(), directory: true })
-    if (depth !== "0") await children({ call, deep: depth === "infinity", visit, slice: new Slice() }, scene.root, { names, level })
+    if (depth !== "0")
+      await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, scene.root, {
+        names,
+        level,
+      })
     return
   }
   using place = placeOfExisting(scene.root, names)
@@ -38,7 +43,7 @@ export async function listing(call: Call, options: { depth: Depth; level: Access
   await visit({ path: pathText(names), name: place.name, stats: place.stats, directory })
   if (depth === "0" || !directory) return
   using folder = place.parent.folder(place.name)
-  await children({ call, deep: depth === "infinity", visit, slice: new Slice() }, folder, { names, level })
+  await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, folder, { names, level })
 }
 
 async function children(walk: Walk, folder: Folder, at: { names: readonly string[]; level: Access["level"] }): Promise<void> {

@@ -1,6 +1,7 @@
 import { closeSync, constants } from "node:fs"
+import { bounds } from "#contract"
 import { assertCreatable, pathText } from "./address.ts"
-import { readBody } from "./body.ts"
+import { readXml } from "./body.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
 import { parseIf, tokensIn } from "./if-header.ts"
@@ -10,22 +11,22 @@ import { type Lock, longestLockMs, type NewLock } from "./locks.ts"
 import { placeForNew } from "./place.ts"
 import { forbidden, invalid, Refusal } from "./refusal.ts"
 import { answerEmpty, answerXml } from "./respond.ts"
-import { child, DAV, isDav, mostXml, parseXml, serializeXml } from "./xml.ts"
+import { child, DAV, isDav, parseXml, serializeXml } from "./xml.ts"
 
 const usualLockMs = 600_000
-const mostOwner = 4_096
+const mostOwner = bounds.files.lockOwnerCharacters.value
 
 /** Takes a lock, or with an empty body renews one. Where nothing is, an empty file is made and locked. */
 export async function lock(call: Call): Promise<void> {
   await call.writable()
   call.proceed()
-  const body = await readBody(call.request, mostXml)
+  const body = await readXml(call)
   if (body.length === 0) return renew(call)
   const wanted = readLock(call, body)
   const created = makeIfMissing(call)
   const made = call.scene.locks.add(wanted)
   const headers = { "Lock-Token": `<${made.token}>` }
-  answerXml(call.response, created ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([made])}</D:prop>`, headers)
+  answerXml(call.response, created ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([made], made.path)}</D:prop>`, headers)
 }
 
 function renew(call: Call): void {
@@ -36,7 +37,7 @@ function renew(call: Call): void {
   if (!held)
     throw new Refusal(412, "stale", "You hold no such lock here; it may have ended", { condition: "<D:lock-token-matches-request-uri/>" })
   call.scene.locks.refresh(held, timeoutOf(call))
-  answerXml(call.response, 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([held])}</D:prop>`)
+  answerXml(call.response, 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([held], held.path)}</D:prop>`)
 }
 
 function readLock(call: Call, body: Buffer): NewLock {

@@ -46,9 +46,35 @@ function assertSubmitted(call: Call, locks: ReturnType<Call["scene"]["locks"]["o
   }
 }
 
+/**
+ * Looks up which of the other resources that the `If` header names the caller may read. A condition about any other one
+ * is judged as if that did not exist: the answer must not tell whether a guess about it is right.
+ */
+export async function readableTags(call: Call): Promise<ReadonlySet<string>> {
+  const header = call.request.headers.if?.toString()
+  if (!header?.includes("(")) return new Set()
+  const paths = [...new Set(taggedIn(header))]
+  if (paths.length === 0) return new Set()
+  const accesses = await call.scene.rights.accesses(call.person.userId, paths)
+  return new Set(paths.filter((_, i) => ["read", "write"].includes(accesses[i]?.level ?? "none")))
+}
+
+/** A header that cannot be read names none; `checkLocks` refuses it when it is reached. */
+function taggedIn(header: string): string[] {
+  try {
+    return parseIf(header).flatMap(({ resource }) => {
+      const names = resource === undefined ? undefined : namesOf(resource)
+      return names ? [pathText(names)] : []
+    })
+  } catch {
+    return []
+  }
+}
+
 function holds(call: Call, { resource, conditions }: ConditionList): boolean {
   const names = resource === undefined ? call.names : namesOf(resource)
-  if (!names) return conditions.every(({ not }) => not)
+  const isKnown = names && (resource === undefined || call.readableTags.has(pathText(names)))
+  if (!isKnown) return conditions.every(({ not }) => not)
   const tokens = new Set(call.scene.locks.on(pathText(names)).map(({ token }) => token))
   let etag: string | undefined
   return conditions.every(({ not, kind, value }) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto"
+import { bounds } from "#contract"
 import { Refusal } from "./refusal.ts"
 
 export interface Lock {
@@ -19,8 +20,9 @@ export interface Lock {
 
 export type NewLock = Omit<Lock, "token" | "until">
 
-const mostPerPerson = 1_000
-export const longestLockMs = 3_600_000
+const mostPerPerson = bounds.files.locks.value
+const mostShared = bounds.files.sharedLocks.value
+export const longestLockMs = bounds.files.lockMs.value
 
 /** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
 export class Locks {
@@ -49,9 +51,11 @@ export class Locks {
 
   /** Refuses with 423 while another lock is in the way. */
   add(wanted: NewLock): Lock {
-    const rivals = [...this.on(wanted.path), ...(wanted.deep ? this.below(wanted.path) : [])]
+    const here = this.on(wanted.path)
+    const rivals = [...here, ...(wanted.deep ? this.below(wanted.path) : [])]
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
     if (rival) throw lockedBy(rival, "no-conflicting-lock")
+    if (here.length >= mostShared) throw new Refusal(429, "too_many_requests", `At most ${mostShared} locks bind one file or directory`)
     this.#assertNotTooMany(wanted.userId)
     const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
     this.#byPath.set(lock.path, [...this.#at(lock.path), lock])

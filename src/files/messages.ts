@@ -27,7 +27,8 @@ export type ToWorker =
   | { type: "cancel"; id: number }
 
 export type ToMain =
-  | { type: "ready" }
+  /** `weaknesses`: the protections that this machine does not have. */
+  | { type: "ready"; weaknesses: readonly string[] }
   | { type: "dying"; error: PlainError }
   | { type: "failure"; error: PlainError }
   | { type: "pong"; id: number }

@@ -45,7 +45,7 @@ export function liveProperties(root: Folder, locks: Locks): LiveProperties {
     ofFiles("getcontenttype", (one) => `<D:getcontenttype>${kindOf(one.name)}</D:getcontenttype>`),
     ofFiles("getetag", (one) => `<D:getetag>${escapeXml(etagOf(one.stats))}</D:getetag>`),
     common("supportedlock", () => supportedLock),
-    common("lockdiscovery", (one) => lockDiscovery(locks.on(one.path))),
+    common("lockdiscovery", (one) => lockDiscovery(locks.on(one.path), one.path)),
     ofDirectories("quota-available-bytes", () => `<D:quota-available-bytes>${room(root).free}</D:quota-available-bytes>`),
     ofDirectories("quota-used-bytes", () => `<D:quota-used-bytes>${room(root).used}</D:quota-used-bytes>`),
   ]

@@ -1,41 +1,73 @@
-import { readBody } from "./body.ts"
+import { bounds } from "#contract"
+import { readXml } from "./body.ts"
 import type { Call } from "./call.ts"
-import { listing, type Visit } from "./listing.ts"
+import { listing } from "./listing.ts"
 import { invalid, Refusal } from "./refusal.ts"
 import { responseRenderer } from "./render.ts"
 import { guardHeaders } from "./respond.ts"
 import { Sink } from "./sink.ts"
 import { readWish } from "./wish.ts"
-import { mostXml } from "./xml.ts"
 
 const depths = ["0", "1", "infinity"] as const
 export type Depth = (typeof depths)[number]
 
-/** Lists an entry, its children, or everything below. The answer is streamed: a directory's size does not matter. */
+const { listingBytes, listingBytesPerEntry } = bounds.files
+
+/**
+ * Lists an entry, its children, or everything below. The answer is streamed: a directory's size does not matter. Of
+ * everything below, whether it is too much is found out before the first byte is sent.
+ */
 export async function propfind(call: Call): Promise<void> {
   const level = await call.visible()
   const depth = depthOf(call)
   using _turn = depth === "infinity" ? call.scene.turns.take(call.person.userId, "deep") : undefined
   call.proceed()
-  const wish = readWish(await readBody(call.request, mostXml))
+  const wish = readWish(await readXml(call))
+  if (depth !== "0") await call.scene.slices.turn(call.person.userId)
   const render = responseRenderer(wish, call.scene)
+  const mostEntries = depth === "infinity" ? call.scene.limits.deepEntries : Number.POSITIVE_INFINITY
+  if (depth === "infinity") {
+    const count = counter(mostEntries)
+    await listing(call, { depth, level, visit: (resource) => count(render.response(resource)) })
+  }
   const sink = new Sink(call.response, {
     status: 207,
     headers: { ...guardHeaders, "Cache-Control": "no-store", "Content-Type": "application/xml; charset=utf-8" },
-    hold: depth === "infinity",
   })
-  let count = 0
-  const visit: Visit = (resource) => {
-    count += 1
-    if (depth === "infinity" && count > call.scene.limits.deepEntries) throw tooDeep()
-    return sink.add(render(resource))
-  }
-  await sink.add('<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">\n')
-  await listing(call, { depth, level, visit })
-  sink.release()
+  await sink.add(`<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"${render.namespaces}>\n`)
+  const count = counter(mostEntries)
+  await listing(call, {
+    depth,
+    level,
+    visit(resource) {
+      const text = render.response(resource)
+      count(text)
+      return sink.add(text)
+    },
+  })
   await sink.add("</D:multistatus>\n")
   sink.end()
 }
+
+/** Refuses an answer that becomes too large for its number of entries. */
+function counter(mostEntries: number): (text: string) => undefined {
+  let entries = 0
+  let bytes = 0
+  return (text) => {
+    entries += 1
+    bytes += text.length
+    if (entries > mostEntries) throw tooDeep()
+    if (bytes > listingBytes.value + entries * listingBytesPerEntry.value) throw tooLarge()
+  }
+}
+
+const tooLarge = (): Refusal =>
+  new Refusal(
+    403,
+    "forbidden",
+    `The answer would have more than ${listingBytes.value} bytes and ${listingBytesPerEntry.value} for each entry: ask for fewer properties`,
+    { condition: "<D:propfind-finite-depth/>" },
+  )
 
 export const tooDeep = (): Refusal =>
   new Refusal(403, "forbidden", "There is too much below this directory to be listed at once: use Depth 1", {

@@ -1,4 +1,4 @@
-import { readBody } from "./body.ts"
+import { readXml } from "./body.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
 import { checkLocks } from "./locking.ts"
@@ -7,7 +7,8 @@ import { keyOf, type PropertyName } from "./properties.ts"
 import { invalid } from "./refusal.ts"
 import { hrefOf } from "./render.ts"
 import { answerXml } from "./respond.ts"
-import { child, DAV, type Element, elementsOf, emptyElement, isDav, mostXml, parseXml, serializeXml } from "./xml.ts"
+import { checkNames } from "./wish.ts"
+import { child, DAV, type Element, elementsOf, emptyElement, isDav, parseXml, serializeXml } from "./xml.ts"
 
 interface Wanted extends PropertyName {
   /** Null removes it. */
@@ -18,7 +19,7 @@ interface Wanted extends PropertyName {
 export async function proppatch(call: Call): Promise<void> {
   await call.writable()
   call.proceed()
-  const wanted = readUpdate(await readBody(call.request, mostXml))
+  const wanted = readUpdate(await readXml(call))
   const directory = checkTarget(call)
   const isProtected = (one: PropertyName) => one.ns === DAV
   const refused = wanted.some(isProtected)
@@ -69,6 +70,7 @@ function readUpdate(body: Buffer): Wanted[] {
       wanted.set(keyOf(property), { ns, name, value: isDav(step, "set") ? serializeXml(withLanguage(property, prop)) : null })
     }
   }
+  checkNames(wanted.size)
   if (wanted.size === 0) throw invalid("The propertyupdate element names no property")
   return [...wanted.values()]
 }

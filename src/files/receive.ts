@@ -1,10 +1,11 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
 import { hasBody } from "#kit"
 import { ClientGone } from "./refusal.ts"
 
 /** The body stops being read while this much waits for the disk. */
-const mostWaiting = 2 ** 21
+const mostWaiting = bounds.files.waitingBytes.value
 /** A body of at most this length is written at once when all of it is there. */
 const smallBody = 65_536
 

@@ -1,18 +1,23 @@
 import { encodeName } from "./address.ts"
 import type { Scene } from "./call.ts"
-import { keyOf, type LiveProperty, type Resource } from "./properties.ts"
+import { keyOf, type LiveProperty, type PropertyName, type Resource } from "./properties.ts"
 import type { Wish } from "./wish.ts"
-import { emptyElement } from "./xml.ts"
+import { DAV, emptyElement, escapeXml } from "./xml.ts"
 
-export type RenderResponse = (resource: Resource) => string
+export interface ResponseRenderer {
+  /** Declarations for the answer's outermost element. */
+  namespaces: string
+  response(resource: Resource): string
+}
 
 /** Makes the function that writes one `response` element; what does not depend on the entry is worked out once. */
-export function responseRenderer(wish: Wish, scene: Scene): RenderResponse {
+export function responseRenderer(wish: Wish, scene: Scene): ResponseRenderer {
   const live = liveOnes(wish, scene)
   const namesOnly = wish.kind === "names"
-  const dead = deadRenderer(wish, scene)
+  const prefixes = prefixesOf(wish, scene)
+  const dead = deadRenderer(wish, scene, prefixes)
   const href = hrefs()
-  return (resource) => {
+  const response = (resource: Resource) => {
     const parts = { found: "", absent: "" }
     for (const property of live) {
       const text = property.render(resource)
@@ -22,6 +27,15 @@ export function responseRenderer(wish: Wish, scene: Scene): RenderResponse {
     dead(resource, parts)
     return responseElement(href(resource), parts)
   }
+  const namespaces = [...prefixes].map(([ns, prefix]) => ` xmlns:${prefix}="${escapeXml(ns)}"`).join("")
+  return { namespaces, response }
+}
+
+/** The namespaces that a caller names are declared once for the answer, and not with each entry. */
+function prefixesOf(wish: Wish, { live }: Scene): ReadonlyMap<string, string> {
+  const unknown = wish.kind === "some" ? wish.names.filter((name) => !live.has(keyOf(name))) : []
+  const namespaces = new Set(unknown.map(({ ns }) => ns).filter((ns) => ns !== "" && ns !== DAV))
+  return new Map([...namespaces].map((ns, i) => [ns, `n${i}`]))
 }
 
 interface Parts {
@@ -36,12 +50,16 @@ function liveOnes(wish: Wish, { live }: Scene): LiveProperty[] {
 }
 
 /** Properties that clients stored. Where there are none at all, nothing is looked up. */
-function deadRenderer(wish: Wish, { live, properties }: Scene): (resource: Resource, parts: Parts) => void {
+function deadRenderer(
+  wish: Wish,
+  { live, properties }: Scene,
+  prefixes: ReadonlyMap<string, string>,
+): (resource: Resource, parts: Parts) => void {
   const store = properties.opened()
   if (wish.kind === "some") {
     const wanted = wish.names
       .filter((name) => !live.has(keyOf(name)))
-      .map((name) => ({ key: keyOf(name), empty: emptyElement(name.ns, name.name) }))
+      .map((name) => ({ key: keyOf(name), empty: emptyWith(prefixes, name) }))
     return ({ path }, parts) => {
       const stored = store?.get(path)
       for (const { key, empty } of wanted) {
@@ -55,6 +73,11 @@ function deadRenderer(wish: Wish, { live, properties }: Scene): (resource: Resou
   return ({ path }, parts) => {
     for (const [key, value] of store?.get(path) ?? []) parts.found += text(key, value)
   }
+}
+
+function emptyWith(prefixes: ReadonlyMap<string, string>, { ns, name }: PropertyName): string {
+  const prefix = prefixes.get(ns)
+  return prefix === undefined ? emptyElement(ns, name) : `<${prefix}:${name}/>`
 }
 
 function emptyOf(key: string): string {

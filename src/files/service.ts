@@ -10,8 +10,9 @@ import { liveProperties } from "./properties.ts"
 import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
 import type { Settings } from "./settings.ts"
+import { shared } from "./slice.ts"
 import { TreeDesk } from "./tree-desk.ts"
-import { Turns } from "./turns.ts"
+import { CopyQueue, Turns } from "./turns.ts"
 import { Workplace } from "./workplace.ts"
 
 /** Requests under way have so long to end when the service stops. */
@@ -41,6 +42,8 @@ export class Service implements AsyncDisposable {
       locks,
       properties: new DeadProperties(root),
       turns: new Turns(),
+      copies: new CopyQueue(),
+      slices: shared,
       open: new OpenCalls(),
       hosts: new Set(settings.allowedHosts),
       report,
@@ -91,7 +94,7 @@ function openWorkplace(root: Folder, report: (error: unknown) => void): Workplac
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error)
     throw new Error(
-      `The files root cannot be used by uid ${process.getuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
+      `The files root cannot be used by uid ${process.geteuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
     )
   }
 }

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import type { Limits } from "./call.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
@@ -11,4 +12,8 @@ export interface Settings {
   limits: Limits
 }
 
-export const defaultLimits: Limits = { deepEntries: 10_000, stallMs: 60_000, connectionsPerAddress: 1_000 }
+export const defaultLimits: Limits = {
+  deepEntries: bounds.files.listingEntries.value,
+  stallMs: bounds.files.stallMs.value,
+  connectionsPerAddress: 1_000,
+}

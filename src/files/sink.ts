@@ -5,31 +5,25 @@ const pieceLength = 32_768
 
 /**
  * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are there, so a short answer has a length and a
- * failure until then can still be answered; `hold` keeps all of it back until `release`.
+ * failure until then can still be answered.
  */
 export class Sink {
   readonly #response: ServerResponse
   readonly #status: number
   readonly #headers: OutgoingHttpHeaders
   #text = ""
-  #held: boolean
 
-  constructor(response: ServerResponse, options: { status: number; headers: OutgoingHttpHeaders; hold: boolean }) {
+  constructor(response: ServerResponse, options: { status: number; headers: OutgoingHttpHeaders }) {
     this.#response = response
     this.#status = options.status
     this.#headers = options.headers
-    this.#held = options.hold
   }
 
   /** What is returned is to be waited for, if anything: the reader is slower than we are. */
   add(text: string): Promise<void> | undefined {
     this.#text += text
-    if (this.#held || this.#text.length < pieceLength) return undefined
+    if (this.#text.length < pieceLength) return undefined
     return this.#send()
-  }
-
-  release(): void {
-    this.#held = false
   }
 
   #send(): Promise<void> | undefined {

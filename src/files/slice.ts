@@ -1,16 +1,71 @@
-/** Lets others run when the present piece of synchronous work took longer than 5 ms. */
+/** How long a piece of synchronous work may take before others run. */
+const sliceMs = 5
+
+/**
+ * Lets long synchronous work of many requests run in slices, one in each turn of the event loop: between two of them
+ * whatever has arrived meanwhile is served. People take turns, so nobody's many requests delay another one's few.
+ */
+export class Slices {
+  readonly #waiting = new Map<number, (() => void)[]>()
+  #isTaken = false
+
+  /** Undefined, and so nothing to wait for, where nobody else's slice falls in this turn of the event loop. */
+  turn(who: number): Promise<void> | undefined {
+    if (this.#isTaken) return this.next(who)
+    this.#take()
+    return undefined
+  }
+
+  /** Waits for a slice in a later turn of the event loop. */
+  next(who: number): Promise<void> {
+    return new Promise((resolve) => {
+      const mine = this.#waiting.get(who)
+      if (mine) mine.push(resolve)
+      else this.#waiting.set(who, [resolve])
+      if (!this.#isTaken) this.#take()
+    })
+  }
+
+  #take(): void {
+    this.#isTaken = true
+    setImmediate(() => this.#pass())
+  }
+
+  #pass(): void {
+    this.#isTaken = false
+    const first = this.#waiting.entries().next().value
+    if (!first) return
+    const [who, [resolve, ...rest]] = first
+    // Whoever had a slice stands behind the others.
+    this.#waiting.delete(who)
+    if (rest.length > 0) this.#waiting.set(who, rest)
+    this.#take()
+    resolve?.()
+  }
+}
+
+/** Work that nobody asked for at the files address shares one place among the people. */
+export const nobody = 0
+
+/** Pauses one piece of work whenever its slice is over. */
 export class Slice {
+  readonly #slices: Slices
+  readonly #who: number
   #until = performance.now() + sliceMs
+
+  constructor(slices: Slices = shared, who = nobody) {
+    this.#slices = slices
+    this.#who = who
+  }
 
   /** Undefined, and so nothing to wait for, while the slice lasts. */
   pause(): Promise<void> | undefined {
     if (performance.now() < this.#until) return undefined
-    return new Promise((resolve) =>
-      setImmediate(() => {
-        this.#until = performance.now() + sliceMs
-        resolve()
-      }),
-    )
+    return this.#slices.next(this.#who).then(() => {
+      this.#until = performance.now() + sliceMs
+    })
   }
 }
-const sliceMs = 5
+
+/** Of this process. */
+export const shared = new Slices()

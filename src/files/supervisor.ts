@@ -28,8 +28,16 @@ export class Supervisor implements AsyncDisposable {
   #kept: Promise<void> | undefined
   #watch: NodeJS.Timeout | undefined
 
-  constructor(options: Omit<WorkerOptions, "onFailure">, logger: Logger) {
-    this.#options = { ...options, onFailure: (err) => logger.error({ err }, "a file request failed") }
+  constructor(options: Omit<WorkerOptions, "onFailure" | "onWeakness">, logger: Logger) {
+    const weaknesses = new Set<string>()
+    this.#options = {
+      ...options,
+      onFailure: (err) => logger.error({ err }, "a file request failed"),
+      onWeakness(weakness) {
+        if (!weaknesses.has(weakness)) logger.warn({ weakness }, "the file server's process lacks a protection")
+        weaknesses.add(weakness)
+      },
+    }
     this.#logger = logger
     this.#worker = new WorkerProcess(this.#options)
   }

@@ -1,9 +1,10 @@
+import { bounds } from "#contract"
 import { Refusal } from "./refusal.ts"
 
 /** How many requests one person may have under way. Beyond, a request is refused rather than queued: it would hold a connection and a body. */
-const mostAtOnce = 128
-/** Listings of all that is below hold up to ten thousand entries in memory each. */
-const mostDeep = 4
+const mostAtOnce = bounds.files.requestsAtOnce.value
+/** Listings of all that is below look at each entry twice. */
+const mostDeep = bounds.files.deepListingsAtOnce.value
 
 /** Keeps one person from taking all of the server. */
 export class Turns {
@@ -21,6 +22,35 @@ export class Turns {
     const left = (this.#running.get(key) ?? 1) - 1
     if (left === 0) this.#running.delete(key)
     else this.#running.set(key, left)
+  }
+}
+
+const mostCopies = bounds.files.copiesAtOnce.value
+
+/** Lets few copies of one person run at once; the others wait for theirs to end. */
+export class CopyQueue {
+  readonly #running = new Map<number, number>()
+  readonly #waiting = new Map<number, (() => void)[]>()
+
+  async enter(userId: number): Promise<Disposable> {
+    const running = this.#running.get(userId) ?? 0
+    if (running < mostCopies) this.#running.set(userId, running + 1)
+    else await new Promise<void>((resolve) => this.#waiting.set(userId, [...(this.#waiting.get(userId) ?? []), resolve]))
+    return { [Symbol.dispose]: () => this.#leave(userId) }
+  }
+
+  /** Whoever waits takes over the place. */
+  #leave(userId: number): void {
+    const [next, ...others] = this.#waiting.get(userId) ?? []
+    if (others.length > 0) this.#waiting.set(userId, others)
+    else this.#waiting.delete(userId)
+    if (next) {
+      next()
+      return
+    }
+    const left = (this.#running.get(userId) ?? 1) - 1
+    if (left === 0) this.#running.delete(userId)
+    else this.#running.set(userId, left)
   }
 }
 

@@ -1,6 +1,7 @@
-import type { PropertyName } from "./properties.ts"
+import { bounds } from "#contract"
+import { keyOf, type PropertyName } from "./properties.ts"
 import { invalid } from "./refusal.ts"
-import { child, DAV, elementsOf, isDav, parseXml } from "./xml.ts"
+import { child, DAV, type Element, elementsOf, isDav, parseXml } from "./xml.ts"
 
 /** What a PROPFIND asks for. */
 export interface Wish {
@@ -16,10 +17,24 @@ export function readWish(body: Buffer): Wish {
   if (!isDav(root, "propfind")) throw invalid(`The body's element must be DAV: propfind, got ${JSON.stringify(root.name)}`)
   if (child(root, DAV, "propname")) return { kind: "names", names: [] }
   const include = child(root, DAV, "include")
-  if (child(root, DAV, "allprop")) return { kind: "all", names: include ? elementsOf(include).map(nameOf) : [] }
+  if (child(root, DAV, "allprop")) return { kind: "all", names: include ? namesIn(include) : [] }
   const prop = child(root, DAV, "prop")
   if (!prop) throw invalid("A propfind element holds one of allprop, propname and prop")
-  return { kind: "some", names: elementsOf(prop).map(nameOf) }
+  return { kind: "some", names: namesIn(prop) }
 }
 
-const nameOf = ({ ns, name }: PropertyName): PropertyName => ({ ns, name })
+const { propertyNames, propertyNameCharacters } = bounds.files
+
+/** Each once. An answer repeats them for every entry, so few and short ones are enough to make it large. */
+function namesIn(parent: Element): PropertyName[] {
+  const names = new Map(elementsOf(parent).map(({ ns, name }) => [keyOf({ ns, name }), { ns, name }]))
+  checkNames(names.size)
+  const characters = [...names.values()].reduce((sum, { name }) => sum + name.length, 0)
+  if (characters > propertyNameCharacters.value)
+    throw invalid(`The names of properties may have ${propertyNameCharacters.value} characters together; these have ${characters}`)
+  return [...names.values()]
+}
+
+export function checkNames(count: number): void {
+  if (count > propertyNames.value) throw invalid(`A request may name ${propertyNames.value} properties; this one names ${count}`)
+}

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { getCompileCacheDir } from "node:module"
 import { dirname, extname, join } from "node:path"
 import { Failure } from "#contract"
@@ -20,6 +21,8 @@ export interface WorkerOptions {
   owner: Owner | undefined
   /** A request failed in the worker and it was nobody's fault but ours. */
   onFailure(error: Error): void
+  /** The worker lacks a protection that this machine does not have. */
+  onWeakness(weakness: string): void
 }
 
 /** The process ended before it answered: what it did by then is not known. */
@@ -51,7 +54,8 @@ export class WorkerProcess {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { root, sockets, owner, settings } = options
-    this.#child = spawn(process.execPath, [...flags, workerFile()], {
+    const [program, ...words] = [...confinement(), process.execPath, ...flags, workerFile()]
+    this.#child = spawn(program, words, {
       stdio: ["ignore", 2, 2, "ipc", root.fd, ...sockets.map(({ fd }) => fd)],
       env: environment(),
       cwd: "/",
@@ -129,7 +133,7 @@ export class WorkerProcess {
 
   #hear(message: ToMain, ready: () => void): void {
     const { authority } = this.#options
-    if (message.type === "ready") ready()
+    if (message.type === "ready") this.#readied(message.weaknesses, ready)
     else if (message.type === "dying") this.#lastWords = errorFrom(message.error)
     else if (message.type === "failure") this.#options.onFailure(errorFrom(message.error))
     else if (message.type === "pong") this.#pongs.get(message.id)?.()
@@ -140,6 +144,11 @@ export class WorkerProcess {
       this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))
     } else if (message.type === "areas") this.#answer("areasTold", message.id, () => authority.areas(message.paths))
     else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))
+  }
+
+  #readied(weaknesses: readonly string[], ready: () => void): void {
+    for (const weakness of weaknesses) this.#options.onWeakness(weakness)
+    ready()
   }
 
   #answer(type: "identified" | "accesses" | "areasTold", id: number, ask: () => Promise<unknown>): void {
@@ -158,8 +167,20 @@ function workerFile(): string {
   return join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 }
 
-/** The young generation stays small, since most of what is allocated are buffers, which live elsewhere; with 1 MiB a small upload costs an eighth more processor time. */
-const flags = ["--max-semi-space-size=4"]
+/**
+ * The young generation stays small, since most of what is allocated are buffers, which live elsewhere; with 1 MiB a
+ * small upload costs an eighth more processor time. `drop.ts` uses `node:ffi`.
+ */
+const flags = ["--max-semi-space-size=4", "--disable-warning=ExperimentalWarning"]
+
+/**
+ * No program that the worker runs gives it privileges, set-uid ones included. Node.js cannot set this for all threads
+ * of a process that runs already, so a program of util-linux does before it becomes the worker.
+ */
+function confinement(): string[] {
+  const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find(existsSync)
+  return setpriv === undefined ? [] : [setpriv, "--no-new-privs"]
+}
 
 /**
  * Nothing of the main process's own environment: it may hold secrets. One arena for all threads: with one for each, freed buffers of

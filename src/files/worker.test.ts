@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -10,7 +10,14 @@ import { asRoot, basic, FilesWorld, owner, workerPid } from "../../test/fixtures
 
 let world: FilesWorld
 const failures: object[] = []
-const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
+const warnings: object[] = []
+const logger = {
+  debug() {},
+  info() {},
+  warn: (fields: object) => void warnings.push(fields),
+  error: (fields: object) => void failures.push(fields),
+  child: () => logger,
+}
 before(async () => {
   // What the worker must not keep: a server started by hand has its administrator's groups.
   if (asRoot) process.setgroups?.([4, 24])
@@ -33,15 +40,54 @@ async function kill(pid: number): Promise<void> {
   await eventually("the next worker is ready", async () => workerPid() !== pid && (await world.files.health()).ok)
 }
 
-test("the worker has the owner's uid, no groups and no capabilities", { skip: !asRoot && "only root has them to give up" }, () => {
+const rootOnly = { skip: !asRoot && "only root has privileges to give up" }
+
+test("the worker works with the owner's uid, without groups, capabilities and new privileges", rootOnly, () => {
   const status = readFileSync(`/proc/${workerThere()}/status`, "utf8")
   const { uid, gid } = owner
-  assert.match(status, new RegExp(`^Uid:\t${uid}\t${uid}\t${uid}\t${uid}$`, "m"))
+  assert.match(status, new RegExp(`^Uid:\t(\\d+)\t${uid}\t\\1\t${uid}$`, "m"))
   assert.match(status, new RegExp(`^Gid:\t${gid}\t${gid}\t${gid}\t${gid}$`, "m"))
   assert.match(status, /^Groups:\t ?$/m)
   for (const set of ["Inh", "Prm", "Eff", "Amb"]) assert.match(status, new RegExp(`^Cap${set}:\t0+$`, "m"))
+  for (const thread of readdirSync(`/proc/${workerThere()}/task`))
+    assert.match(readFileSync(`/proc/${workerThere()}/task/${thread}/status`, "utf8"), /^NoNewPrivs:\t1$/m)
   // Others of the same uid can neither trace it nor read its memory.
   assert.equal(statSync(`/proc/${workerThere()}/mem`).uid, 0)
+})
+
+test("a process of the runs' uid on the host can neither signal the worker nor read anything of it", rootOnly, async () => {
+  const pid = workerThere()
+  const asOwner = ["setpriv", "--reuid", String(owner.uid), "--regid", String(owner.gid), "--clear-groups"]
+  const attempts = [
+    ...["0", "STOP", "TERM", "KILL"].map((signal) => `kill -${signal} ${pid}`),
+    ...["fd", "fdinfo", "map_files"].map((name) => `ls /proc/${pid}/${name}`),
+    ...["mem", "environ", "maps", "auxv", "stack", "syscall"].map((name) => `head -c 1 /proc/${pid}/${name}`),
+    `readlink -v /proc/${pid}/cwd`,
+    `readlink -v /proc/${pid}/exe`,
+    `prlimit --pid ${pid} --nofile=10`,
+  ]
+  for (const attempt of attempts) {
+    const [program = "", ...words] = [...asOwner, "sh", "-c", attempt]
+    const { status, stderr } = spawnSync(program, words, { encoding: "utf8" })
+    assert.notEqual(status, 0, attempt)
+    assert.match(stderr, /not permitted|denied/i, attempt)
+  }
+  assert.equal((await world.ask("PUT", "/users/ann/still", { body: "x" })).status, 201)
+  assert.equal(workerThere(), pid)
+})
+
+test("without setpriv and setresuid the privileges are given up all the same, and the log says what is missing", rootOnly, () => {
+  const script = `
+    const { dropPrivileges } = await import(${JSON.stringify(join(import.meta.dirname, "drop.ts"))})
+    console.log(JSON.stringify([await dropPrivileges(${JSON.stringify(owner)}), process.getuid(), process.geteuid()]))`
+  const words = ["--no-experimental-ffi", "--input-type=module", "-e", script]
+  const [missing, ...ids] = JSON.parse(execFileSync(process.execPath, words, { encoding: "utf8" }))
+  assert.deepEqual(ids, [owner.uid, owner.uid])
+  assert.match(missing.join(), /setpriv \(util-linux\) is not installed.*processes of uid 1000 on this machine can signal it/)
+})
+
+test("a worker that has all protections logs no warning", rootOnly, () => {
+  assert.deepEqual(warnings, [])
 })
 
 test("the worker knows nothing of the main process's environment", () => {

@@ -31,11 +31,11 @@ process.on("SIGTERM", () => {})
 
 async function start({ owner, settings, sockets }: Start): Promise<void> {
   flushCompileCache()
-  dropPrivileges(owner)
+  const weaknesses = await dropPrivileges(owner)
   const report = (error: unknown) => tell({ type: "failure", error: plainError(error) })
   service = new Service({ root: Folder.adopt(rootDescriptor), authority, settings, report })
   for (let i = 0; i < sockets; i += 1) await service.listen({ fd: firstSocket + i })
-  tell({ type: "ready" })
+  tell({ type: "ready", weaknesses })
 }
 
 async function work({ id, call }: Extract<ToWorker, { type: "tree" }>): Promise<void> {

@@ -1,9 +1,9 @@
-import { SaxesParser } from "saxes"
+import { SaxesParser, type SaxesTagNS } from "saxes"
+import { bounds } from "#contract"
 import { invalid, Refusal } from "./refusal.ts"
 
 export const DAV = "DAV:"
-export const mostXml = 65_536
-const deepest = 32
+const { xmlLevels, xmlElements, xmlAttributes, nameCharacters, namespaceCharacters } = bounds.files
 
 export interface Element {
   ns: string
@@ -12,19 +12,22 @@ export interface Element {
   children: (Element | string)[]
 }
 
-/** Parses a body with namespaces and without a DTD; at most 32 levels. */
+/** Parses a body with namespaces and without a DTD. Levels, elements, attributes and the length of names are bounded. */
 export function parseXml(body: Buffer): Element {
   const parser = new SaxesParser({ xmlns: true, position: false })
   const open: Element[] = []
   let root: Element | undefined
+  let count = 0
   parser.on("doctype", () => refuse("a document type declaration is not allowed"))
   parser.on("error", (error) => refuse(error.message))
   parser.on("opentag", (tag) => {
-    const element: Element = { ns: tag.uri, name: tag.local, attributes: attributesOf(tag.attributes), children: [] }
+    count += 1
+    if (count > xmlElements.value) refuse(`it may have ${xmlElements.value} elements`)
+    const element = elementOf(tag)
     open.at(-1)?.children.push(element)
     root ??= element
     open.push(element)
-    if (open.length > deepest) refuse(`elements may be nested ${deepest} deep`)
+    if (open.length > xmlLevels.value) refuse(`elements may be nested ${xmlLevels.value} deep`)
   })
   parser.on("closetag", () => open.pop())
   parser.on("text", (text) => open.at(-1)?.children.push(text))
@@ -33,14 +36,21 @@ export function parseXml(body: Buffer): Element {
   return root ?? refuse("there is no element")
 }
 
-function refuse(why: string): never {
-  throw invalid(`The body is not the XML that is wanted: ${why}`)
+function elementOf(tag: SaxesTagNS): Element {
+  const attributes = Object.values(tag.attributes)
+  if (attributes.length > xmlAttributes.value) refuse(`an element may have ${xmlAttributes.value} attributes`)
+  for (const { uri, local } of [tag, ...attributes]) checkName(uri, local)
+  const own = attributes.filter(({ uri }) => uri !== "http://www.w3.org/2000/xmlns/")
+  return { ns: tag.uri, name: tag.local, attributes: own.map(({ uri, local, value }) => ({ ns: uri, name: local, value })), children: [] }
 }
 
-function attributesOf(attributes: Record<string, { uri: string; local: string; prefix: string; value: string }>): Element["attributes"] {
-  return Object.values(attributes)
-    .filter(({ uri }) => uri !== "http://www.w3.org/2000/xmlns/")
-    .map(({ uri, local, value }) => ({ ns: uri, name: local, value }))
+function checkName(ns: string, name: string): void {
+  if (name.length > nameCharacters.value) refuse(`a name may have ${nameCharacters.value} characters; one has ${name.length}`)
+  if (ns.length > namespaceCharacters.value) refuse(`a namespace may have ${namespaceCharacters.value} characters; one has ${ns.length}`)
+}
+
+function refuse(why: string): never {
+  throw invalid(`The body is not the XML that is wanted: ${why}`)
 }
 
 function decode(body: Buffer): string {
@@ -86,25 +96,38 @@ export function emptyElement(ns: string, name: string): string {
   return ns === "" ? `<${name}/>` : `<x:${name} xmlns:x="${escapeXml(ns)}"/>`
 }
 
-/** Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. */
+/**
+ * Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. Each namespace is declared
+ * once, at the element itself, however often it is used within: the text grows with what was sent, and not faster.
+ */
 export function serializeXml(element: Element): string {
-  const { ns, name, attributes, children } = element
-  const tag = ns === DAV ? `D:${name}` : ns === "" ? name : `x:${name}`
-  let text = `<${tag}`
-  if (ns !== DAV && ns !== "") text += ` xmlns:x="${escapeXml(ns)}"`
-  attributes.forEach((attribute, i) => {
-    text += attributeText(attribute, i)
-  })
-  if (children.length === 0) return `${text}/>`
-  const content = children.map((one) => (typeof one === "string" ? escapeXml(one) : serializeXml(one))).join("")
-  return `${text}>${content}</${tag}>`
+  const prefixes = new Map<string, string>()
+  gatherNamespaces(element, prefixes)
+  const declarations = [...prefixes].map(([ns, prefix]) => ` xmlns:${prefix}="${escapeXml(ns)}"`).join("")
+  return textOf(element, prefixes, declarations)
+}
+
+function gatherNamespaces({ ns, attributes, children }: Element, prefixes: Map<string, string>): void {
+  for (const each of [ns, ...attributes.map((attribute) => attribute.ns)]) {
+    if (["", DAV, xmlNamespace].includes(each) || prefixes.has(each)) continue
+    prefixes.set(each, prefixes.size === 0 ? "x" : `x${prefixes.size}`)
+  }
+  for (const each of children) if (typeof each !== "string") gatherNamespaces(each, prefixes)
+}
+
+function textOf({ ns, name, attributes, children }: Element, prefixes: ReadonlyMap<string, string>, declarations = ""): string {
+  const tag = qualified(ns, name, prefixes)
+  const more = attributes.map((one) => ` ${qualified(one.ns, one.name, prefixes)}="${escapeXml(one.value)}"`).join("")
+  const start = `<${tag}${declarations}${more}`
+  if (children.length === 0) return `${start}/>`
+  const content = children.map((one) => (typeof one === "string" ? escapeXml(one) : textOf(one, prefixes))).join("")
+  return `${start}>${content}</${tag}>`
 }
 
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 
-function attributeText({ ns, name, value }: Element["attributes"][number], i: number): string {
-  const text = escapeXml(value)
-  if (ns === "") return ` ${name}="${text}"`
-  if (ns === xmlNamespace) return ` xml:${name}="${text}"`
-  return ` xmlns:a${i}="${escapeXml(ns)}" a${i}:${name}="${text}"`
+function qualified(ns: string, name: string, prefixes: ReadonlyMap<string, string>): string {
+  if (ns === "") return name
+  if (ns === DAV) return `D:${name}`
+  return ns === xmlNamespace ? `xml:${name}` : `${prefixes.get(ns)}:${name}`
 }

@@ -12,6 +12,7 @@ import { origins } from "./origins.ts"
 import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { store } from "./store.ts"
+import { webdav } from "./webdav.ts"
 
 /** `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside this one. */
 export const parts: Readonly<Record<string, readonly Mutant[]>> = {
@@ -25,6 +26,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   events,
   isolation,
   origins,
+  webdav,
   confinement,
   failures,
   runs,

@@ -126,12 +126,20 @@ export const isolation = [
         "process.setgroups?.([])",
         "if (owner === undefined) process.setgroups?.([])",
       ],
+      [
+        "anybody of the runs' uid can end the file server",
+        "functions.setresuid(one, uid, one) === 0",
+        "functions.setresuid(uid, uid, uid) === 0",
+      ],
     ],
   ),
   ...faults(
     "src/files/worker-process.ts",
     ["src/files/worker.test.ts"],
-    [["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"']],
+    [
+      ["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"'],
+      ["the file server may gain privileges", '[setpriv, "--no-new-privs"]', "[]"],
+    ],
   ),
   ...faults(
     "src/files/workplace.ts",
