@@ -1,6 +1,5 @@
-import { isIPv6 } from "node:net"
 import { checkAccountName } from "#contract"
-import type { Clock } from "#kit"
+import { type Clock, networkOf } from "#kit"
 import { Refusal } from "./caller.ts"
 import { Generations } from "./generations.ts"
 
@@ -43,7 +42,7 @@ export class Throttle {
   attempt(userName: string, address: string): Attempt {
     // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
     const name = checkAccountName(userName) === undefined ? userName : ""
-    const from = network(address)
+    const from = networkOf(address)
     const pair = `${name} ${from}`
     return {
       suspect: recent(this.#addresses.get(from), this.#clock.now()).length > 0,
@@ -64,7 +63,7 @@ export class Throttle {
   /** Whether a try of somebody whose name is one would be refused now. Costs next to nothing while nobody has failed. */
   refuses(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
-    const from = network(address)
+    const from = networkOf(address)
     return (
       this.#over(this.#addresses.get(from), perAddress) !== undefined ||
       this.#over(this.#pairs.get(`${userName} ${from}`), perPair) !== undefined
@@ -117,20 +116,4 @@ function turned(counted: Hourly | undefined, now: number): Hourly {
   const current = Math.floor(now / hour)
   if (counted?.hour === current) return counted
   return { hour: current, now: 0, before: counted?.hour === current - 1 ? counted.now : 0 }
-}
-
-/** Who counts as one sender: an IPv4 address, or the /64 of an IPv6 one, which one machine has to itself. */
-export function network(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1]) return mapped[1]
-  if (!isIPv6(address)) return address.slice(0, 64)
-  const [head = "", tail] = address.split("%")[0]?.split("::") ?? []
-  const first = head === "" ? [] : head.split(":")
-  const last = tail === undefined || tail === "" ? [] : tail.split(":")
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
-  const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":")}::/64`
 }

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import type { Limits } from "./call.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
@@ -9,6 +10,20 @@ export interface Settings {
   /** The one origin whose pages may write; undefined: none. */
   allowedOrigin: string | undefined
   limits: Limits
+  connections: ConnectionSettings
 }
 
-export const defaultLimits: Limits = { deepEntries: 10_000, stallMs: 60_000, connectionsPerAddress: 1_000 }
+/** How many connections there may be; see `bounds.http`. */
+export interface ConnectionSettings {
+  max: number
+  maxPerAddress: number
+  maxPerPerson: number
+}
+
+export const defaultLimits: Limits = { deepEntries: 10_000, stallMs: 60_000 }
+
+export const defaultConnections: ConnectionSettings = {
+  max: bounds.http.connections.value,
+  maxPerAddress: bounds.http.connectionsPerAddress.value,
+  maxPerPerson: bounds.http.connectionsPerPerson.value,
+}

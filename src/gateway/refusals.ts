@@ -1,4 +1,5 @@
 import { Failure } from "#contract"
+import { proveConnection } from "#kit"
 import { wantsPage } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
@@ -53,6 +54,14 @@ export function unavailable(why: "silent" | "malformed"): Refusal {
 export function unauthorized(msg: string, page?: Page): Failure {
   const failure = new Failure("unauthorized", msg, { headers: { "WWW-Authenticate": "Bearer" } })
   return page ? new Refusal(failure, page) : failure
+}
+
+/** Has the connection count for whoever was proved on it. */
+export function countFor({ userId }: Visitor, { request }: Call): void {
+  if (proveConnection(request.socket, userId)) return
+  throw new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
+    headers: { "Retry-After": "2", Connection: "close" },
+  })
 }
 
 /** Tells the host of a refusal. */
