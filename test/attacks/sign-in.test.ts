@@ -82,6 +82,7 @@ test("wrong passwords in Basic, of one name from many addresses, delay nobody el
     assert.equal(await ask(url, { from: "127.0.0.1", path, as: basic("bob", bob.password) }), proved, url)
     assert.ok(seen.done <= 40, `${seen.done} of the crowd were before`)
     const statuses = new Set(await Promise.all(crowd))
-    assert.ok(statuses.has(429) && statuses.isSubsetOf(new Set([401, 429])), [...statuses].join())
+    // A busy machine may not tell the file server in time: 503.
+    assert.ok(statuses.has(429) && statuses.isSubsetOf(new Set([401, 429, 503])), [...statuses].join())
   }
 })
