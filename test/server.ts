@@ -23,7 +23,12 @@ export interface ServerProcess extends AsyncDisposable {
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 
 /** `heard` takes what it writes on standard error, which is shown otherwise. */
-export async function startServer(env: Readonly<Record<string, string>> = {}, heard?: (chunk: Buffer) => void): Promise<ServerProcess> {
+export async function startServer(
+  env: Readonly<Record<string, string>> = {},
+  heard?: (chunk: Buffer) => void,
+  { maxDescriptors }: { maxDescriptors?: number } = {},
+): Promise<ServerProcess> {
+  const limit = maxDescriptors === undefined ? "" : `ulimit -n ${maxDescriptors} && `
   const directory = await mkdtemp(join(tmpdir(), "quayside-server-"))
   const [port, appsPort, filesPort] = await freePorts(3)
   const password = "a password for tests"
@@ -44,7 +49,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}, he
     await exited
   }
   const start = async () => {
-    child = spawn(process.execPath, [program, "serve"], {
+    child = spawn("/bin/sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, program, "serve"], {
       cwd: directory,
       env: { ...process.env, ...settings },
       stdio: ["ignore", "pipe", heard ? "pipe" : "inherit"],

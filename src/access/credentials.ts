@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { Refusal } from "./caller.ts"
 
 /** What an `Authorization` header says, unproved. */
@@ -7,7 +8,7 @@ export type Credentials =
   | { scheme: "files"; token: string }
 
 /** Longest password in bytes of UTF-8. */
-export const maxPasswordBytes = 1024
+export const maxPasswordBytes = bounds.accounts.passwordBytes.value
 
 const tokenForm = /^qs_[A-Za-z0-9_-]{43}$/
 const filesTokenForm = /^qf_[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/

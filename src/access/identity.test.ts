@@ -294,6 +294,40 @@ describe("wrong passwords", () => {
     await Promise.all(crowd)
   })
 
+  it("of strangers do not slow an address that signed in by this name before, nor fill the line before it", async () => {
+    await using world = await identityWorld({ hashing: { width: 1 } })
+    await world.person("ann", "sesam")
+    caller(await world.identity.checkPassword("ann", "sesam", home))
+    for (let i = 0; i < 30; i += 1) {
+      const failing = world.identity.checkPassword("ann", `wrong ${i}`, `10.0.1.${i}`)
+      while ((await Promise.race([failing, world.clock.advance(100)])) === undefined) await new Promise((resolve) => setImmediate(resolve))
+      refusal(await failing)
+    }
+    // They wait out their delay, and the clock stands still: whoever is not delayed is answered.
+    const crowd = Array.from({ length: 40 }, (_, i) => world.identity.checkPassword("ann", `wrong ${i}`, `10.0.2.${i}`))
+    caller(await world.identity.checkPassword("ann", "sesam", home))
+    await world.clock.advance(2_000)
+    const statuses = (await Promise.all(crowd)).map((answer) => refusal(answer).status)
+    assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [16, 24])
+  })
+
+  it("and right ones of one name at once are few in number, and the same words cost one hash", async () => {
+    await using world = await identityWorld({ hashing: { width: 1 } })
+    await world.person("ann", "sesam")
+    await world.person("bob", "sesam")
+    const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", home))
+    const wrong = Array.from({ length: 300 }, (_, i) => world.identity.checkPassword("ann", "sesam", `10.0.${1 + (i >> 8)}.${i & 255}`))
+    let done = 0
+    for (const each of wrong) void each.then((answer) => (done += answer instanceof Refusal ? 0 : 1))
+    caller(await world.identity.checkPassword("bob", "sesam", "192.0.2.99"))
+    assert.ok(done <= 4, `${done} of the crowd were before`)
+    for (const answer of await Promise.all(right)) caller(answer)
+    const answers = await Promise.all(wrong)
+    const refused = answers.filter((answer) => answer instanceof Refusal)
+    assert.ok(refused.length >= 284, String(refused.length))
+    for (const each of refused) assert.deepEqual([each.status, each.retryAfterSeconds], [429, 1])
+  })
+
   it("from many addresses slow the name, and the right password still comes through", async () => {
     await using world = await identityWorld({ hashing: { width: 1 } })
     await world.person("ann", "sesam")

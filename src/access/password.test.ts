@@ -4,7 +4,7 @@ import { Failure } from "#contract"
 import { Refusal } from "./caller.ts"
 import { checkNewPassword, dummyHash, Hasher } from "./password.ts"
 
-const options = { suspect: false, begin: () => {} }
+const options = { lane: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
 
 describe("a password's hash", () => {
   it("is an argon2id string with a salt of its own that only the password fits", async () => {
@@ -44,7 +44,7 @@ describe("a password's hash", () => {
     const hasher = new Hasher({ width: 1 })
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
-    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, suspect: true })]
+    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, lane: "suspect" })]
     const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service stops" })))
     hasher.close()
     await told
@@ -53,11 +53,13 @@ describe("a password's hash", () => {
   })
 
   it("lets somebody who has not failed pass a crowd that has", async () => {
-    const hasher = new Hasher({ width: 1, queue: 100 })
+    const hasher = new Hasher({ width: 1 })
     const hash = dummyHash()
     const done: string[] = []
-    const crowd = Array.from({ length: 8 }, (_, i) => hasher.verify(hash, "x", { suspect: true, begin: () => done.push(`suspect ${i}`) }))
-    await hasher.verify(hash, "x", { suspect: false, begin: () => done.push("clean") })
+    const crowd = Array.from({ length: 8 }, (_, i) =>
+      hasher.verify(hash, "x", { ...options, lane: "suspect", begin: () => done.push(`suspect ${i}`) }),
+    )
+    await hasher.verify(hash, "x", { ...options, begin: () => done.push("clean") })
     assert.ok(done.indexOf("clean") <= 1, done.join())
     await Promise.all(crowd)
     assert.equal(done.length, 9)

@@ -1,9 +1,10 @@
 import { randomBytes, timingSafeEqual } from "node:crypto"
 import { availableParallelism } from "node:os"
-import { Failure } from "#contract"
-import { Overloaded, Semaphore } from "#kit"
+import { bounds, Failure } from "#contract"
+import { Overloaded } from "#kit"
 import { Refusal } from "./caller.ts"
 import { isTokenForm, maxPasswordBytes } from "./credentials.ts"
+import { type HashPlace, HashQueue } from "./hash-queue.ts"
 import { HashThreads } from "./hash-threads.ts"
 
 /**
@@ -57,16 +58,16 @@ export function checkNewPassword(password: string, field = "Password"): void {
   if (isTokenForm(password)) throw new Failure("invalid", "A password that has not the form of a token is wanted", { field })
 }
 
+const { waitingHashes, waitingSuspectHashes } = bounds.accounts
+
 export interface HasherOptions {
   /** Hashes at once, 33 MiB each. Default: one less than there are cores, 1 to 3. */
   width?: number
-  /** How many may wait. Default 1,000, and 100 more of those who failed lately. */
+  /** How many may wait, known devices and addresses that have not failed each, and a tenth of that of the others. Default 1,000. */
   queue?: number
 }
 
-export interface VerifyOptions {
-  /** Whoever failed lately waits in a lane that moves one at a time. */
-  suspect: boolean
+export interface VerifyOptions extends HashPlace {
   /** Called when its turn has come; may throw. */
   begin: () => void
   /** Called before the next one's turn comes. */
@@ -76,32 +77,41 @@ export interface VerifyOptions {
 /** Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal` (503) when too many wait, and when it was closed. */
 export class Hasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
-  readonly #all: Semaphore
-  readonly #suspects: Semaphore
+  readonly #queue: HashQueue
 
   constructor(options: HasherOptions = {}) {
-    const { width = Math.min(3, Math.max(1, availableParallelism() - 1)), queue = 1_000 } = options
-    this.#all = new Semaphore(width, queue)
-    this.#suspects = new Semaphore(1, Math.ceil(queue / 10))
+    const { width = Math.min(3, Math.max(1, availableParallelism() - 1)), queue } = options
+    const each = queue ?? waitingHashes.value
+    const suspect = queue === undefined ? waitingSuspectHashes.value : Math.ceil(queue / 10)
+    this.#queue = new HashQueue(width, { known: each, clean: each, suspect })
   }
 
   /** A PHC string with a salt of its own. */
   hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return inTurn(this.#all, async () => toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }))
+    return this.#inTurn({ lane: "known", address: "", name: undefined }, async () =>
+      toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }),
+    )
   }
 
   /** Whether the password is the one. */
   verify(phc: string, password: string, options: VerifyOptions): Promise<boolean> {
-    const check = () =>
-      inTurn(this.#all, async () => {
-        options.begin()
-        const known = fromPhc(phc)
-        const right = timingSafeEqual(await this.#tagOf(password, known, known.tag.length), known.tag)
-        options.end?.(right)
-        return right
-      })
-    return options.suspect ? inTurn(this.#suspects, check) : check()
+    return this.#inTurn(options, async () => {
+      options.begin()
+      const known = fromPhc(phc)
+      const right = timingSafeEqual(await this.#tagOf(password, known, known.tag.length), known.tag)
+      options.end?.(right)
+      return right
+    })
+  }
+
+  async #inTurn<T>(place: HashPlace, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#queue.run(place, work)
+    } catch (error) {
+      if (!(error instanceof Overloaded)) throw error
+      throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", { retryAfterSeconds: 1 })
+    }
   }
 
   #tagOf(password: string, hash: Omit<Hash, "tag">, length: number): Promise<Buffer> {
@@ -111,22 +121,11 @@ export class Hasher implements AsyncDisposable {
 
   /** For the end of the service: a queue takes up to half a minute, and who waits is better told at once. */
   close(): void {
-    const reason = new Refusal("unavailable", "The service stops", { retryAfterSeconds: 5 })
-    this.#suspects.close(reason)
-    this.#all.close(reason)
+    this.#queue.close(new Refusal("unavailable", "The service stops", { retryAfterSeconds: 5 }))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.close()
     await this.#threads.end()
-  }
-}
-
-async function inTurn<T>(turns: Semaphore, work: () => Promise<T>): Promise<T> {
-  try {
-    return await turns.run(work)
-  } catch (error) {
-    if (!(error instanceof Overloaded)) throw error
-    throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", { retryAfterSeconds: 1 })
   }
 }

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
+import { bounds } from "#contract"
 import type { Clock } from "#kit"
 import type { Store } from "#store"
 import { type Caller, noProof, Refusal, wrongProof } from "./caller.ts"
@@ -10,7 +11,7 @@ import { type Callers, type Loaded, loadCaller, passwordProof, sha256 } from "./
 import type { PasswordCheck } from "./sign-in.ts"
 
 /** How long a Basic header with the right password is believed without another hash. */
-const basicMs = 60_000
+const basicMs = bounds.accounts.basicMs.value
 /** Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other. */
 const secretLength = 43
 
@@ -29,7 +30,6 @@ export class Proofs {
   readonly #basicKey = createSecretKey(randomBytes(32))
   /** Which password's proof a Basic header gave, so that only its row is read again. */
   readonly #right = new Generations<{ userId: number; proofId: string; until: number }>(10_000)
-  readonly #flights = new Map<string, Promise<Caller | Refusal>>()
 
   constructor(means: Means) {
     this.#means = means
@@ -106,16 +106,10 @@ export class Proofs {
     return loaded ? this.#use(loaded) : wrongProof()
   }
 
-  /** One hash in flight for each header and address: a client that opens ten connections at once costs one. */
   async #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
     const known = await this.#knownPassword(key)
     if (known && !this.#isGuessed(known, address)) return known
-    const flightKey = `${key} ${address}`
-    const running = this.#flights.get(flightKey)
-    if (running) return running
-    const flight = this.#checked(key, proof, address).finally(() => this.#flights.delete(flightKey))
-    this.#flights.set(flightKey, flight)
-    return flight
+    return this.#checked(key, proof, address)
   }
 
   /** Undefined where a hash is needed: the header is new, or too old, or the person has another password by now. */

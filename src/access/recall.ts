@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import { bounds } from "#contract"
 import type { Clock } from "#kit"
 import type { Reads, UserRow } from "#store"
 import type { Caller, Proof, Scope } from "./caller.ts"
@@ -104,7 +105,7 @@ function splitOnce(text: string): string[] {
 export class Callers {
   readonly #clock: Clock
   readonly #freshMs: number
-  readonly #kept = new Generations<Loaded>(20_000)
+  readonly #kept = new Generations<Loaded>(bounds.accounts.rememberedProofs.value)
   #forgettings = 0
 
   constructor(clock: Clock, freshMs: number) {

@@ -6,7 +6,7 @@ import type { Caller } from "./caller.ts"
 import { loadCaller, sha256 } from "./recall.ts"
 
 /** From sign-in, however much or little the session is used. */
-export const sessionMs = 7 * 24 * 60 * 60_000
+export const sessionMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
 
 export interface Sessions {
   /** A session with a secret of its own for who just signed in; the one that the browser came with (`previous`, its secret) ends. */

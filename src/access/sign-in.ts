@@ -1,3 +1,4 @@
+import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { checkAccountName } from "#contract"
 import type { Clock } from "#kit"
 import type { Store, UserRow } from "#store"
@@ -5,6 +6,7 @@ import { Refusal, wrongProof } from "./caller.ts"
 import { maxPasswordBytes } from "./credentials.ts"
 import { dummyHash, type Hasher } from "./password.ts"
 import { isLivePerson } from "./recall.ts"
+import { SignInLimit } from "./sign-in-limit.ts"
 import { type Attempt, Throttle } from "./throttle.ts"
 
 /** Checks a name with its password: slowly, few at a time, and as long for who does not exist as for who does. */
@@ -14,6 +16,9 @@ export class PasswordCheck {
   readonly #hasher: Hasher
   readonly #throttle: Throttle
   readonly #dummy = dummyHash()
+  readonly #limit = new SignInLimit()
+  readonly #key = createSecretKey(randomBytes(32))
+  readonly #flights = new Map<string, Promise<UserRow | Refusal>>()
 
   constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: Hasher }) {
     this.#store = store
@@ -24,15 +29,27 @@ export class PasswordCheck {
 
   /**
    * The row whose password it is, as it was read before the hash. Much may have changed in the queue: who goes on with it reads the person again, by
-   * `passwordProof` of this row, which ends with that password.
+   * `passwordProof` of this row, which ends with that password. The same words from the same address are checked once at a time: a client that opens
+   * a hundred connections at once costs one hash.
    */
-  async check({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+  check(proof: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+    const words = JSON.stringify([proof.userName, proof.password, address])
+    const key = createHmac("sha256", this.#key).update(words).digest("latin1")
+    const running = this.#flights.get(key)
+    if (running) return running
+    const flight = this.#checkOnce(proof, address).finally(() => this.#flights.delete(key))
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  async #checkOnce({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
     if (Buffer.byteLength(password) > maxPasswordBytes) {
       return new Refusal("unauthorized", `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`)
     }
     const attempt = this.#throttle.attempt(userName, address)
     try {
       attempt.check()
+      using _place = this.#limit.enter(attempt)
       if (attempt.delay > 0) await this.#clock.sleep(attempt.delay)
       return await this.#checked({ userName, password }, attempt)
     } catch (error) {
@@ -51,7 +68,9 @@ export class PasswordCheck {
     const known = user?.passwordHash ?? this.#dummy
     const live = user !== undefined && isLivePerson(user)
     const right = await this.#hasher.verify(known, password, {
-      suspect: attempt.suspect,
+      lane: attempt.isKnown ? "known" : attempt.suspect ? "suspect" : "clean",
+      name: attempt.name,
+      address: attempt.address,
       begin: () => attempt.check(),
       end: (fits) => (fits && live ? attempt.succeeded() : attempt.failed()),
     })

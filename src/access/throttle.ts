@@ -1,18 +1,25 @@
-import { isIPv6 } from "node:net"
-import { checkAccountName } from "#contract"
-import type { Clock } from "#kit"
+import { bounds, checkAccountName } from "#contract"
+import { type Clock, networkOf } from "#kit"
 import { Refusal } from "./caller.ts"
 import { Generations } from "./generations.ts"
 
 const minute = 60_000
 const hour = 60 * minute
-const perPair = 10
-const perAddress = 60
+const day = 24 * hour
+const { wrongPerNameAndAddress, wrongPerAddress, wrongPerNameFree, wrongPerNameStepMs, wrongPerNameMaxMs, countedNames, knownDeviceDays } =
+  bounds.accounts
+const perPair = wrongPerNameAndAddress.value
+const perAddress = wrongPerAddress.value
 /** Failures of a name within an hour that slow nobody, what each further one adds, and the most it comes to. */
-const slow = { free: 10, step: 100, most: 2_000 }
+const slow = { free: wrongPerNameFree.value, step: wrongPerNameStepMs.value, most: wrongPerNameMaxMs.value }
 
 /** One try to sign in, as the throttle sees it. */
 export interface Attempt {
+  /** The name, or one word for all that cannot be names. */
+  readonly name: string
+  readonly address: string
+  /** Whether this name signed in from this address before: what strangers do elsewhere does not slow it. */
+  readonly isKnown: boolean
   /** Whether this address failed lately, with any name. */
   readonly suspect: boolean
   /** Milliseconds to wait first. */
@@ -32,9 +39,11 @@ interface Hourly {
 /** Counts wrong passwords: by name and address, by address, and by name. Its memory is bounded. */
 export class Throttle {
   readonly #clock: Clock
-  readonly #pairs = new Generations<number[]>(10_000)
-  readonly #addresses = new Generations<number[]>(10_000)
-  readonly #names = new Generations<Hourly>(10_000)
+  readonly #pairs = new Generations<number[]>(countedNames.value)
+  readonly #addresses = new Generations<number[]>(countedNames.value)
+  readonly #names = new Generations<Hourly>(countedNames.value)
+  /** When each name last signed in from each address. Only right passwords enter anything here, so strangers push nobody out. */
+  readonly #known = new Generations<number>(countedNames.value)
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -43,11 +52,15 @@ export class Throttle {
   attempt(userName: string, address: string): Attempt {
     // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
     const name = checkAccountName(userName) === undefined ? userName : ""
-    const from = network(address)
+    const from = networkOf(address)
     const pair = `${name} ${from}`
+    const isKnown = this.#isKnown(pair)
     return {
+      name,
+      address: from,
+      isKnown,
       suspect: recent(this.#addresses.get(from), this.#clock.now()).length > 0,
-      delay: this.#delay(name),
+      delay: isKnown ? 0 : this.#delay(name),
       check: () => {
         this.#check(this.#pairs.get(pair), perPair)
         this.#check(this.#addresses.get(from), perAddress)
@@ -57,18 +70,26 @@ export class Throttle {
         this.#note(this.#addresses, from, perAddress)
         this.#noteName(name)
       },
-      succeeded: () => this.#pairs.delete(pair),
+      succeeded: () => {
+        this.#pairs.delete(pair)
+        this.#known.set(pair, this.#clock.now())
+      },
     }
   }
 
   /** Whether a try of somebody whose name is one would be refused now. Costs next to nothing while nobody has failed. */
   refuses(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
-    const from = network(address)
+    const from = networkOf(address)
     return (
       this.#over(this.#addresses.get(from), perAddress) !== undefined ||
       this.#over(this.#pairs.get(`${userName} ${from}`), perPair) !== undefined
     )
+  }
+
+  #isKnown(pair: string): boolean {
+    const signedInAt = this.#known.get(pair)
+    return signedInAt !== undefined && signedInAt > this.#clock.now() - knownDeviceDays.value * day
   }
 
   #check(failures: readonly number[] | undefined, most: number): void {
@@ -117,20 +138,4 @@ function turned(counted: Hourly | undefined, now: number): Hourly {
   const current = Math.floor(now / hour)
   if (counted?.hour === current) return counted
   return { hour: current, now: 0, before: counted?.hour === current - 1 ? counted.now : 0 }
-}
-
-/** Who counts as one sender: an IPv4 address, or the /64 of an IPv6 one, which one machine has to itself. */
-export function network(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1]) return mapped[1]
-  if (!isIPv6(address)) return address.slice(0, 64)
-  const [head = "", tail] = address.split("%")[0]?.split("::") ?? []
-  const first = head === "" ? [] : head.split(":")
-  const last = tail === undefined || tail === "" ? [] : tail.split(":")
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
-  const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":")}::/64`
 }

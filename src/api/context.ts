@@ -4,7 +4,7 @@ import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
 import type { Images } from "#images"
-import type { Clock, Logger } from "#kit"
+import type { Clock, ConnectionLimit, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
 import type { Things } from "./events/policy.ts"
@@ -29,6 +29,8 @@ export interface Services {
   /** Takes a line for each request; none are made without it. */
   readonly accessLog: ((line: string) => void) | undefined
   readonly settings: ApiSettings
+  /** Counts the connections of the API; undefined: they are not counted. */
+  readonly connections?: ConnectionLimit
   /** What `/readyz` tells, one line for each part. */
   readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>
 }

@@ -1,6 +1,7 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
+import { proveConnection } from "#kit"
 import { type Context, EventStream, type Handler, Lines, LongList, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"
@@ -78,6 +79,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   const caller = await callerOf(services, endpoint, visit, session)
   // Known before anything is refused: the audit counts a refusal for whoever proved who they are.
   visit.userName = caller?.userName ?? anonymous
+  if (caller && !proveConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
   // Where no proof is asked for and none comes in a body, a session is what is acted on: signing out is proved by it.
   const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
@@ -86,7 +88,7 @@ export async function runOperation(services: Services, operation: Operation, vis
   if (caller && !caller.isAdmin) count(surroundings, caller.userId, endpoint, operation)
   const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
   const call = new Call(visit, { caller, session, query, surroundings })
-  if (endpoint.body) call.body = await readJson(request, endpoint.maxBody ?? bounds.http.bodyBytes.value)
+  if (endpoint.body) call.body = await readJson(request, caller ? { maxBytes: endpoint.maxBody ?? bounds.http.bodyBytes.value } : unproved)
   const handler = handlers[operation] as Handler<Operation>
   const answer = await handler(services, call)
   if (answer instanceof EventStream) return sendEvents(visit, answer)
@@ -113,6 +115,15 @@ function count({ rates }: Surroundings, userId: number, { method }: Endpoint, op
   if (operation === "followEvents") rates.take(userId, "streams")
   else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
   else if (method !== "GET") rates.take(userId, "writes")
+}
+
+/** Of a body that comes before any proof. */
+const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bounds.http.unprovedBodyMs.value }
+
+function tooManyConnections(): Failure {
+  return new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
+    headers: { "retry-after": "2", connection: "close" },
+  })
 }
 
 /** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */

@@ -14,7 +14,7 @@ import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { originForm, targetOf, Visit } from "./http/visit.ts"
+import { anonymous, originForm, targetOf, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageAnswer } from "./page.ts"
@@ -48,7 +48,7 @@ export function createApi(services: Services): ApiServer {
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new HostCheck(services.settings.hostNames)
   const callers = new Callers(services.settings.trustedProxies)
-  const listener: Listener = new Listener((request, response) => app.routing(request, response))
+  const listener: Listener = new Listener((request, response) => app.routing(request, response), services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.closePasswords(), { once: true })
   const feed = new Feed({
@@ -85,7 +85,7 @@ export function createApi(services: Services): ApiServer {
       if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
       else await runPage(services, target.page, visit)
     } catch (error) {
-      await refuse(services, visit, { error, target })
+      await refuse(services, visit, { error, target, started })
     }
     accessLog?.note(visit, target !== undefined, performance.now() - started)
   }
@@ -117,12 +117,17 @@ function checkTarget(url: string): void {
   }
 }
 
-/** So long a body is waited for before it is refused: in general answers follow whole requests. */
-const unwantedMax = 64 * 2 ** 20
+/** The body of a refused request: in general answers follow whole requests, but nobody is waited for who proved nothing. */
+const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
+const drainUnproved = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBytes: bounds.http.unprovedDiscardedBytes.value }
 
 /** Sends the refusal; what is the program's own fault is logged, what is about rights is told to the audit. */
-async function refuse({ logger, events }: Services, visit: Visit, what: { error: unknown; target: Target | undefined }): Promise<void> {
-  const { error, target } = what
+async function refuse(
+  { logger, events }: Services,
+  visit: Visit,
+  what: { error: unknown; target: Target | undefined; started: number },
+): Promise<void> {
+  const { error, target, started } = what
   const { path, requestId, address, request, response } = visit
   // A caller who went away is told nothing.
   if (response.destroyed && (error as Error).name === "AbortError") return
@@ -131,7 +136,9 @@ async function refuse({ logger, events }: Services, visit: Visit, what: { error:
   else if ([401, 403, 429].includes(failure.status))
     events.refused({ userName: visit.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
-    if (!response.headersSent && (await passOver(request, unwantedMax))) response.setHeader("connection", "close")
+    const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
+    const options = visit.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
+    if (!response.headersSent && (await passOver(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
     else sendPage(visit, failurePage(failure))

@@ -36,7 +36,6 @@ export interface Limits {
   deepEntries: number
   /** Milliseconds after which a connection on which nothing moves is closed. */
   stallMs: number
-  connectionsPerAddress: number
 }
 
 export interface Person {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Callers } from "#kit"
+import { Callers, proveConnection } from "#kit"
 import { parseTarget } from "./address.ts"
 import { Call, type Person, type Scene } from "./call.ts"
 import { copy, move } from "./copymove.ts"
@@ -58,6 +58,7 @@ export function createHandler(settings: HandlerOptions): Handle {
       checkOrigin(request, settings.allowedOrigin)
       const address = parseTarget(request.url ?? "")
       const person = await proven(scene, request, asker)
+      if (!proveConnection(request.socket, person.userId)) throw tooManyConnections()
       using _turn = scene.turns.take(person.userId)
       const renew = async () => {
         await proven(scene, request, asker)
@@ -70,7 +71,7 @@ export function createHandler(settings: HandlerOptions): Handle {
       await method(call)
     } catch (error) {
       noteRefusal(scene, request, { asker, error })
-      await answerFailure(response, error, scene.report)
+      await answerFailure(response, error, { report: scene.report, isProved: asker.userName !== undefined })
     }
   }
 }
@@ -87,6 +88,12 @@ function noteRefusal({ refused }: Scene, { method }: IncomingMessage, { asker, e
   const { status, isHidden, code } = error
   if (isHidden || status === 401 || status === 403 || status === 429)
     refused({ ...asker, isWrite: !isReading(method), code: isHidden ? "hidden" : code, count: 1 })
+}
+
+function tooManyConnections(): Refusal {
+  return new Refusal(429, "too_many_requests", "All connections that one person may have are in use; close some and try again", {
+    headers: { "Retry-After": "2", Connection: "close" },
+  })
 }
 
 function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {

@@ -9,7 +9,7 @@ import { Turns } from "./turns.ts"
 
 let world: FilesWorld
 before(async () => {
-  world = await FilesWorld.start({ limits: { stallMs: 500, connectionsPerAddress: 20 } })
+  world = await FilesWorld.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -58,14 +58,33 @@ test("a body that makes progress may take longer than any stall", async () => {
   upload.socket.destroy()
 })
 
-test("one address has a share of the connections only", async () => {
+test("one address has a share of the connections on which nobody is proved: its oldest makes room for the newest", async () => {
   await eventually("the server has no connection left", async () => (await openConnections()) === 0)
   const some: RawConnection[] = []
   for (let i = 0; i < 20; i += 1) some.push(await world.raw())
-  const more = connect({ host: "127.0.0.1", port: world.port })
-  await new Promise((resolve) => more.once("close", resolve))
+  const oldest = new Promise((resolve) => some[0]?.socket.once("close", resolve))
+  assert.equal((await world.ask("GET", "/users/ann/large")).status, 200)
+  await oldest
   for (const { socket } of some) socket.destroy()
-  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/large").catch(() => undefined))?.status === 200)
+})
+
+test("one person has a share of the connections: an idle one makes room, and with none idle the answer is 429", async () => {
+  await eventually("the server has no connection left", async () => (await openConnections()) === 0)
+  const idle = await world.raw()
+  idle.write(head("GET", "/users/ann/slow"))
+  await idle.until("\r\n\r\n")
+  const busy: RawConnection[] = []
+  for (let i = 0; i < 20; i += 1) {
+    const upload = await world.raw()
+    upload.write(head("PUT", `/users/ann/busy-${i}`, "Content-Length: 10\r\nExpect: 100-continue\r\n"))
+    assert.match(await upload.until("\r\n\r\n"), /100 Continue/)
+    busy.push(upload)
+  }
+  await idle.end()
+  const refused = await world.ask("GET", "/users/ann/large")
+  assert.deepEqual([refused.status, refused.headers.connection, refused.headers["retry-after"]], [429, "close", "2"])
+  for (const { socket } of busy) socket.destroy()
+  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/large")).status === 200)
 })
 
 test("one person has a share of the requests only, and of deep listings a smaller one", () => {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http"
+import { bounds } from "#contract"
 import { passOver } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
@@ -33,8 +34,19 @@ export function answerXml(response: ServerResponse, status: number, xml: string,
   response.end(response.req.method === "HEAD" ? undefined : body)
 }
 
+/** The body of a request that proved nobody. */
+const drainUnproved = {
+  answerBefore: bounds.http.unprovedBodyBytes.value,
+  maxBytes: bounds.http.unprovedDiscardedBytes.value,
+  timeoutMs: bounds.http.unprovedBodyMs.value,
+}
+
 /** Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no refusal is told to `report`, and nobody else. */
-export async function answerFailure(response: ServerResponse, error: unknown, report: (error: unknown) => void): Promise<void> {
+export async function answerFailure(
+  response: ServerResponse,
+  error: unknown,
+  { report, isProved = false }: { report: (error: unknown) => void; isProved?: boolean },
+): Promise<void> {
   if (error instanceof ClientGone || response.destroyed) return
   const refusal = refusalOf(error)
   if (!refusal) report(error)
@@ -44,7 +56,10 @@ export async function answerFailure(response: ServerResponse, error: unknown, re
   }
   const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
   // Who waits for `100 Continue` may send no body at all.
-  const ends = await passOver(response.req, response.req.headers.expect === undefined ? undefined : 0)
+  const ends = await passOver(response.req, {
+    ...(isProved ? {} : drainUnproved),
+    ...(response.req.headers.expect === undefined ? {} : { answerBefore: 0 }),
+  })
   const headers = { ...told.headers, ...(ends ? { Connection: "close" } : {}) }
   if (told.condition !== undefined) {
     answerXml(response, told.status, `<D:error xmlns:D="DAV:">${told.condition}</D:error>`, headers)

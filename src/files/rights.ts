@@ -1,6 +1,9 @@
 import { pathText } from "./address.ts"
 import type { Access, Authority, Identified } from "./authority.ts"
 
+/** Failed proofs count for a minute. */
+const guessingMs = 60_000
+
 export interface RightsOptions {
   /** How long an answer is used again, in milliseconds. Default 2,000. */
   ttlMs?: number
@@ -15,6 +18,8 @@ export class Rights {
   readonly #max: number
   #people: Kept<Identified>
   #accesses: Kept<Access>
+  /** Addresses from which somebody guessed too fast, for as long as that may count. */
+  readonly #guessing: Kept<true>
 
   constructor(authority: Authority, options: RightsOptions = {}) {
     this.#authority = authority
@@ -22,6 +27,7 @@ export class Rights {
     this.#max = options.max ?? 20_000
     this.#people = new Kept(this.#ttlMs, this.#max)
     this.#accesses = new Kept(this.#ttlMs, this.#max)
+    this.#guessing = new Kept(guessingMs, this.#max)
   }
 
   /** Forgets everything, answers under way included: they are given to who asked, and not kept. */
@@ -35,12 +41,12 @@ export class Rights {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
     const key = `${address} ${authorization}`
-    const known = people.get(key)
+    // A guesser would be told by what is kept that a guess is right; whoever asks from elsewhere is not concerned.
+    const known = this.#guessing.get(address) ? undefined : people.get(key)
     if (known) return known
     const answer = await this.#authority.identify(authorization, address)
     if (answer.ok) people.set(key, answer)
-    // Whoever guesses too fast would be told by what is kept that a guess is right.
-    else if (answer.status === 429) this.#people = new Kept(this.#ttlMs, this.#max)
+    else if (answer.status === 429) this.#guessing.set(address, true)
     return answer
   }
 

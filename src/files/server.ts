@@ -1,41 +1,50 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import type { Socket } from "node:net"
-import { Callers, gathered, http, type InTurnOptions, isOtherMethod, type ParseError, refuseNoRequests, takeInTurn } from "#kit"
+import { bounds } from "#contract"
+import {
+  type ConnectionLimit,
+  gathered,
+  http,
+  type InTurnOptions,
+  isOtherMethod,
+  noteRequest,
+  type ParseError,
+  refuseNoRequests,
+  takeInTurn,
+} from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 
-const mostConnections = 10_000
-
 /** The HTTP server of the files address. A body may take as long as it needs while it makes progress. */
-export function createFileServer(settings: HandlerOptions): Server {
+export function createFileServer(settings: HandlerOptions, connections: ConnectionLimit): Server {
   const handle = createHandler(settings)
   const server = http.createServer({
     ...gathered,
     requireHostHeader: false,
     requestTimeout: 0,
-    headersTimeout: 20_000,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 5_000,
+    headersTimeout: bounds.http.headMs.value,
+    keepAliveTimeout: bounds.http.keepAliveMs.value,
+    connectionsCheckingInterval: bounds.http.headMs.value / 4,
   })
-  server.maxConnections = mostConnections
-  limitEachAddress(server, settings)
+  connections.watch(server)
   const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     if (response.destroyed) return
+    noteRequest(request, response)
     const done = busy(request, response)
     // A connection that ends early is seen where it matters; without listeners it would end the process.
     request.on("error", () => {})
     response.on("error", () => {})
     handle(request, response, proceed).then(done, settings.scene.report)
   }
-  const plain: InTurnOptions = { handler: (request, response) => serve(request, response, () => {}) }
-  const asking: InTurnOptions = { handler: (request, response) => serve(request, response, () => response.writeContinue()) }
+  const maxWaiting = bounds.http.pipelinedRequests.value
+  const plain: InTurnOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => {}) }
+  const asking: InTurnOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => response.writeContinue()) }
   server.on("request", (request, response) => takeInTurn(request, response, plain))
   server.on("checkContinue", (request, response) => takeInTurn(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
-    void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene.report)
+    void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene)
   })
   refuseNoRequests(server, connectionRefusal)
   return server
@@ -57,24 +66,6 @@ function watchStalls(server: Server, stalledMs: number): (request: IncomingMessa
       if (socket && working.get(socket) === request) working.delete(socket)
     }
   }
-}
-
-/** One address must not take all connections; a trusted proxy stands for many people. */
-function limitEachAddress(server: Server, { scene, trustedProxies }: HandlerOptions): void {
-  const open = new Map<string, number>()
-  const callers = new Callers(trustedProxies)
-  server.on("connection", (socket: Socket) => {
-    const address = socket.remoteAddress ?? ""
-    if (callers.trusts(address)) return
-    const count = (open.get(address) ?? 0) + 1
-    open.set(address, count)
-    socket.once("close", () => {
-      const left = (open.get(address) ?? 1) - 1
-      if (left === 0) open.delete(address)
-      else open.set(address, left)
-    })
-    if (count > scene.limits.connectionsPerAddress) socket.destroy()
-  })
 }
 
 /** What HTTP itself refuses has the failure object, too; as text. */
@@ -106,7 +97,11 @@ function protocolFailure(what: ParseError | "CONNECT"): { status: number; text: 
     }
   }
   if (what.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return { status: 408, text: "Request Timeout", body: { msg: "The request's headers did not arrive in 20 s", code: "invalid" } }
+    return {
+      status: 408,
+      text: "Request Timeout",
+      body: { msg: `The request's headers did not arrive in ${bounds.http.headMs.value / 1_000} s`, code: "invalid" },
+    }
   }
   return { status: 400, text: "Bad Request", body: { msg: "This is not an HTTP request", code: "invalid" } }
 }

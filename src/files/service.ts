@@ -1,4 +1,6 @@
 import type { Server } from "node:http"
+import { bounds } from "#contract"
+import { Callers, ConnectionLimit, connectionShares } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Scene } from "./call.ts"
 import { DeadProperties } from "./dead-properties.ts"
@@ -27,12 +29,14 @@ export class Service implements AsyncDisposable {
   readonly tree: TreeDesk
   readonly #scene: Scene
   readonly #servers: Server[] = []
+  readonly #connections: ConnectionLimit
   readonly #settings: Settings
   readonly #sweepers: NodeJS.Timeout[]
 
   constructor(parts: { root: Folder; authority: Authority; settings: Settings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
     this.#settings = settings
+    this.#connections = limitOf(settings, report)
     const locks = new Locks()
     this.#scene = {
       root,
@@ -59,7 +63,7 @@ export class Service implements AsyncDisposable {
 
   /** Listens on a socket that is bound already. */
   listen(socket: { fd: number } | { _handle: unknown }): Promise<void> {
-    const server = createFileServer({ scene: this.#scene, ...this.#settings })
+    const server = createFileServer({ scene: this.#scene, ...this.#settings }, this.#connections)
     this.#servers.push(server)
     return new Promise((resolve, reject) => {
       server.once("error", reject)
@@ -86,6 +90,23 @@ export class Service implements AsyncDisposable {
     this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()
   }
+}
+
+/** By the descriptors of this process, which has no others to keep room for. */
+function limitOf({ connections, trustedProxies }: Settings, report: (error: unknown) => void): ConnectionLimit {
+  return new ConnectionLimit({
+    ...connectionShares({
+      max: connections.max,
+      unprovedPercent: bounds.http.unprovedConnectionPercent.value,
+      maxReserved: bounds.http.reservedDescriptors.value,
+    }),
+    maxPerAddress: connections.maxPerAddress,
+    maxPerPerson: connections.maxPerPerson,
+    proxies: new Callers(trustedProxies),
+    onFull: (what, error) => {
+      if (what === "accept") report(error)
+    },
+  })
 }
 
 function openWorkplace(root: Folder, report: (error: unknown) => void): Workplace {

@@ -10,10 +10,23 @@ export interface Settings {
   /** The one origin whose pages may write; undefined: none. */
   allowedOrigin: string | undefined
   limits: Limits
+  connections: ConnectionSettings
+}
+
+/** How many connections there may be; see `bounds.http`. */
+export interface ConnectionSettings {
+  max: number
+  maxPerAddress: number
+  maxPerPerson: number
 }
 
 export const defaultLimits: Limits = {
   deepEntries: bounds.files.listingEntries.value,
   stallMs: bounds.files.stallMs.value,
-  connectionsPerAddress: 1_000,
+}
+
+export const defaultConnections: ConnectionSettings = {
+  max: bounds.http.connections.value,
+  maxPerAddress: bounds.http.connectionsPerAddress.value,
+  maxPerPerson: bounds.http.connectionsPerPerson.value,
 }

@@ -3,7 +3,7 @@ import type { Authority } from "./authority.ts"
 import type { Limits } from "./call.ts"
 import type { Folder } from "./descriptor.ts"
 import { openRoot } from "./root.ts"
-import { defaultLimits, type Settings } from "./settings.ts"
+import { type ConnectionSettings, defaultConnections, defaultLimits, type Settings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type AskTree, Tree } from "./tree.ts"
@@ -24,6 +24,7 @@ export interface FilesOptions {
   /** The one origin whose pages may use the files address, such as the web UI's. Default: none. */
   allowedOrigin?: string
   limits?: Partial<Limits>
+  connections?: Partial<ConnectionSettings>
   /** Default `worker`. */
   process?: "worker" | "in-process"
 }
@@ -58,6 +59,7 @@ function settingsOf(options: FilesOptions): Settings {
     trustedProxies: options.trustedProxies ?? [],
     allowedOrigin: options.allowedOrigin,
     limits: { ...defaultLimits, ...options.limits },
+    connections: { ...defaultConnections, ...options.connections },
   }
 }
 

@@ -9,6 +9,8 @@ export interface Call {
   upgrade?: Upgrade
   /** `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it waits for something else. */
   expects?: "continue" | "unknown"
+  /** Whether somebody was proved by it. */
+  isProved?: boolean
 }
 
 export interface Upgrade {

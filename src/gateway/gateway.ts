@@ -1,5 +1,5 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { Callers, type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
+import { Callers, type Clock, type ConnectionLimit, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import { Activity } from "./activity.ts"
 import { Addresses } from "./addresses.ts"
 import { CookieJar } from "./cookie-jar.ts"
@@ -31,6 +31,8 @@ export interface GatewayOptions {
   ports?: PortRange & { ledger: PortLedger; maxPerPerson?: number }
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
+  /** Counts the connections of all ports. Default: they are not counted. */
+  connections?: ConnectionLimit
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -57,7 +59,7 @@ const recheckEvery = 2_000
 
 /** The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on addresses and keys that cannot work. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const servers = new Servers((call) => answer(core, call), options.logger ?? silentLogger)
+  const servers = new Servers((call) => answer(core, call), { logger: options.logger ?? silentLogger, connections: options.connections })
   const core = coreOf(options, servers)
   const end = new AbortController()
   const watching = watch(core, end.signal)

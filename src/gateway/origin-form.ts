@@ -6,7 +6,7 @@ import { EntityTags } from "./entity-tags.ts"
 import { exchange } from "./exchange.ts"
 import type { Target } from "./host.ts"
 import { isFrontDoor, isOwn, pathAtOrigin, pathInProgram } from "./paths.ts"
-import { checkAddress, forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
+import { checkAddress, countFor, forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
 import type { Session } from "./sessions.ts"
 
 /** Answers a request at a run's own origin, where a signed cookie of that origin is the only proof. */
@@ -35,6 +35,7 @@ function originSaid({ addresses }: Core, { request }: Call): string {
 function decide(core: Core, call: Call, { target, session }: { target: Target; session: Session | undefined }): void {
   const { request, response } = call
   if (response.destroyed) return
+  if (session) countFor(session.visitor, call)
   const path = request.url as string
   if (session === undefined) return void withoutSession(core, call, { target, path: pathInProgram(target, path) })
   if (leadsToLanding(call, target)) {

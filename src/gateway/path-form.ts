@@ -5,7 +5,7 @@ import type { Core } from "./core.ts"
 import { exchange } from "./exchange.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, splitRunPath } from "./paths.ts"
-import { checkAddress, forbidden, noteRefusal, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
+import { checkAddress, countFor, forbidden, noteRefusal, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
 
 /** Answers a request at the apps URL itself, where an `Authorization` header is the only proof and browsers load nothing. */
 export async function answerAtPath(core: Core, call: Call): Promise<void> {
@@ -22,6 +22,7 @@ export async function answerAtPath(core: Core, call: Call): Promise<void> {
   }
   checkPlace(core, call)
   const visitor = await identify(core, call)
+  countFor(visitor, call)
   checkAddress(url)
   const target = await admitted(core, call, { visitor, id })
   if (call.response.destroyed) return

@@ -1,4 +1,5 @@
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
+import { hasBody, passOver, proveConnection } from "#kit"
 import { wantsPage } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
@@ -55,6 +56,15 @@ export function unauthorized(msg: string, page?: Page): Failure {
   return page ? new Refusal(failure, page) : failure
 }
 
+/** Has the connection count for whoever was proved on it. */
+export function countFor({ userId }: Visitor, call: Call): void {
+  call.isProved = true
+  if (proveConnection(call.request.socket, userId)) return
+  throw new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
+    headers: { "Retry-After": "2", Connection: "close" },
+  })
+}
+
 /** Tells the host of a refusal. */
 export function noteRefusal({ host, callers }: Core, call: Call, { visitor, code }: { visitor?: Visitor; code: string }): void {
   host.refused({ visitor, address: callers.addressOf(call.request), code })
@@ -64,6 +74,27 @@ export function noteRefusal({ host, callers }: Core, call: Call, { visitor, code
 export function sendFailure(core: Core, call: Call, error: unknown): void {
   const { response, request } = call
   if (error instanceof Failure && isAboutRights(error)) noteRefusal(core, call, { code: error.code })
+  if (response.headersSent || response.destroyed) return void response.destroy()
+  if (call.isProved || call.upgrade || !hasBody(request) || request.complete) return void answerFailure(core, call, error)
+  // Node would read on to the end of the body, however long it is.
+  passOver(request, { ...drainUnproved, ...(call.expects ? { answerBefore: 0 } : {}) }).then(
+    (ends) => {
+      if (ends) response.shouldKeepAlive = false
+      answerFailure(core, call, error)
+    },
+    () => response.destroy(),
+  )
+}
+
+/** The body of a request that proved nobody. */
+const drainUnproved = {
+  answerBefore: bounds.http.unprovedBodyBytes.value,
+  maxBytes: bounds.http.unprovedDiscardedBytes.value,
+  timeoutMs: bounds.http.unprovedBodyMs.value,
+}
+
+function answerFailure(core: Core, call: Call, error: unknown): void {
+  const { response, request } = call
   if (response.headersSent || response.destroyed) return void response.destroy()
   const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; its log tells more")
   if (failure !== error) core.logger.error({ err: error }, "a request failed in the gateway")

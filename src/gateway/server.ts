@@ -2,7 +2,18 @@ import type { IncomingMessage, RequestListener, Server } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
-import { gathered, http, type InTurnOptions, isAnswering, type ParseError, refuseNoRequests, takeInTurn } from "#kit"
+import {
+  type ConnectionLimit,
+  gathered,
+  holdConnection,
+  http,
+  type InTurnOptions,
+  isAnswering,
+  noteRequest,
+  type ParseError,
+  refuseNoRequests,
+  takeInTurn,
+} from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -11,15 +22,15 @@ const lingerFor = 5_000
 
 const earlyMost = bounds.gateway.earlyBytes.value
 
-/** One HTTP server; every call goes to `take`. Heads come within 20 s and hold at most 32 KiB; bodies have no total time. */
-export function createHttpServer(take: (call: Call) => void): Server {
+/** One HTTP server; every call goes to `take`. Bodies have no total time. */
+export function createHttpServer(take: (call: Call) => void, connections?: ConnectionLimit): Server {
   const server = http.createServer({
     ...gathered,
-    maxHeaderSize: bounds.gateway.headBytes.value,
-    headersTimeout: bounds.gateway.headMs.value,
+    maxHeaderSize: bounds.http.headBytes.value,
+    headersTimeout: bounds.http.headMs.value,
     requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 5_000,
+    keepAliveTimeout: bounds.http.keepAliveMs.value,
+    connectionsCheckingInterval: bounds.http.headMs.value / 4,
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -27,12 +38,17 @@ export function createHttpServer(take: (call: Call) => void): Server {
     shouldUpgradeCallback: mayUpgrade,
   })
   server.maxHeadersCount = 0
+  connections?.watch(server)
   const receive = (call: Call) => {
+    noteRequest(call.request, call.response)
     linger(call)
     take(call)
   }
   const inTurn = (more: Pick<Call, "expects">): RequestListener => {
-    const options: InTurnOptions = { handler: (request, response) => receive({ request, response, ...more }) }
+    const options: InTurnOptions = {
+      handler: (request, response) => receive({ request, response, ...more }),
+      maxWaiting: bounds.http.pipelinedRequests.value,
+    }
     return (request, response) => takeInTurn(request, response, options)
   }
   server.on("request", inTurn({}))
@@ -61,6 +77,8 @@ function linger({ request, response }: Call): void {
 
 /** A refusal needs a response, so there is one until the protocol changes. */
 function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
+  holdConnection(socket)
+  noteRequest(request)
   const response = new http.ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)
@@ -91,7 +109,9 @@ const noTunnel = new Failure("method_not_allowed", "CONNECT is not known here")
 const noRequest = new Failure("invalid", "This is not an HTTP/1.1 request as it must be")
 const refusals: Readonly<Record<string, Failure>> = {
   HPE_HEADER_OVERFLOW: new Failure("headers_too_large", "The request's head is longer than 32 KiB"),
-  ERR_HTTP_REQUEST_TIMEOUT: new Failure("invalid", "The request's head did not come within 20 s", { status: 408 }),
+  ERR_HTTP_REQUEST_TIMEOUT: new Failure("invalid", `The request's head did not come within ${bounds.http.headMs.value / 1_000} s`, {
+    status: 408,
+  }),
 }
 
 /** As text, where node has no response to write to. */

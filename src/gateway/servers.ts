@@ -1,6 +1,6 @@
 import type { Server } from "node:http"
 import type { AddressInfo, ListenOptions } from "node:net"
-import type { Logger } from "#kit"
+import type { ConnectionLimit, Logger } from "#kit"
 import type { Call } from "./call.ts"
 import { createHttpServer } from "./server.ts"
 
@@ -8,15 +8,17 @@ import { createHttpServer } from "./server.ts"
 export class Servers {
   readonly #answer: (call: Call) => void
   readonly #logger: Logger
+  readonly #connections: ConnectionLimit | undefined
   #hosts: (string | undefined)[] = []
   #servers: Server[] = []
   #requests = 0
   #isClosing = false
   #onQuiet: (() => void) | undefined
 
-  constructor(answer: (call: Call) => void, logger: Logger) {
+  constructor(answer: (call: Call) => void, { logger, connections }: { logger: Logger; connections: ConnectionLimit | undefined }) {
     this.#answer = answer
     this.#logger = logger
+    this.#connections = connections
   }
 
   /** Opens all of the addresses or none. */
@@ -88,7 +90,7 @@ export class Servers {
   }
 
   #open(address: ListenOptions): Promise<Server> {
-    const server = createHttpServer((call) => this.#take(call))
+    const server = createHttpServer((call) => this.#take(call), this.#connections)
     return new Promise((resolve, reject) => {
       server.once("error", reject)
       server.listen(address, () => {

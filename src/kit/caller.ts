@@ -75,6 +75,6 @@ function family(address: string): "ipv4" | "ipv6" {
 }
 
 /** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
-function plainAddress(address: string): string {
+export function plainAddress(address: string): string {
   return /^::ffff:/i.test(address) && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

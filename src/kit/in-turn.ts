@@ -5,11 +5,10 @@ import type { Socket } from "node:net"
 const turns = Symbol("turns")
 type Connection = Socket & { [turns]?: Turns | undefined }
 
-/** Requests that may wait behind another one on their connection; who sends more is let go. */
-const mostWaiting = 100
-
 export interface InTurnOptions {
   handler: RequestListener
+  /** Requests that may wait behind another one on their connection; a connection that sends more is closed. */
+  maxWaiting: number
   /** Called once for every request that was taken: it was answered, or its connection ended. */
   over?: () => void
 }
@@ -83,7 +82,7 @@ class Turns {
   take(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
     if (this.#isBusy) this.#waiting.push([request, response, options])
     else this.#begin(request, response, options)
-    if (this.#waiting.length > mostWaiting) this.#socket.destroy()
+    if (this.#waiting.length > options.maxWaiting) this.#socket.destroy()
   }
 
   refuse(refuse: () => void): void {

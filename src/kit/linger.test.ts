@@ -10,7 +10,7 @@ import { gathered } from "./request.ts"
 /** Says no to whatever comes, before it read any of it. */
 async function refusing(): Promise<AsyncDisposable & { port: number }> {
   const server = http.createServer(gathered, async (request, response) => {
-    if (await passOver(request, request.headers.expect ? 0 : undefined)) response.setHeader("Connection", "close")
+    if (await passOver(request, request.headers.expect ? { answerBefore: 0 } : {})) response.setHeader("Connection", "close")
     response.writeHead(403, { "Content-Length": 2 }).end("no")
   })
   server.on("checkContinue", (request, response) => server.emit("request", request, response))

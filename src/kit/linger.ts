@@ -1,20 +1,27 @@
 import type { IncomingMessage } from "node:http"
 import { trickles } from "./request.ts"
 
-/** So much of a body that nobody wants is still taken, and for so long. */
-const mostBytes = 64 * 2 ** 20
-const longestMs = 10_000
+export interface DrainOptions {
+  /** A body with so many bytes or more is answered before it is there. Default 65,536. */
+  answerBefore?: number
+  /** So much of the body is still read and thrown away. Default 64 MiB. */
+  maxBytes?: number
+  /** How long that may take in all. Default 10 s. */
+  timeoutMs?: number
+}
 
 /**
- * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent: at once where the body has `first` bytes (default 65,536) or more, else when all of it is
+ * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent: at once where the body has `answerBefore` bytes or more, else when all of it is
  * there, since some clients (Python's urllib3) close a connection that answers before they have sent the body. With true the head of the answer must say `Connection: close`; what comes
  * after it is still taken for a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
  */
-export async function passOver(request: IncomingMessage, first = 65_536): Promise<boolean> {
+export async function passOver(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
+  const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
   if (request.complete || request.destroyed || !hasBody(request)) return false
-  if (Number(request.headers["content-length"] ?? 0) < first) await throwAway(request, first)
+  const until = performance.now() + timeoutMs
+  if (Number(request.headers["content-length"] ?? 0) < answerBefore) await throwAway(request, answerBefore, timeoutMs)
   if (request.complete || request.destroyed) return false
-  lingerOn(request)
+  lingerOn(request, maxBytes, Math.max(leastLingerMs, until - performance.now()))
   return true
 }
 
@@ -24,7 +31,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too small pieces. */
-async function throwAway(request: IncomingMessage, most: number): Promise<void> {
+async function throwAway(request: IncomingMessage, most: number, longestMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let left = most
   const onData = (chunk: Buffer) => {
@@ -40,7 +47,10 @@ async function throwAway(request: IncomingMessage, most: number): Promise<void> 
   request.off("data", onData)
 }
 
-function lingerOn(request: IncomingMessage): void {
+/** An answer reaches its reader in this time, be all other time used up. */
+const leastLingerMs = 1_000
+
+function lingerOn(request: IncomingMessage, mostBytes: number, longestMs: number): void {
   const { socket } = request
   let isOver = false
   const endIfOver = () => {
@@ -51,7 +61,7 @@ function lingerOn(request: IncomingMessage): void {
   const late = setTimeout(() => socket.destroy(), longestMs)
   late.unref()
   socket.once("close", () => clearTimeout(late))
-  void throwAway(request, mostBytes).then(() => {
+  void throwAway(request, mostBytes, longestMs).then(() => {
     isOver = true
     request.pause()
     endIfOver()

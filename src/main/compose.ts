@@ -13,7 +13,7 @@ import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.t
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
 import { checkRights, confineInTime, engineOf } from "./engine.ts"
 import { checkOpenId, openIdOf } from "./openid.ts"
-import { apiSettings, filesOptions, runEvents, runSettings } from "./parts.ts"
+import { apiSettings, connectionLimitOf, filesOptions, runEvents, runSettings } from "./parts.ts"
 import { credentialsFrom } from "./registry-credentials.ts"
 import { warnOfLoginAccounts } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
@@ -119,6 +119,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
     }),
   )
+  const connections = connectionLimitOf(settings, logger)
   const gateway = createGateway({
     host: gatewayHost({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,
@@ -126,6 +127,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     ...(runPorts ? { ports: { ...runPorts, ledger: portLedger(store) } } : {}),
     cookieKey: secretKey(dataDir, "gateway-cookie"),
     trustedProxies: settings.trustedProxies,
+    connections,
     logger,
     clock,
   })
@@ -144,6 +146,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     logger,
     readiness,
     accessLog: options.accessLog,
+    connections,
     settings: apiSettings(settings, urls, options.version),
   })
   // Together, so that what is under way gets all of the time that a stop may take.

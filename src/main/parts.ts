@@ -1,7 +1,8 @@
 import { join } from "node:path"
 import type { Identity } from "#access"
+import { bounds } from "#contract"
 import type { Events } from "#events"
-import { type Logger, systemClock } from "#kit"
+import { Callers, ConnectionLimit, connectionShares, type Logger, systemClock } from "#kit"
 import type { RunEvents } from "#runs"
 import type { Store } from "#store"
 import { authorityOf } from "./adapters.ts"
@@ -11,6 +12,24 @@ import type { Settings } from "./settings.ts"
 /** Whose the files of people are. */
 function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
   return { uid: runUid, gid: runUid }
+}
+
+/** Bounds the connections to API and gateway together: they share this process's descriptors. */
+export function connectionLimitOf(settings: Settings, logger: Logger): ConnectionLimit {
+  return new ConnectionLimit({
+    ...connectionShares({
+      max: settings.maxConnections,
+      unprovedPercent: bounds.http.unprovedConnectionPercent.value,
+      maxReserved: bounds.http.reservedDescriptors.value,
+    }),
+    maxPerAddress: settings.maxConnectionsPerAddress,
+    maxPerPerson: settings.maxConnectionsPerPerson,
+    proxies: new Callers(settings.trustedProxies),
+    onFull: (what, err) => {
+      if (what === "accept") logger.error({ err }, "a connection could not be accepted")
+      else logger.warn({}, "there are as many connections as there may be: idle ones, or those of an address with many, are closed")
+    },
+  })
 }
 
 /** What runs tell, as the events that are kept and sent. */
@@ -77,6 +96,11 @@ export function filesOptions(made: {
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,
+    connections: {
+      max: settings.maxConnections,
+      maxPerAddress: settings.maxConnectionsPerAddress,
+      maxPerPerson: settings.maxConnectionsPerPerson,
+    },
     owner: ownerOf(settings),
     logger,
   }

@@ -232,6 +232,27 @@ export const settingsTable = {
     read: proxies,
     doc: "Addresses and networks, with commas between, whose `X-Forwarded-For` counts.",
   }),
+  maxConnections: setting({
+    env: "MAX_CONNECTIONS",
+    default: "20000",
+    initial: bounds.http.connections.value,
+    read: whole(100, 1_000_000),
+    doc: "Connections to API and gateway together, and as many again to files; fewer where the process may have fewer descriptors (`ulimit -n`).",
+  }),
+  maxConnectionsPerAddress: setting({
+    env: "MAX_CONNECTIONS_PER_ADDRESS",
+    default: "1024",
+    initial: bounds.http.connectionsPerAddress.value,
+    read: whole(10, 1_000_000),
+    doc: "Connections of one address on which nobody has signed in yet.",
+  }),
+  maxConnectionsPerPerson: setting({
+    env: "MAX_CONNECTIONS_PER_PERSON",
+    default: "4096",
+    initial: bounds.http.connectionsPerPerson.value,
+    read: whole(10, 1_000_000),
+    doc: "Connections of one person, WebSockets and streams of events included.",
+  }),
   mockGpus: setting({
     env: "MOCK_GPUS",
     default: "0",

@@ -9,6 +9,26 @@ const refusals = ["test/api/refusals.test.ts"]
 
 /** What asks the rules at each door, taken out one at a time, and what counts those who were refused there. */
 export const guards = [
+  ...faults(
+    "src/api/http/listener.ts",
+    ["test/attacks/connections.test.ts"],
+    [["connections to the API are not counted", "    this.#connections?.watch(server)\n", ""]],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/connections.test.ts"],
+    [["a body before any proof may have any length", "caller ? { maxBytes:", "true ? { maxBytes:"]],
+  ),
+  ...faults(
+    "src/access/hash-queue.ts",
+    ["src/access/hash-queue.test.ts"],
+    [["a name's passwords are all checked at once", "return name === undefined || !this.#names.has(name)", "return true"]],
+  ),
+  ...faults(
+    "src/access/throttle.ts",
+    ["src/access/identity.test.ts"],
+    [["strangers slow a name's own devices", "delay: isKnown ? 0 : this.#delay(name)", "delay: this.#delay(name)"]],
+  ),
   ...faults("src/api/operation.ts", proofs, [
     ["nobody is told beforehand what they could never do", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
   ]),

@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
-import { keepTurn } from "#kit"
+import { holdConnection, keepTurn } from "#kit"
 import type { Visit } from "./visit.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
@@ -53,6 +53,7 @@ function take({ request: { socket }, response }: Visit): void {
   socket.on("end", destroy)
   socket.on("error", nothing)
   socket.on("close", over)
+  holdConnection(socket)
 }
 
 function nothing(): void {}

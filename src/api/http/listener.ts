@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
-import { Failure } from "#contract"
-import { gathered, http, type InTurnOptions, refuseNoRequests, takeInTurn } from "#kit"
+import { bounds, Failure } from "#contract"
+import { type ConnectionLimit, gathered, http, type InTurnOptions, noteRequest, refuseNoRequests, takeInTurn } from "#kit"
 import { sendFailure } from "./answer.ts"
 import { refusalOf } from "./refusal.ts"
 import { newRequestId } from "./visit.ts"
@@ -15,12 +15,11 @@ const finishMs = 8_000
 const tellMs = 7_000
 
 const limits = {
-  /** For a whole request, its body included. */
-  requestTimeout: 120_000,
-  headersTimeout: 20_000,
-  keepAliveTimeout: 65_000,
-  maxHeaderSize: 32 * 1024,
-  connectionsCheckingInterval: 5_000,
+  requestTimeout: bounds.http.requestMs.value,
+  headersTimeout: bounds.http.headMs.value,
+  keepAliveTimeout: bounds.http.keepAliveMs.value,
+  maxHeaderSize: bounds.http.headBytes.value,
+  connectionsCheckingInterval: bounds.http.headMs.value / 4,
   /** A missing `Host` is refused with the failure object, like a wrong one. */
   requireHostHeader: false,
 }
@@ -29,13 +28,15 @@ const limits = {
 export class Listener {
   readonly #servers: Server[] = []
   readonly #inTurn: InTurnOptions
+  readonly #connections: ConnectionLimit | undefined
   readonly #ending = new AbortController()
   #underWay = 0
   /** Set once the service stops; resolved when nothing is under way any more. */
   #idle: PromiseWithResolvers<void> | undefined
 
-  constructor(handler: RequestListener) {
-    this.#inTurn = { handler, over: () => this.#over() }
+  constructor(handler: RequestListener, connections?: ConnectionLimit) {
+    this.#connections = connections
+    this.#inTurn = { handler, maxWaiting: bounds.http.pipelinedRequests.value, over: () => this.#over() }
   }
 
   #over(): void {
@@ -83,6 +84,7 @@ export class Listener {
 
   #make(): Server {
     const server = http.createServer({ ...limits, ...gathered }, (request, response) => this.#take(request, response))
+    this.#connections?.watch(server)
     refuseNoRequests(server, refusalOf)
     server.on("checkExpectation", (_request, response) =>
       sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId()),
@@ -97,6 +99,7 @@ export class Listener {
       return
     }
     this.#underWay += 1
+    noteRequest(request, response)
     takeInTurn(request, response, this.#inTurn)
   }
 }

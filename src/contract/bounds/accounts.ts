@@ -1,4 +1,110 @@
 import type { Bounds } from "./bound.ts"
 
 /** Signing in. */
-export const accounts = {} as const satisfies Bounds
+export const accounts = {
+  passwordBytes: {
+    what: "Length of a password in UTF-8",
+    value: 1_024,
+    unit: "bytes",
+    per: "password",
+    beyond: "400 `invalid` for a new one, 401 `unauthorized` where it is to prove somebody",
+  },
+  wrongPerNameAndAddress: {
+    what: "Wrong passwords within a minute",
+    value: 10,
+    unit: "count",
+    per: "user name and address",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
+  wrongPerAddress: {
+    what: "Wrong passwords within a minute, whatever the user names; of IPv6 a /64 is one address",
+    value: 60,
+    unit: "count",
+    per: "address",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
+  wrongPerNameFree: {
+    what: "Wrong passwords within an hour, from all addresses, that slow nobody",
+    value: 10,
+    unit: "count",
+    per: "user name",
+    beyond: "100 ms of delay for each further one, except for devices that signed in by this name before",
+  },
+  wrongPerNameStepMs: {
+    what: "Delay that each further wrong password within an hour adds",
+    value: 100,
+    unit: "ms",
+    per: "user name",
+    beyond: "up to the greatest delay",
+  },
+  wrongPerNameMaxMs: {
+    what: "Greatest delay after wrong passwords from all addresses",
+    value: 2_000,
+    unit: "ms",
+    per: "user name",
+    beyond: "no more delay: nobody can lock a name",
+  },
+  countedNames: {
+    what: "User names, addresses and pairs of both whose wrong passwords are remembered, each; the least recent of twice as many is forgotten",
+    value: 10_000,
+    unit: "count",
+    per: "process",
+    beyond: "the counts of those that were not used for longest are forgotten",
+  },
+  knownDeviceDays: {
+    what: "Time for which an address counts as a known device of a user name after it signed in, in this process's memory",
+    value: 30,
+    unit: "days",
+    per: "user name and address",
+    beyond: "it counts as a stranger's until it signs in again",
+  },
+  signInsPerName: {
+    what: "Checks of a password under way or waiting; one of them runs. Known devices and strangers are counted apart, and the same password from the same address is one check",
+    value: 16,
+    unit: "count",
+    per: "user name",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
+  signInsPerAddress: {
+    what: "Checks of a password under way or waiting",
+    value: 256,
+    unit: "count",
+    per: "address",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
+  waitingHashes: {
+    what: "Checks of a password that wait, of known devices, and as many of addresses that have not failed lately",
+    value: 1_000,
+    unit: "count",
+    per: "process",
+    beyond: "503 `unavailable` with `Retry-After`",
+  },
+  waitingSuspectHashes: {
+    what: "Checks of a password that wait, of addresses that failed lately",
+    value: 100,
+    unit: "count",
+    per: "process",
+    beyond: "503 `unavailable` with `Retry-After`",
+  },
+  basicMs: {
+    what: "Time for which a right password in `Authorization: Basic` needs no new check",
+    value: 60_000,
+    unit: "ms",
+    per: "header",
+    beyond: "it is checked again",
+  },
+  sessionDays: {
+    what: "Length of a browser's session from sign-in on",
+    value: 7,
+    unit: "days",
+    per: "session",
+    beyond: "401 `unauthorized`: sign in again",
+  },
+  rememberedProofs: {
+    what: "Proofs whose person is remembered; the least recent of twice as many is forgotten",
+    value: 20_000,
+    unit: "count",
+    per: "process",
+    beyond: "they are read from the database again",
+  },
+} as const satisfies Bounds

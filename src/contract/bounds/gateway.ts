@@ -9,20 +9,6 @@ export const gateway = {
     per: "request",
     beyond: "431 `headers_too_large`",
   },
-  headBytes: {
-    what: "Head of a request to a run",
-    value: 32_768,
-    unit: "bytes",
-    per: "request",
-    beyond: "431 `headers_too_large`",
-  },
-  headMs: {
-    what: "Time until a request's head has come",
-    value: 20_000,
-    unit: "ms",
-    per: "request",
-    beyond: "408 `invalid`",
-  },
   earlyBytes: {
     what: "Bytes that a client sends behind a request for a WebSocket before the answer",
     value: 65_536,

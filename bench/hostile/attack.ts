@@ -1,0 +1,8 @@
+import type { ServerProcess } from "../../test/server.ts"
+
+/** One attack: `begin` resolves when it is under way, and what it gives ends it. */
+export interface Attack {
+  /** What is done, in a few words. */
+  readonly name: string
+  begin(server: ServerProcess): Promise<Disposable>
+}

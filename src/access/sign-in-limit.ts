@@ -1,0 +1,45 @@
+import { bounds } from "#contract"
+import { Refusal } from "./caller.ts"
+
+export interface SignInPlace {
+  name: string
+  address: string
+  /** Whether this name signed in from this address before. */
+  isKnown: boolean
+}
+
+/** Bounds how many checks of passwords are under way or wait, of one name and from one address. A name's known devices are counted apart from strangers. */
+export class SignInLimit {
+  readonly #open = new Map<string, number>()
+
+  /** Throws the refusal (429) where there are too many; disposing of it ends one. */
+  enter({ name, address, isKnown }: SignInPlace): Disposable {
+    const byName = `${isKnown ? "known" : "stranger"} ${name}`
+    const byAddress = `address ${address}`
+    if (this.#count(byName) >= bounds.accounts.signInsPerName.value) throw tooMany("for this user name")
+    if (this.#count(byAddress) >= bounds.accounts.signInsPerAddress.value) throw tooMany("from this address")
+    const keys = [byName, byAddress]
+    for (const key of keys) this.#open.set(key, this.#count(key) + 1)
+    return {
+      [Symbol.dispose]: () => {
+        for (const key of keys) this.#leave(key)
+      },
+    }
+  }
+
+  #count(key: string): number {
+    return this.#open.get(key) ?? 0
+  }
+
+  #leave(key: string): void {
+    const left = this.#count(key) - 1
+    if (left > 0) this.#open.set(key, left)
+    else this.#open.delete(key)
+  }
+}
+
+function tooMany(whose: string): Refusal {
+  return new Refusal("too_many_requests", `Too many passwords ${whose} are being checked at once; try again in 1 s`, {
+    retryAfterSeconds: 1,
+  })
+}

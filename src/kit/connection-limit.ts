@@ -1,0 +1,195 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Server, Socket } from "node:net"
+import { type Callers, plainAddress } from "./caller.ts"
+import { FairBudget } from "./fair-budget.ts"
+import { isAnswering } from "./in-turn.ts"
+import { networkOf } from "./network.ts"
+
+export interface ConnectionLimitOptions {
+  /** Connections that have proved nobody; beyond, the address that has most of them loses its oldest. */
+  maxUnproved: number
+  /** The same of one address; beyond, it loses its oldest. */
+  maxPerAddress: number
+  /** Connections that have proved somebody; beyond, the person who has most of them loses one. */
+  maxProved: number
+  /** The same of one person; beyond, they lose their oldest idle one. Where none is idle the newcomer is refused. */
+  maxPerPerson: number
+  /** Peers that stand for others: the address that they forward counts, for as long as its request lasts. */
+  proxies: Callers
+  /** Called when a connection could not be accepted, or one was closed for another; at most once a minute for each of the two. */
+  onFull?: (what: "accept" | "close", error?: Error) => void
+}
+
+type Person = number | string
+type Budget = FairBudget<Person, Connection>
+
+const entry = Symbol("connection limit")
+type WatchedSocket = Socket & { [entry]?: Connection | undefined }
+
+const reportEveryMs = 60_000
+
+/**
+ * Bounds the connections of all servers of one process. A connection that has proved nobody counts for its address, in a budget that nobody else's crowd can fill:
+ * newcomers are let in, and the address with most of them loses its oldest. One that proved somebody counts for that person in a budget of its own.
+ */
+export class ConnectionLimit {
+  readonly options: ConnectionLimitOptions
+  readonly unproved: Budget = new FairBudget()
+  readonly proved: Budget = new FairBudget()
+  readonly #reported = new Map<"accept" | "close", number>()
+
+  constructor(options: ConnectionLimitOptions) {
+    this.options = options
+  }
+
+  /** Has every connection of the server counted. A server that cannot accept for the moment, as where descriptors are used up, goes on. */
+  watch(server: Server): void {
+    server.on("connection", (socket: WatchedSocket) => {
+      const address = plainAddress(socket.remoteAddress ?? "")
+      socket[entry] = new Connection(this, socket, this.options.proxies.trusts(address) ? { proxy: address } : { address })
+    })
+    server.on("error", (error) => {
+      if (server.listening) this.report("accept", error)
+    })
+  }
+
+  /** Makes room for one more of this key among the unproved. */
+  makeRoomFor(address: Person, isProxy: boolean): void {
+    const { unproved, options } = this
+    if (!isProxy && unproved.sizeOf(address) >= options.maxPerAddress) this.#close(first(unproved.membersOf(address)))
+    else if (unproved.size >= options.maxUnproved) this.#close(first(unproved.membersOf(unproved.heaviest ?? address)))
+  }
+
+  /** Whether there is room, or could be made, for one more connection of the person. */
+  hasRoomFor(person: Person): boolean {
+    const { proved, options } = this
+    const own = proved.sizeOf(person)
+    if (own < options.maxPerPerson && proved.size < options.maxProved) return true
+    const heaviest = proved.heaviest ?? person
+    const isOwnFault = own >= options.maxPerPerson || proved.sizeOf(heaviest) <= own
+    const members = proved.membersOf(isOwnFault ? person : heaviest)
+    const victim = firstIdle(members) ?? (isOwnFault ? undefined : first(members))
+    this.#close(victim)
+    return victim !== undefined
+  }
+
+  #close(connection: Connection | undefined): void {
+    if (!connection) return
+    this.report("close")
+    connection.end()
+  }
+
+  report(what: "accept" | "close", error?: Error): void {
+    const now = performance.now()
+    if (now - (this.#reported.get(what) ?? Number.NEGATIVE_INFINITY) < reportEveryMs) return
+    this.#reported.set(what, now)
+    this.options.onFull?.(what, error)
+  }
+}
+
+/** One connection, in one of the two budgets until it is closed. */
+class Connection {
+  /** Whether something that lasts has it: a stream of events, another protocol. */
+  isHeld = false
+  readonly isProxied: boolean
+  readonly #limit: ConnectionLimit
+  readonly #socket: WatchedSocket
+  /** The address that it counts for while it proved nobody and no request is under way. */
+  readonly #home: string
+  #budget: Budget | undefined
+  #key: Person = ""
+
+  constructor(limit: ConnectionLimit, socket: WatchedSocket, from: { address: string } | { proxy: string }) {
+    this.#limit = limit
+    this.#socket = socket
+    this.isProxied = "proxy" in from
+    this.#home = "proxy" in from ? `proxy ${from.proxy}` : networkOf(from.address)
+    this.#countFor(this.#home, this.isProxied)
+    this.watchClose()
+  }
+
+  get isIdle(): boolean {
+    return !this.isHeld && !isAnswering(this.#socket)
+  }
+
+  /** Whoever takes all listeners off the socket calls it again. */
+  watchClose(): void {
+    this.#socket.off("close", this.#onClose)
+    this.#socket.on("close", this.#onClose)
+  }
+
+  readonly #onClose = (): void => {
+    if (this.#socket.destroyed) this.#leave()
+  }
+
+  /** A proxy's connection counts for whoever asks over it, until that is answered. */
+  begin(request: IncomingMessage, response: ServerResponse | undefined): void {
+    if (!this.isProxied) return
+    this.#countFor(networkOf(this.#limit.options.proxies.addressOf(request)), false)
+    response?.once("close", () => {
+      if (!this.isHeld && !this.#socket.destroyed) this.#countFor(this.#home, true)
+    })
+  }
+
+  prove(person: Person): boolean {
+    const { proved } = this.#limit
+    if (this.#budget === proved && this.#key === person) return true
+    if (this.#socket.destroyed) return true
+    if (!this.#limit.hasRoomFor(person)) return false
+    this.#move(proved, person)
+    return true
+  }
+
+  end(): void {
+    this.#leave()
+    this.#socket.destroy()
+  }
+
+  #countFor(address: string, isProxy: boolean): void {
+    const { unproved } = this.#limit
+    if (this.#budget === unproved && this.#key === address) return
+    this.#leave()
+    this.#limit.makeRoomFor(address, isProxy)
+    this.#move(unproved, address)
+  }
+
+  #move(budget: Budget, key: Person): void {
+    this.#leave()
+    budget.add(key, this)
+    this.#budget = budget
+    this.#key = key
+  }
+
+  #leave(): void {
+    this.#budget?.remove(this.#key, this)
+    this.#budget = undefined
+  }
+}
+
+/** To be called at the beginning of each request. */
+export function noteRequest(request: IncomingMessage, response?: ServerResponse): void {
+  ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
+}
+
+/** Has the connection count for the person who was proved on it. False: they have too many in use. */
+export function proveConnection(socket: Socket, person: Person): boolean {
+  return (socket as WatchedSocket)[entry]?.prove(person) ?? true
+}
+
+/** Has the connection count as in use until it is closed, whatever became of the request that it came with and of the socket's listeners. */
+export function holdConnection(socket: Socket): void {
+  const connection = (socket as WatchedSocket)[entry]
+  if (!connection) return
+  connection.isHeld = true
+  connection.watchClose()
+}
+
+function first(connections: Iterable<Connection>): Connection | undefined {
+  for (const connection of connections) return connection
+  return undefined
+}
+
+function firstIdle(connections: Iterable<Connection>): Connection | undefined {
+  for (const connection of connections) if (connection.isIdle) return connection
+  return undefined
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { readdirSync } from "node:fs"
+import { Agent, request } from "node:http"
+import { connect } from "node:net"
+import { after, before, describe, test } from "node:test"
+import { basic } from "#client"
+import { Crowd } from "../fixtures/crowd.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { type ServerProcess, startServer } from "../server.ts"
+import { openWorld } from "../world.ts"
+
+/** Where whoever attacks comes from; everybody else comes from 127.0.0.1. */
+const attacker = "127.0.0.2"
+const crowdSize = 3_000
+const descriptors = 1_024
+
+const portOf = (url: string) => Number(new URL(url).port)
+
+/** The status of one request over a connection of its own, or one of the agent's. */
+function ask(url: string, path: string, options: { as?: string; agent?: Agent } = {}): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const headers = options.as === undefined ? {} : { authorization: options.as }
+  const sent = request({ host: "127.0.0.1", port: portOf(url), path, headers, agent: options.agent ?? false }, (response) => {
+    response.resume().on("end", () => resolve(response.statusCode ?? 0))
+  })
+  sent.on("error", reject).end()
+  return promise
+}
+
+/** Nothing; a head that never ends; a body that never comes. */
+const slow = (i: number) =>
+  [
+    "",
+    "GET / HTTP/1.1\r\nHost: local",
+    "POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n{",
+  ][i % 3] as string
+
+describe(`with ${descriptors} descriptors and ${crowdSize} connections of one address`, () => {
+  let server: ServerProcess
+  before(async () => {
+    server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" }, undefined, { maxDescriptors: descriptors })
+  })
+  after(() => server[Symbol.asyncDispose]())
+
+  const doors: [name: string, url: () => string, path: string, proved: number, unproved: number][] = [
+    ["API", () => server.baseUrl, "/whoami", 200, 401],
+    ["gateway", () => server.appsUrl, "/run/1/", 404, 401],
+    ["files", () => server.filesUrl, "/users/admin/missing", 404, 401],
+  ]
+  for (const [name, url, path, proved, unproved] of doors) {
+    test(`the ${name} answers other addresses, and keeps the connections of whoever is signed in`, async () => {
+      const as = basic("admin", server.password)
+      using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { [Symbol.dispose]: () => agent.destroy() })
+      assert.equal(await ask(url(), path, { as, agent }), proved)
+      const kept = [...Object.values(agent.freeSockets)].flat()[0]
+      using crowd = new Crowd({ port: portOf(url()), from: attacker, say: slow })
+      await crowd.add(crowdSize)
+      for (let round = 0; round < 5; round += 1) {
+        await crowd.add(100)
+        const statuses = [await ask(url(), path), await ask(url(), path, { as }), await ask(url(), path, { as, agent })]
+        assert.deepEqual(statuses, [unproved, proved, proved])
+      }
+      assert.equal([...Object.values(agent.freeSockets)].flat()[0], kept, "the connection of the person is still the same")
+      const used = readdirSync(`/proc/${server.child.pid}/fd`).length
+      assert.ok(used <= (descriptors * 3) / 4, `${used} descriptors are used`)
+    })
+  }
+
+  test("the same crowd with requests that are whole, at all three addresses at once, stops nobody", async () => {
+    const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    const crowds = doors.map(([, url]) => new Crowd({ port: portOf(url()), from: attacker, say }))
+    await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
+    const as = basic("admin", server.password)
+    for (const [, url, path, proved, unproved] of doors) {
+      assert.deepEqual([await ask(url(), path), await ask(url(), path, { as })], [unproved, proved])
+    }
+    for (const crowd of crowds) crowd[Symbol.dispose]()
+  })
+})
+
+/** Sends the text, goes on with bytes of which nobody wants any for as long as they are taken, and gives the answer and how many were. */
+async function push(port: number, head: string, bytes: number): Promise<{ answer: string; taken: number }> {
+  const socket = connect({ host: "127.0.0.1", port })
+  let answer = ""
+  socket.setEncoding("latin1").on("data", (text) => {
+    answer += text
+  })
+  socket.on("error", () => {})
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
+  socket.write(head)
+  const block = Buffer.alloc(65_536, 120)
+  for (let sent = 0; sent < bytes && !socket.destroyed; sent += block.length) {
+    if (!socket.write(block)) await Promise.race([closed, once(socket, "drain").catch(() => {})])
+  }
+  await closed
+  return { answer, taken: socket.bytesWritten - socket.writableLength }
+}
+
+const json = "Host: localhost\r\nContent-Type: application/json\r\n"
+
+describe("a body that comes before any proof", () => {
+  test("is refused with 413 beyond 4 KiB, whether its length is told or not, and the connection is closed", async () => {
+    await using world = await openWorld()
+    const port = portOf(world.quayside.baseUrl)
+    const told = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4097\r\n\r\n`, 0)
+    const untold = await push(port, `POST /session HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n10000\r\n`, 65_536)
+    for (const { answer } of [told, untold]) assert.match(answer, /^HTTP\/1.1 413 .*connection: close.*"too_large"/is)
+    const body = JSON.stringify({ UserName: "admin", Password: "\u00e9".repeat(512) })
+    const { answer } = await push(
+      port,
+      `POST /session HTTP/1.1\r\n${json}Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      0,
+    )
+    assert.match(answer, /^HTTP\/1.1 401 /, "the longest password fits")
+  })
+
+  test("ends with 408 when it does not come, and the connection is closed", async () => {
+    await using world = await openWorld()
+    const port = portOf(world.quayside.baseUrl)
+    const { answer } = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4000\r\n\r\n{`, 0)
+    assert.match(answer, /^HTTP\/1.1 408 .*connection: close/is)
+  })
+
+  test("is not read to its end behind a wrong proof or none, at the API and at the files address", async () => {
+    await using world = await openWorld()
+    const size = 64 * 2 ** 20
+    const asks: [string, string][] = [
+      [world.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}`],
+      [world.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}Authorization: Bearer qs_${"x".repeat(43)}\r\n`],
+      [world.quayside.baseUrl, `POST /nothing HTTP/1.1\r\n${json}`],
+      [world.quayside.filesUrl, `PUT /users/admin/x HTTP/1.1\r\n${json}`],
+      [world.quayside.appsUrl, `POST /run/1/ HTTP/1.1\r\n${json}`],
+    ]
+    for (const [url, head] of asks) {
+      const { answer, taken } = await push(portOf(url), `${head}Content-Length: ${size}\r\n\r\n`, size)
+      assert.match(answer, /^HTTP\/1.1 40[14] .*connection: close/is, head)
+      assert.ok(taken < size / 2, `${taken} bytes were taken: ${head}`)
+    }
+  })
+})
+
+test("behind a trusted proxy the forwarded address counts while its request is under way, and the proxy's own does not", async () => {
+  await using world = await openWorld({ "trusted-proxies": "127.0.0.1", "max-connections-per-address": "10" })
+  const port = portOf(world.quayside.baseUrl)
+  const asking = (address: string) => `POST /session HTTP/1.1\r\n${json}X-Forwarded-For: ${address}\r\nContent-Length: 4000\r\n\r\n{`
+  using many = new Crowd({ port, from: "127.0.0.1", say: (i) => asking(`198.51.100.${i}`) })
+  using one = new Crowd({ port, from: "127.0.0.1", say: () => asking("203.0.113.1") })
+  await many.add(50)
+  await one.add(50)
+  await eventually("one address has its share", () => one.open === 10)
+  assert.equal(many.open, 50)
+})
+
+test("a stream of events counts as a connection of its person, and beyond the bound the person alone gets 429", async () => {
+  await using world = await openWorld({ "max-connections-per-person": "10" })
+  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+  const { baseUrl } = world.quayside
+  const say = () => `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n\r\n`
+  const readers = new Crowd({ port: portOf(baseUrl), from: "127.0.0.1", say })
+  await readers.add(10)
+  await eventually("no more than ten", async () => (await ask(baseUrl, "/whoami", { as: ann.authorization })) === 429)
+  assert.equal(readers.open, 10)
+  assert.equal(await ask(baseUrl, "/whoami", { as: bob.authorization }), 200)
+  readers[Symbol.dispose]()
+  await eventually("there is room again", async () => (await ask(baseUrl, "/whoami", { as: ann.authorization })) === 200)
+})

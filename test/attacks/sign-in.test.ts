@@ -1,0 +1,88 @@
+import assert from "node:assert/strict"
+import { request } from "node:http"
+import { test } from "node:test"
+import { basic } from "#client"
+import { openWorld } from "../world.ts"
+
+interface Sent {
+  from: string
+  method?: string
+  path: string
+  as?: string
+  body?: object
+}
+
+/** The status of a request over a connection of its own, from a loopback address of its own. */
+function ask(url: string, { from, method = "GET", path, as, body }: Sent): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const headers = {
+    ...(as === undefined ? {} : { authorization: as }),
+    ...(body ? { "content-type": "application/json", origin: url } : {}),
+  }
+  const { host } = new URL(url)
+  const sent = request(
+    { host: "127.0.0.1", port: Number(new URL(url).port), localAddress: from, method, path, headers: { ...headers, host }, agent: false },
+    (response) => response.resume().on("end", () => resolve(response.statusCode ?? 0)),
+  )
+  sent.on("error", reject).end(body && JSON.stringify(body))
+  return promise
+}
+
+const manyAddresses = (i: number) => `127.0.${2 + (i >> 7)}.${1 + (i & 127)}`
+const crowdSize = 1_100
+
+/** How the answers of a crowd came out, and how many had come when it was asked. */
+function watched(answers: readonly Promise<number>[]) {
+  const seen = { done: 0 }
+  for (const answer of answers) void answer.then((status) => (seen.done += status === 429 ? 0 : 1))
+  return seen
+}
+
+test("1,100 right passwords of one name at once delay nobody else's sign-in, nor a request of somebody who is signed in", async () => {
+  await using world = await openWorld()
+  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+  const { baseUrl } = world.quayside
+  const signIn = (from: string, { userName, password }: { userName: string; password: string }) =>
+    ask(baseUrl, { from, method: "POST", path: "/session", body: { UserName: userName, Password: password } })
+  const crowd = Array.from({ length: crowdSize }, (_, i) => signIn(manyAddresses(i), ann))
+  const seen = watched(crowd)
+  assert.equal(await signIn("127.0.0.1", bob), 200)
+  const before = seen.done
+  assert.equal(await ask(baseUrl, { from: "127.0.0.1", path: "/whoami", as: bob.authorization }), 200)
+  const statuses = await Promise.all(crowd)
+  assert.deepEqual(new Set(statuses), new Set([200, 429]))
+  const right = statuses.filter((status) => status === 200).length
+  assert.ok(right >= 16 && right < crowdSize / 2, `${right} were let in`)
+  assert.ok(before <= 40, `${before} of the crowd were before`)
+  assert.equal(await signIn("127.0.0.1", ann), 200, "the name is not locked")
+})
+
+test("the same right password many times at once from one address is one check, and all are let in", async () => {
+  await using world = await openWorld()
+  const ann = await world.person("ann")
+  const body = { UserName: "ann", Password: ann.password }
+  const statuses = await Promise.all(
+    Array.from({ length: 100 }, () => ask(world.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
+  )
+  assert.deepEqual(new Set(statuses), new Set([200]))
+})
+
+test("wrong passwords in Basic, of one name from many addresses, delay nobody else at the API, the gateway and the files address", async () => {
+  await using world = await openWorld()
+  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
+  const { baseUrl, appsUrl, filesUrl } = world.quayside
+  const doors: [string, string, number][] = [
+    [baseUrl, "/whoami", 200],
+    [appsUrl, "/run/1/", 404],
+    [filesUrl, "/users/bob/missing", 404],
+  ]
+  for (const [url, path, proved] of doors) {
+    const crowd = Array.from({ length: 300 }, (_, i) => ask(url, { from: manyAddresses(i), path, as: basic("ann", `${ann.password}${i}`) }))
+    const seen = watched(crowd)
+    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basic("bob", bob.password) }), proved, url)
+    assert.ok(seen.done <= 40, `${seen.done} of the crowd were before`)
+    const statuses = new Set(await Promise.all(crowd))
+    // A busy machine may not tell the file server in time: 503.
+    assert.ok(statuses.has(429) && statuses.isSubsetOf(new Set([401, 429, 503])), [...statuses].join())
+  }
+})
