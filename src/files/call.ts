@@ -8,6 +8,7 @@ import type { OpenCalls } from "./open-calls.ts"
 import type { LiveProperties } from "./properties.ts"
 import { forbidden, hidden } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
+import type { StorageLedger } from "./storage-ledger.ts"
 import type { Turns } from "./turns.ts"
 import type { Workplace } from "./workplace.ts"
 
@@ -19,6 +20,7 @@ export interface Scene {
   live: LiveProperties
   locks: Locks
   properties: DeadProperties
+  storage: StorageLedger
   turns: Turns
   open: OpenCalls
   /** Host names that are ours beside the loopback ones. */
@@ -99,6 +101,11 @@ export class Call {
 
   async writable(names = this.names): Promise<void> {
     assertWritable(visible(await this.scene.rights.level(this.person.userId, names, "write")))
+  }
+
+  /** The person for whom counts what is stored there; undefined: nobody. */
+  async account(names = this.names): Promise<string | undefined> {
+    return (await this.scene.rights.access(this.person.userId, names)).account
   }
 
   /** May write the entry and put something else in its place, or take it away. */

@@ -1,4 +1,6 @@
+import { bounds } from "#contract"
 import type { Limits } from "./call.ts"
+import type { StorageSettings } from "./storage.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
 export interface Settings {
@@ -9,6 +11,22 @@ export interface Settings {
   /** The one origin whose pages may write; undefined: none. */
   allowedOrigin: string | undefined
   limits: Limits
+  storage: StorageSettings
 }
 
 export const defaultLimits: Limits = { deepEntries: 10_000, stallMs: 60_000, connectionsPerAddress: 1_000 }
+
+export function storageSettings(reserveBytes: number | undefined): StorageSettings {
+  const { storage } = bounds
+  return {
+    reserveBytes,
+    leastReserveBytes: storage.reserveBytes.value,
+    reservePart: storage.reservePercent.value / 100,
+    freeInodes: storage.freeInodes.value,
+    entryBytes: storage.entryBytes.value,
+    hardLinks: storage.hardLinks.value,
+    countMs: storage.countMs.value,
+    recountMs: storage.recountMs.value,
+    recountWaitMs: storage.recountWaitMs.value,
+  }
+}

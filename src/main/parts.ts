@@ -2,7 +2,7 @@ import { join } from "node:path"
 import type { Identity } from "#access"
 import type { Events } from "#events"
 import { type Logger, systemClock } from "#kit"
-import type { RunEvents } from "#runs"
+import type { RunEvents, StorageBook } from "#runs"
 import type { Store } from "#store"
 import { authorityOf } from "./adapters.ts"
 import type { Addresses } from "./addresses.ts"
@@ -58,16 +58,18 @@ export function filesOptions(made: {
   logger: Logger
   hostNames: ReadonlySet<string>
   baseOrigin: string
+  book: StorageBook
 }) {
-  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin } = made
+  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, book } = made
   return {
     root: filesRoot,
     listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, events, clock: systemClock }),
+    authority: authorityOf({ store, identity, events, clock: systemClock, book }),
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,
     owner: ownerOf(settings),
+    storage: settings.storageReserve === undefined ? {} : { reserveBytes: settings.storageReserve },
     logger,
   }
 }

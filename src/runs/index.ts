@@ -8,6 +8,8 @@ export { createRuns, type Runs, type RunsOptions, type StartOptions } from "./ru
 export { type GivenRunSettings, type RunSettings, type StateTimeouts, withDefaults } from "./settings.ts"
 export { AlreadyRunning, type Decision, type Idempotency, type StartRequest } from "./start.ts"
 export type { StopOptions } from "./stop.ts"
+export { StorageBook } from "./storage-book.ts"
+export type { StorageMeter } from "./storage-meter.ts"
 export { type Readiness, type TypeRule, typeRules } from "./types.ts"
 export type { Sample } from "./usage.ts"
 export type { Settling } from "./waits.ts"

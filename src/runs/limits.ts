@@ -21,7 +21,7 @@ export async function boundsOf(reads: Readable, userIds: Iterable<number>): Prom
   for (const userId of new Set(userIds)) {
     const [user, groups] = await Promise.all([reads.users.get(userId), reads.groups.ofUser(userId)])
     limits.set(userId, lowest([...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]))
-    for (const group of groups) if (limitNames.some((name) => group.totalLimits[name] !== null)) capped.set(group.id, group)
+    for (const group of groups) if (limitNames.some((name) => (group.totalLimits[name] ?? null) !== null)) capped.set(group.id, group)
   }
   const caps: Cap[] = []
   for (const { id, groupName, totalLimits } of capped.values()) {
@@ -57,7 +57,8 @@ export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: numb
 function lowest(all: readonly Limits[]): Limits {
   const result = { ...noLimits }
   for (const name of limitNames) {
-    const set = all.map((limits) => limits[name]).filter((limit) => limit !== null)
+    // A row that was written before the limit existed lacks it.
+    const set = all.map((limits) => limits[name] ?? null).filter((limit) => limit !== null)
     result[name] = set.length === 0 ? null : Math.min(...set)
   }
   return result

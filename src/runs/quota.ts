@@ -2,8 +2,8 @@ import type { Reason } from "#contract"
 import type { Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
-/** The amounts among the limits; disk does not count when a run is admitted, but while it runs. Null or absent is unlimited. */
-export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk">>
+/** The amounts among the limits; disk and storage do not count when a run is admitted, but while it runs. Null or absent is unlimited. */
+export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxStorage">>
 
 /** What the members of a group may hold all together. */
 export interface Cap {

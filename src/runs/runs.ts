@@ -12,6 +12,9 @@ import { queuePosition } from "./queue.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
 import { admit, type Decision, decide, type Idempotency, type Judged, recall, type StartRequest } from "./start.ts"
 import { type StopOptions, stop } from "./stop.ts"
+import type { StorageBook } from "./storage-book.ts"
+import { StorageEnforcer } from "./storage-enforcer.ts"
+import type { StorageMeter } from "./storage-meter.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Sample, Usage } from "./usage.ts"
 import { type Settling, settled } from "./waits.ts"
@@ -29,6 +32,8 @@ export interface RunsOptions {
   imageTerms?: (run: RunRow) => Promise<ImageTerms>
   /** Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start it. An `EngineError` is the run's reason. Default: nothing. */
   prepare?: (run: RunRow, how: Preparing) => Promise<void>
+  /** What people store. Default: nobody is held to `MaxStorage`, and no room is kept. */
+  storage?: { book: StorageBook; meter: StorageMeter }
 }
 
 export interface StartOptions {
@@ -102,6 +107,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   const activity = new Activity(ctx)
   const usage = new Usage(ctx, activity)
   const chores = [activity.run(), sweepLogs(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
+  if (options.storage) chores.push(new StorageEnforcer(ctx, options.storage).run())
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))

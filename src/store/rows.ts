@@ -19,6 +19,7 @@ export interface Limits {
   MaxRunHours: number | null
   IdleMinutes: number | null
   MaxDisk: number | null
+  MaxStorage: number | null
 }
 
 export interface UserRow extends Stamped {

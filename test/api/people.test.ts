@@ -17,7 +17,7 @@ test("whoami tells name, rights, groups and the limits that apply, groups counte
   await world.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
   await world.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
   const { body } = await call("GET", "/whoami", { as: basic("eva", "eva-password") })
-  const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+  const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null, MaxStorage: null }
   assert.deepEqual(body, {
     UserName: "eva",
     IsAdmin: false,

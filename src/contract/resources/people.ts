@@ -1,8 +1,8 @@
 import { type Answer, asObject, flag, integer, invalid, shaped, text, time } from "../schema.ts"
 import { accountName, comment, stamps } from "./common.ts"
 
-/** What a person may hold at most; `null` is unlimited. `MaxMemory` and `MaxDisk` are in the unit of `memoryUnit`. */
-export const limitNames = ["MaxRuns", "MaxCpus", "MaxMemory", "MaxGpus", "MaxRunHours", "IdleMinutes", "MaxDisk"] as const
+/** What a person may hold at most; `null` is unlimited. `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
+export const limitNames = ["MaxRuns", "MaxCpus", "MaxMemory", "MaxGpus", "MaxRunHours", "IdleMinutes", "MaxDisk", "MaxStorage"] as const
 export type Limits = Record<(typeof limitNames)[number], number | null>
 export const noLimits: Limits = {
   MaxRuns: null,
@@ -12,6 +12,7 @@ export const noLimits: Limits = {
   MaxRunHours: null,
   IdleMinutes: null,
   MaxDisk: null,
+  MaxStorage: null,
 }
 
 const limits = (doc: string) =>
