@@ -3,13 +3,13 @@ import { createReadStream } from "node:fs"
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { Failure, isLive } from "#contract"
+import { bounds, Failure, isLive } from "#contract"
 import { EngineError, type LogLine, type LogOptions } from "#engine"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 
-const keptLines = 10_000
-const keptCharacters = 4 * 1024 * 1024
+const keptLines = bounds.storage.keptLogLines.value
+const keptCharacters = bounds.storage.keptLogCharacters.value
 const lastWordsMs = 1_000
 const day = 24 * 3_600_000
 

@@ -1,3 +1,5 @@
+import { bounds } from "#contract"
+
 /** How runs are admitted and watched over. Times are milliseconds. */
 export interface RunSettings {
   /** For a run that asks for 0. Default 1. */
@@ -25,6 +27,8 @@ export interface RunSettings {
   layersEvery: number
   /** It is counted at once where so many bytes of disk were taken since. Default 1 GiB. */
   layersAfter: number
+  /** How often it is looked at how much room the disk of people's files has. Default 3,000. */
+  roomEvery: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
   /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
@@ -53,6 +57,7 @@ export type GivenRunSettings = Partial<Omit<RunSettings, "timeouts" | "reserve">
 }
 
 export function withDefaults(given: GivenRunSettings): RunSettings {
+  const { storage } = bounds
   return {
     defaultCpus: 1,
     defaultMemoryMiB: 2_048,
@@ -63,10 +68,11 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     activityEvery: 30_000,
     sampleEvery: 10_000,
     samples: 360,
-    layersEvery: 60_000,
-    layersAfter: 2 ** 30,
+    layersEvery: storage.layersEveryMs.value,
+    layersAfter: storage.layersAfterBytes.value,
+    roomEvery: storage.roomEveryMs.value,
     strayGrace: 10 * 60_000,
-    keepLogsDays: 30,
+    keepLogsDays: storage.keptLogDays.value,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
     timeouts: { queued: 24 * 3_600_000, pulling: 120_000, creating: 120_000, starting: 120_000, stopping: 30_000, ...given.timeouts },

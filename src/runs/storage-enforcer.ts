@@ -7,7 +7,7 @@ import type { StorageBook } from "./storage-book.ts"
 import { Growth } from "./storage-growth.ts"
 import type { StorageCount, StorageMeter, StorageQuota, StorageRoom } from "./storage-meter.ts"
 
-const { roomEveryMs, countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
+const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
 const mib = 2 ** 20
 /** Parts of a limit at which somebody is warned. */
 const warnings = [warnPercents.value / 100, 0.9]
@@ -46,9 +46,9 @@ export class StorageEnforcer {
 
   /** Looks again and again until Quayside closes. */
   async run(): Promise<void> {
-    const { clock, closed, logger } = this.#ctx
+    const { clock, closed, logger, settings } = this.#ctx
     while (!closed.aborted) {
-      await clock.sleep(roomEveryMs.value, closed).catch(() => {})
+      await clock.sleep(settings.roomEvery, closed).catch(() => {})
       if (closed.aborted) break
       await this.look().catch((err: unknown) => closed.aborted || logger.warn({ err }, "what people store was not looked at"))
     }

@@ -10,7 +10,7 @@ export const storage = {
     beyond: "507 `storage_full`; the run that grows them ends with `disk_full`",
   },
   warnPercents: {
-    what: "Part of `MaxStorage` at which live runs are warned first; a second warning comes at 90 %",
+    what: "Part of `MaxStorage` and `MaxDisk` at which live runs are warned; of `MaxStorage` again at 90 %",
     value: 80,
     unit: "percent",
     per: "person",
