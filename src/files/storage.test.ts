@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process"
 import { chownSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
-import type { Folder } from "./descriptor.ts"
-import { Folder as OpenFolder } from "./descriptor.ts"
-import { roomOf } from "./storage-room.ts"
-import { StorageScan } from "./storage-scan.ts"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 import { smallDisk } from "../../test/fixtures/small-disk.ts"
+import type { Folder } from "./descriptor.ts"
+import { Folder as OpenFolder } from "./descriptor.ts"
 import { storageSettings } from "./settings.ts"
+import { roomOf } from "./storage-room.ts"
+import { StorageScan } from "./storage-scan.ts"
 
 const kib = 1_024
 const mib = 2 ** 20
@@ -43,7 +43,7 @@ const refusal = ({ status, text }: { status: number; text: string }) => {
 
 function count(root: Folder, account: { roots: string[]; excluded?: string[] }) {
   const scan = new StorageScan(root, { name: "ann", excluded: [], ...account }, settings)
-  for (const _ of scan.steps()) continue
+  for (const _ of scan.steps());
   return scan.result(0, true)
 }
 

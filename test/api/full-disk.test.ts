@@ -140,8 +140,7 @@ test("on a full disk people sign in, and an administrator disables a person, cha
   const [ann, bob] = [await person("ann"), await person("bob")]
   const image = await world.admin.createImage({ body: { Name: "i", Image: "a/b" } })
   const group = await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
-  const signIn = (UserName: string, Password = "long enough") =>
-    ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
+  const signIn = (UserName: string, Password = "long enough") => ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
   const ballast = () => statSync(`${disk.path}/data/quayside.db.ballast`).size
   await eventually("room is kept back", () => ballast() === 3 * 2 ** 20)
   disk.fillUp()
