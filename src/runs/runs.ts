@@ -107,7 +107,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
   const activity = new Activity(ctx)
   const usage = new Usage(ctx, activity)
   const chores = [activity.run(), sweepLogs(ctx), watchOver(ctx, usage, new Warden(ctx, { usage, activity }))]
-  if (options.storage) chores.push(new StorageEnforcer(ctx, options.storage).run())
+  if (options.storage) chores.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))

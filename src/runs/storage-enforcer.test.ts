@@ -11,7 +11,7 @@ const minute = 60_000
 /** A world in which the test says what lies on the disk. */
 async function withMeter(maxStorage: number | null = null) {
   const clock = new SteppedClock()
-  const world = await TestWorld.open({ clock, settings: { roomEvery: 5 }, people: 3 })
+  const world = await TestWorld.open({ clock, settings: { roomEvery: 5, sampleEvery: 3_600_000 }, people: 3 })
   await world.store.change(async (tx) => {
     for (const id of world.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
   })
@@ -31,9 +31,9 @@ async function withMeter(maxStorage: number | null = null) {
     storage: { book: new StorageBook(world.store), meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
-  const start = async (person: number, readOnly = false) => {
+  const start = async (person: number, { readOnly = false, image = "fake/http" } = {}) => {
     const mounts = [{ source: `/users/person${person}`, target: "/home", readOnly }]
-    const run = await runs.settled((await runs.start(world.request("fake/http", { person, plan: { mounts } }))).id)
+    const run = await runs.settled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run.id
   }
@@ -125,7 +125,7 @@ test("a nearly full disk ends the run that grew most, and nobody's that did not"
 
 test("a run that may only read is not ended for what others store", async () => {
   await using it = await withMeter(100)
-  const reader = await it.start(0, true)
+  const reader = await it.start(0, { readOnly: true })
   const writer = await it.start(1)
   it.store(1, 10)
   await it.counted(1)
@@ -134,4 +134,19 @@ test("a run that may only read is not ended for what others store", async () => 
   it.clock.advance(minute)
   await eventually("the writer is over", async () => (await it.stateOf(writer))[1] === "disk_full")
   assert.deepEqual(await it.stateOf(reader), ["ready", undefined])
+})
+
+test("a nearly full disk ends the run whose own file system grew most, where that lies there", async () => {
+  await using it = await withMeter()
+  for (const person of [0, 1]) it.store(person, 10)
+  const [writer, other] = [await it.start(0, { image: "fake/writes:300" }), await it.start(1)]
+  await it.counted(0, 1)
+  it.store(1, 30)
+  it.world.fake.freeDisk = 32 * mib
+  Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
+  it.clock.advance(minute)
+  await eventually("it is over", async () => (await it.stateOf(writer))[1] === "disk_full")
+  assert.match((await it.world.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
+  await it.counted(1)
+  assert.deepEqual(await it.stateOf(other), ["ready", undefined])
 })

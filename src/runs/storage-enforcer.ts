@@ -5,7 +5,9 @@ import { stopBecause } from "./ending.ts"
 import { reason } from "./reasons.ts"
 import type { StorageBook } from "./storage-book.ts"
 import { Growth } from "./storage-growth.ts"
+import { LayerGrowth } from "./storage-layers.ts"
 import type { StorageCount, StorageMeter, StorageQuota, StorageRoom } from "./storage-meter.ts"
+import type { Usage } from "./usage.ts"
 
 const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
 const mib = 2 ** 20
@@ -32,14 +34,16 @@ export class StorageEnforcer {
   readonly #book: StorageBook
   readonly #meter: StorageMeter
   readonly #growth = new Growth()
+  readonly #layers: LayerGrowth
   /** The highest warning that each run got. */
   readonly #warned = new Map<number, number>()
   /** The most that was free since everybody was counted. */
   #mostFree = 0
   readonly #counting = new Map<string, Promise<void>>()
 
-  constructor(ctx: Context, parts: { book: StorageBook; meter: StorageMeter }) {
+  constructor(ctx: Context, parts: { book: StorageBook; meter: StorageMeter; usage: Pick<Usage, "layer"> }) {
     this.#ctx = ctx
+    this.#layers = new LayerGrowth(ctx, parts.usage)
     this.#book = parts.book
     this.#meter = parts.meter
   }
@@ -64,7 +68,7 @@ export class StorageEnforcer {
     const names = new Set(this.#book.takeUncounted())
     for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isHurried)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
-    if (!room.isLow) return
+    if (!room.isLow) return this.#layers.forgive(this.#ctx.board.rows())
     // One that takes long decides nothing here.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
@@ -157,11 +161,24 @@ export class StorageEnforcer {
   async #makeRoom(): Promise<void> {
     const room = await this.#meter.room()
     if (!room.isLow) return
-    const found = mostGrown(this.#writers(), this.#growth.lately())
+    const stored = mostGrown(this.#writers(), this.#growth.lately())
+    const written = await this.#mostWritten(room)
+    const found = (written?.bytes ?? 0) > (stored?.bytes ?? 0) ? written : stored
     if (!found || found.bytes < Math.min(64 * mib, room.reserveBytes / 16)) return
     const numbers = `${mibText(room.freeBytes)} of the disk are free, and ${mibText(room.reserveBytes)} are kept free`
-    await this.#end(found.run, `${numbers}; this run's directories grew most, by ${mibText(found.bytes)}`)
+    await this.#end(
+      found.run,
+      `${numbers}; ${found === written ? "this run's file system" : "this run's directories"} grew most, by ${mibText(found.bytes)}`,
+    )
     this.#growth.forgiveAll()
+    this.#layers.forgive(this.#ctx.board.rows())
+  }
+
+  /** The run that wrote most to its own file system. */
+  async #mostWritten(room: StorageRoom): Promise<{ run: RunRow; bytes: number } | undefined> {
+    const grown = await this.#layers.grown(room)
+    const rows = this.#ctx.board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
+    return rows.map((run) => ({ run, bytes: grown(run) })).sort((a, b) => b.bytes - a.bytes)[0]
   }
 
   async #end(run: RunRow, msg: string): Promise<void> {
