@@ -123,6 +123,20 @@ export const storage = {
     per: "run",
     beyond: "the oldest go",
   },
+  keptLogRuns: {
+    what: "Runs that are over whose output is kept",
+    value: 1_000,
+    unit: "count",
+    per: "person",
+    beyond: "the oldest go",
+  },
+  keptLogBytes: {
+    what: "Output that is kept of a person's runs together",
+    value: 256 * 2 ** 20,
+    unit: "bytes",
+    per: "person",
+    beyond: "the oldest goes",
+  },
   keptLogDays: {
     what: "Time for which that output is kept",
     value: 30,
