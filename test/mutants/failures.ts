@@ -41,7 +41,7 @@ export const failures = [
     ["src/runs/storage-enforcer.test.ts"],
     [
       ["nobody's runs are ended for what they store", "if (!found || found.bytes < slack) return", "return"],
-      ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const found", "return\n    const found"],
+      ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
       ["a run that grew little is ended for the one that grew most", ".sort((a, b) => b[1] - a[1])[0]", ".sort((a, b) => a[1] - b[1])[0]"],
     ],
   ),
