@@ -43,7 +43,15 @@ const authority: Authority = {
   identify: async (given) =>
     given === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>
-    paths.map((path) => (path.startsWith("/users/ann/") ? { level: "write", own: true, uniform: true } : { level: "passage", own: false })),
+    paths.map((path) =>
+      path.startsWith("/users/ann/") ? { level: "write", own: true, uniform: true, account: "ann" } : { level: "passage", own: false },
+    ),
+  storage: async (name) => ({
+    account: { name, roots: [`/users/${name}`], excluded: [] },
+    maxBytes: 2 ** 50,
+    groups: [],
+    counted: {},
+  }),
   areas: async (paths) => paths.map(() => "ann's"),
 }
 

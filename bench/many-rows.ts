@@ -3,7 +3,16 @@ import { DatabaseSync } from "node:sqlite"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 
-const unlimited = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+const unlimited = {
+  MaxRuns: null,
+  MaxCpus: null,
+  MaxMemory: null,
+  MaxGpus: null,
+  MaxRunHours: null,
+  IdleMinutes: null,
+  MaxDisk: null,
+  MaxStorage: null,
+}
 const owners = 40
 const groups = 40
 

@@ -28,7 +28,16 @@ const text = (seed: number, length: number) =>
   Array.from({ length: Math.ceil(length / 8) }, (_, i) => words[(seed + i * 7) % words.length])
     .join(" ")
     .slice(0, length)
-const unlimited = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+const unlimited = {
+  MaxRuns: null,
+  MaxCpus: null,
+  MaxMemory: null,
+  MaxGpus: null,
+  MaxRunHours: null,
+  IdleMinutes: null,
+  MaxDisk: null,
+  MaxStorage: null,
+}
 const person = (userName: string) => ({
   userName,
   passwordHash: null,

@@ -14,6 +14,8 @@ export interface FileAccess {
   own: boolean
   /** Set where everything below has this level too, and `own` exactly where that is `write`. */
   uniform?: true
+  /** Of what may be written: the person for whom counts what is stored there. With `uniform` that is so for everything below. */
+  account?: string
 }
 
 type Level = FileAccess["level"]
@@ -69,9 +71,10 @@ export async function mountAreas(reads: Pick<Reads, "data">, paths: readonly str
   )
 }
 
-/** A dataset's directory, and what the caller may do in it. */
+/** A dataset's directory, whose it is, and what the caller may do in it. */
 interface Place {
   path: string
+  owner: string
   level: Level
 }
 
@@ -89,7 +92,16 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
   const level = levelOf(question.caller, path, datasets)
   if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
   const own = level === "write" && (await isOwn(question, path, datasets))
-  return isBroad(path) || (await holdsDataset(question, path)) ? { level, own } : { level, own, uniform: true }
+  const account = level === "write" ? accountOf(path, datasets) : undefined
+  const counted = account === undefined ? {} : { account }
+  return isBroad(path) || (await holdsDataset(question, path)) ? { level, own, ...counted } : { level, own, uniform: true, ...counted }
+}
+
+/** The owner of the innermost dataset, else of the home; a dataset that was deleted counts for whom it lies with. */
+function accountOf(path: string, datasets: readonly Place[]): string | undefined {
+  const around = datasets.filter((dataset) => isBeneath(path, dataset.path))
+  const innermost = around.reduce<Place | undefined>((a, b) => (a && a.path.length >= b.path.length ? a : b), undefined)
+  return innermost?.owner ?? /^\/users\/([^/]+)/.exec(path)?.[1]
 }
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
@@ -152,7 +164,7 @@ async function placesAround({ reads, caller }: Question, path: string): Promise<
   // Of whoever sees nothing here, what is hidden must cost no other questions than what never was.
   const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
   const mounts = await mountsOf(reads, caller, asked)
-  return around.map(({ id, accessInfo }) => ({ path: accessInfo, level: levels[mounts.get(id) ?? "no"] }))
+  return around.map(({ id, accessInfo, userName }) => ({ path: accessInfo, owner: userName, level: levels[mounts.get(id) ?? "no"] }))
 }
 
 function isBeneath(path: string, directory: string): boolean {

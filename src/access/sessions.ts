@@ -11,18 +11,28 @@ export const sessionMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
 export interface Sessions {
   /** A session with a secret of its own for who just signed in; the one that the browser came with (`previous`, its secret) ends. */
   create(tx: Change, caller: Caller, previous?: string): Promise<{ secret: string; row: SessionRow }>
-  /** Ends the session with this secret, if there is one. */
-  end(tx: Change, secret: string): Promise<void>
+  /** Ends the session with this secret; false when there is none. */
+  end(tx: Change, secret: string): Promise<boolean>
   endAll(tx: Change, userId: number): Promise<void>
+  /**
+   * Whether this sign-in may use the room that the database keeps back for a full disk. `who` is opaque, and one person's. Counted: nobody uses the
+   * room up by signing in again and again.
+   */
+  mayUseReserve(who: string): boolean
 }
+
+const { urgentSignIns } = bounds.storage
+const allowanceMs = 600_000
 
 export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAfter: (tx: Change, userId: number) => void }): Sessions {
   const end = async (tx: Change, secret: string) => {
     const row = await tx.sessions.byHash(sha256(secret))
-    if (!row) return
+    if (!row) return false
     await tx.sessions.delete(row.hash)
     forgetAfter(tx, row.userId)
+    return true
   }
+  const counted = new Map<string, { count: number; until: number }>()
   return {
     async create(tx, caller, previous) {
       // The person may have been disabled, or the password changed, since it was checked.
@@ -37,6 +47,17 @@ export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAft
       return { secret, row }
     },
     end,
+    mayUseReserve(who) {
+      const now = clock.now()
+      for (const [each, { until }] of counted) {
+        if (until > now) break
+        counted.delete(each)
+      }
+      const known = counted.get(who) ?? { count: 0, until: now + allowanceMs }
+      counted.set(who, known)
+      known.count += 1
+      return known.count <= urgentSignIns.value
+    },
     async endAll(tx, userId) {
       await tx.sessions.deleteOfUser(userId)
       forgetAfter(tx, userId)

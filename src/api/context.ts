@@ -74,6 +74,8 @@ export interface Surroundings {
   readonly largeAnswers: LargeAnswers
   /** OpenMetrics text. */
   metrics(): string
+  /** For what gets room on a full disk. */
+  readonly urgent: Services
 }
 
 /** An answer that goes on: events, told until one of the two ends goes away. */

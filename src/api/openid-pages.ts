@@ -29,7 +29,8 @@ const callback: Page = async (services, request) => {
   const { openId } = configured(services)
   const answer = await toldWhenRefused(services, request, async () => {
     const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
-    const secret = await services.store.change((tx) => signedIn(services, tx, { person, request }))
+    const urgent = services.identity.sessions.mayUseReserve(JSON.stringify([person.issuer, person.subject]))
+    const secret = await services.store.change((tx) => signedIn(services, tx, { person, request }), { urgent })
     return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionMs / 1000 })])
   })
   return { ...answer, cookies: [...(answer.cookies ?? []), beginning(services, undefined)] }

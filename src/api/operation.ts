@@ -13,6 +13,7 @@ import { sendLongList, sendWhole } from "./http/large-answers.ts"
 import { sendLines } from "./http/lines.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 import { anonymous, type Visit } from "./http/visit.ts"
+import { isUrgent } from "./urgent.ts"
 
 type AnyQuery = Query<Endpoint["query"]>
 
@@ -90,7 +91,8 @@ export async function runOperation(services: Services, operation: Operation, vis
   const call = new Call(visit, { caller, session, query, surroundings })
   if (endpoint.body) call.body = await readJson(request, caller ? { maxBytes: endpoint.maxBody ?? bounds.http.bodyBytes.value } : unproved)
   const handler = handlers[operation] as Handler<Operation>
-  const answer = await handler(services, call)
+  const isFirst = isUrgent(operation, { method: endpoint.method, caller })
+  const answer = await handler(isFirst ? surroundings.urgent : services, call)
   if (answer instanceof EventStream) return sendEvents(visit, answer)
   if (answer instanceof Lines) return sendLines(visit.response, answer, visit.requestId)
   const { response, requestId } = visit

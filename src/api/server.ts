@@ -19,6 +19,7 @@ import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageAnswer } from "./page.ts"
 import { Routes, type Target } from "./routes.ts"
+import { urgentServices } from "./urgent.ts"
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
@@ -62,6 +63,7 @@ export function createApi(services: Services): ApiServer {
     feed,
     largeAnswers: new LargeAnswers(),
     metrics: () => measures.text(services, listener.underWay),
+    urgent: urgentServices(services),
   }
 
   /** The router has found its target: from here on the request is ours. Its body is read by the operation, which knows by then who sends it. */

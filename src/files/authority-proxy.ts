@@ -1,6 +1,7 @@
 import type { Access, Authority, Identified, Refused } from "./authority.ts"
 import type { ToMain, ToWorker } from "./messages.ts"
 import { Refusal } from "./refusal.ts"
+import type { StorageQuota } from "./storage.ts"
 
 /** A main process that takes longer is as good as none. */
 const patienceMs = 15_000
@@ -9,7 +10,7 @@ const patienceMs = 15_000
 const gatherMs = 1_000
 const kindsMax = 500
 
-type Answer = Extract<ToWorker, { type: "identified" | "accesses" | "areasTold" }>
+type Answer = Extract<ToWorker, { type: "identified" | "accesses" | "areasTold" | "storageTold" }>
 
 /** In the worker: the authority of the main process, asked over the channel. */
 export class AuthorityProxy implements Authority {
@@ -33,6 +34,11 @@ export class AuthorityProxy implements Authority {
 
   areas(paths: readonly string[]): Promise<string[]> {
     return this.#ask((id) => ({ type: "areas", id, paths }))
+  }
+
+  async storage(account: string): Promise<StorageQuota | null> {
+    const [quota] = await this.#ask<[StorageQuota | null]>((id) => ({ type: "storage", id, account }))
+    return quota
   }
 
   /** A flood of refusals is a message a second. */

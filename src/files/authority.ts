@@ -1,3 +1,5 @@
+import type { StorageQuota } from "./storage.ts"
+
 /** What the file server asks of the rest: who a proof belongs to, and what that person may do with a path. Values are plain, so that they can cross a process border. */
 export interface Authority {
   /** `authorization` is the header as it came; `address` the caller's, after trusted proxies. */
@@ -9,6 +11,8 @@ export interface Authority {
    * well. No answer is kept.
    */
   areas(paths: readonly string[]): Promise<string[]>
+  /** What a person may store, by user name, and what counts for it; null for who is not there. No answer is kept. */
+  storage(account: string): Promise<StorageQuota | null>
   /** Requests were refused, for the audit. Must not throw. */
   refused(refusals: Refused): void
 }
@@ -42,4 +46,6 @@ export interface Access {
    * It spares a question for every file; absent is always right.
    */
   uniform?: boolean
+  /** Of what may be written: the person for whom counts what is stored there; with `uniform` also for everything below. Absent: nobody. */
+  account?: string
 }

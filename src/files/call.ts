@@ -9,6 +9,7 @@ import type { LiveProperties } from "./properties.ts"
 import { forbidden, hidden } from "./refusal.ts"
 import type { Rights } from "./rights.ts"
 import type { Slices } from "./slice.ts"
+import type { StorageLedger } from "./storage-ledger.ts"
 import type { CopyQueue, Turns } from "./turns.ts"
 import type { Workplace } from "./workplace.ts"
 
@@ -20,6 +21,7 @@ export interface Scene {
   live: LiveProperties
   locks: Locks
   properties: DeadProperties
+  storage: StorageLedger
   turns: Turns
   copies: CopyQueue
   slices: Slices
@@ -103,6 +105,11 @@ export class Call {
 
   async writable(names = this.names): Promise<void> {
     assertWritable(visible(await this.scene.rights.level(this.person.userId, names, "write")))
+  }
+
+  /** The person for whom counts what is stored there; undefined: nobody. */
+  async account(names = this.names): Promise<string | undefined> {
+    return (await this.scene.rights.access(this.person.userId, names)).account
   }
 
   /** May write the entry and put something else in its place, or take it away. */

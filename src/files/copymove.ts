@@ -10,7 +10,8 @@ import { type Place, placeForNew, placeOfExisting } from "./place.ts"
 import { ClientGone, forbidden, invalid, notFound, Refusal } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
 import type { Stage } from "./stage.ts"
-import { CopyLimit } from "./tally.ts"
+import type { Reservation } from "./storage-ledger.ts"
+import { type Copied, CopyLimit } from "./tally.ts"
 
 interface Transfer {
   call: Call
@@ -19,6 +20,8 @@ interface Transfer {
   /** Of a directory only itself. */
   shallow: boolean
   moves: boolean
+  /** For whom the source counts, and for whom the target will; undefined: nobody. */
+  accounts: { source: string | undefined; target: string | undefined }
 }
 
 /** Makes a copy; nobody sees half of it. */
@@ -51,7 +54,8 @@ async function readTransfer(call: Call, moves: boolean): Promise<Transfer> {
   if (to.startsWith(from) && (moves || depth === "infinity")) throw forbidden("The destination lies in the source")
   if (from.startsWith(to)) throw forbidden("The source lies in the destination")
   const overwrite = String(call.request.headers.overwrite ?? "T").toUpperCase() !== "F"
-  return { call, target, overwrite, shallow: depth === "0", moves }
+  const accounts = { source: moves ? await call.account() : undefined, target: await call.account(target.names) }
+  return { call, target, overwrite, shallow: depth === "0", moves, accounts }
 }
 
 function destinationOf(call: Call): Address {
@@ -87,23 +91,46 @@ function checkedEnds(transfer: Transfer): Ends {
 
 async function copyInto(transfer: Transfer): Promise<void> {
   const { call } = transfer
-  await using stage = await copyToStage(transfer)
+  using room = await reserve(transfer)
+  await using stage = await copyToStage(transfer, room)
   await call.renew()
   await call.owned(transfer.target.names)
   using ends = checkedEnds(transfer)
   if (!stage.parent.look(stage.name)) throw notFound()
   replace(transfer, ends, stage)
+  room.settle(room.bytes)
   if (transfer.moves) await call.scene.workplace.discard(ends.source.parent, ends.source.name)
+  count(transfer, ends)
   finish(transfer, ends.target)
 }
 
-async function copyToStage(transfer: Transfer): Promise<Stage> {
+/** Room for the copy; what a person moves within what is theirs needs none but the disk's. */
+async function reserve(transfer: Transfer): Promise<Reservation> {
+  const { accounts, call, moves } = transfer
+  const { storage } = call.scene
+  using ends = checkedEnds(transfer)
+  const { stats } = ends.target
+  const replaced = stats?.isFile() ? storage.sizeOf(stats) : 0
+  const account = moves && accounts.source === accounts.target ? undefined : accounts.target
+  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced })
+}
+
+/** What went away by the transfer. */
+function count({ accounts, call, moves }: Transfer, { source, target }: Ends): void {
+  const { storage } = call.scene
+  if (target.stats?.isDirectory()) storage.removed(accounts.target, undefined)
+  if (moves && accounts.source !== accounts.target)
+    storage.removed(accounts.source, source.stats.isFile() ? storage.sizeOf(source.stats) : undefined)
+}
+
+async function copyToStage(transfer: Transfer, room: Reservation): Promise<Stage> {
   const { call, shallow, moves } = transfer
   using _turn = await call.scene.copies.enter(call.person.userId)
   using ends = checkedEnds(transfer)
   await using stages = new AsyncDisposableStack()
   const stage = stages.use(call.scene.workplace.stage(ends.target.parent))
-  const options = { shallow, whole: moves, maxEntries: bounds.files.copyEntries.value, signal: call.gone }
+  const take = (what: Copied) => room.grow(call.scene.storage.sizeOfAll(what), stage.parent)
+  const options = { shallow, whole: moves, maxEntries: bounds.files.copyEntries.value, signal: call.gone, take }
   await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, options).catch((error) => refuse(call, error))
   stages.move()
   return stage
@@ -114,6 +141,8 @@ function moveNow(transfer: Transfer): boolean {
   using ends = checkedEnds(transfer)
   const { source, target } = ends
   if (source.parent.stat().dev !== target.parent.stat().dev) return false
+  const { storage } = transfer.call.scene
+  if (target.stats) storage.removed(transfer.accounts.target, target.stats.isDirectory() ? undefined : storage.sizeOf(target.stats))
   replace(transfer, ends, source)
   finish(transfer, target)
   return true

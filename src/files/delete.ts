@@ -12,18 +12,20 @@ export async function remove(call: Call): Promise<void> {
   await call.owned()
   if (!["infinity", undefined].includes(call.request.headers.depth?.toString().toLowerCase()))
     throw invalid("DELETE takes Depth: infinity only")
-  await waitAWhile(removeNow(call))
+  const account = await call.account()
+  await waitAWhile(removeNow(call, account))
   answerEmpty(call.response, 204)
 }
 
 /** The entry is gone when this returns. */
-function removeNow(call: Call): Promise<void> {
-  const { workplace, locks, properties } = call.scene
+function removeNow(call: Call, account: string | undefined): Promise<void> {
+  const { workplace, locks, properties, storage } = call.scene
   using place = placeOfExisting(call.scene.root, call.names)
   if (call.address.slash && !place.stats.isDirectory()) throw notFound()
   checkWrite(call.request.headers, validatorsOf(place.stats))
   checkLocks(call, [{ names: call.names, member: true, deep: true }])
   const removed = workplace.discard(place.parent, place.name)
+  storage.removed(account, place.stats.isDirectory() ? undefined : storage.sizeOf(place.stats))
   locks.forget(call.path)
   properties.forget(call.path)
   return removed

@@ -1,5 +1,6 @@
 export type { Access, Authority, Identified, Refused } from "./authority.ts"
 export type { ListenAddress } from "./sockets.ts"
 export { type Files, type FilesOptions, startFiles, treeOf } from "./start.ts"
+export type { StorageAccount, StorageCount, StorageQuota, StorageRoom, StorageSettings } from "./storage.ts"
 export type { Copied } from "./tally.ts"
 export type { CopyProgress, CopyTreeOptions, Tree } from "./tree.ts"

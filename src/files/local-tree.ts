@@ -6,6 +6,7 @@ import type { Folder } from "./descriptor.ts"
 import { measure } from "./measure.ts"
 import { forbidden, invalid, Refusal, refusalOf } from "./refusal.ts"
 import { sever } from "./sever.ts"
+import type { Reservation, StorageLedger } from "./storage-ledger.ts"
 import { type Copied, CopyLimit } from "./tally.ts"
 import type { TreeCall, TreeOptions } from "./tree.ts"
 import type { Workplace } from "./workplace.ts"
@@ -17,9 +18,12 @@ export class LocalTree {
   readonly #root: Folder
   readonly #workplace: Workplace
 
-  constructor(root: Folder, workplace: Workplace) {
+  readonly #storage: StorageLedger
+
+  constructor(root: Folder, workplace: Workplace, storage: StorageLedger) {
     this.#root = root
     this.#workplace = workplace
+    this.#storage = storage
   }
 
   async run(call: TreeCall, options: TreeOptions): Promise<unknown> {
@@ -39,6 +43,8 @@ export class LocalTree {
         return this.#move(call.from, call.to)
       case "sever":
         return this.#sever(call.path, options)
+      case "count":
+        return this.#storage.count(call.account)
       default:
         return this.#remove(call.path)
     }
@@ -81,10 +87,13 @@ export class LocalTree {
     try {
       using above = this.#root.descend(source.slice(0, -1))
       await using stage = this.#workplace.stage(parent)
-      const copied = await copyAside(call, { spot: { parent: above, name: source.at(-1) ?? "" }, stage, options: { ...options, signal } })
+      using room = await this.#storage.reserve(call.account, parent, { bytes: 0 })
+      const spot = { parent: above, name: source.at(-1) ?? "" }
+      const copied = await copyAside(call, { spot, stage, room, options: { ...options, signal } })
       if (!stage.parent.look(stage.name)?.isDirectory()) throw notDirectory(from)
       if (replace) await this.#workplace.replace(stage, { parent, name })
       else if (!placed(stage, { parent, name })) return null
+      room.settle(copied.bytes)
       return copied
     } catch (error) {
       if (!options.signal?.aborted && (error as Error).name === "TimeoutError") throw tooLong(from, maxMs)
@@ -144,12 +153,20 @@ export class LocalTree {
   }
 }
 
-async function copyAside(call: Copy, { spot, stage, options }: { spot: Spot; stage: Spot; options: TreeOptions }): Promise<Copied> {
+interface Aside {
+  spot: Spot
+  stage: Spot
+  room: Reservation
+  options: TreeOptions
+}
+
+async function copyAside(call: Copy, { spot, stage, room, options }: Aside): Promise<Copied> {
   const { limits, from } = call
   const { onProgress, signal } = options
   const bounds = { ...limits, ...(signal ? { signal } : {}) }
   if (!spot.parent.look(spot.name)?.isDirectory()) throw notDirectory(from)
   const total = await measure(spot, bounds)
+  room.grow(total.bytes, stage.parent)
   onProgress?.({ done: { entries: 0, bytes: 0 }, total })
   const copied = await copyEntry(spot, stage, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
   onProgress?.({ done: copied, total })

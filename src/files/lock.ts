@@ -23,7 +23,7 @@ export async function lock(call: Call): Promise<void> {
   const body = await readXml(call)
   if (body.length === 0) return renew(call)
   const wanted = readLock(call, body)
-  const created = makeIfMissing(call)
+  const created = await makeIfMissing(call)
   const made = call.scene.locks.add(wanted)
   const headers = { "Lock-Token": `<${made.token}>` }
   answerXml(call.response, created ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([made], made.path)}</D:prop>`, headers)
@@ -73,16 +73,20 @@ function timeoutOf(call: Call): number {
   return usualLockMs
 }
 
-function makeIfMissing(call: Call): boolean {
+async function makeIfMissing(call: Call): Promise<boolean> {
   if (call.names.length === 0) return false
   assertCreatable(call.names)
+  const account = await call.account()
   using place = placeForNew(call.scene.root, call.names)
   checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
   if (place.stats) {
     checkLocks(call, [])
     return false
   }
+  const bytes = call.scene.storage.sizeOfAll({ entries: 1, bytes: 0 })
+  using room = await call.scene.storage.reserve(account, place.parent, { bytes })
   checkLocks(call, [{ names: call.names, member: true, deep: false }])
+  room.settle(bytes)
   closeSync(place.parent.open(place.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
   return true
 }

@@ -1,6 +1,7 @@
 import type { Access, Identified, Refused } from "./authority.ts"
 import { Refusal } from "./refusal.ts"
 import type { Settings } from "./settings.ts"
+import type { StorageQuota } from "./storage.ts"
 import type { CopyProgress, PlainRefusal, TreeCall } from "./tree.ts"
 
 /** Descriptors that the worker is born with; standard input, output, error and the channel come before. */
@@ -22,6 +23,8 @@ export type ToWorker =
   /** Null: the authority failed. */
   | { type: "accesses"; id: number; answer: Access[] | null }
   | { type: "areasTold"; id: number; answer: string[] | null }
+  /** In a list, since null is for a failure. */
+  | { type: "storageTold"; id: number; answer: [StorageQuota | null] | null }
   | { type: "tree"; id: number; call: TreeCall }
   /** What is under way for that call ends as soon as it can, and is answered all the same. */
   | { type: "cancel"; id: number }
@@ -36,6 +39,7 @@ export type ToMain =
   | { type: "refused"; refusals: readonly Refused[] }
   | { type: "access"; id: number; userId: number; paths: readonly string[] }
   | { type: "areas"; id: number; paths: readonly string[] }
+  | { type: "storage"; id: number; account: string }
   | { type: "treeProgress"; id: number; progress: CopyProgress }
   | { type: "treeDone"; id: number; outcome: TreeOutcome }
 

@@ -16,8 +16,11 @@ export async function mkcol(call: Call): Promise<void> {
   if (place.stats) throw exists(place.stats.isDirectory() ? "directory" : "file")
   // Where a home or a dataset would begin, only the service makes it.
   await call.owned()
+  const bytes = call.scene.storage.sizeOfAll({ entries: 1, bytes: 0 })
+  using room = await call.scene.storage.reserve(await call.account(), place.parent, { bytes })
   checkLocks(call, [{ names: call.names, member: true, deep: false }])
   place.parent.make(place.name)
+  room.settle(bytes)
   answerEmpty(call.response, 201)
 }
 

@@ -20,6 +20,9 @@ export async function proppatch(call: Call): Promise<void> {
   await call.writable()
   call.proceed()
   const wanted = readUpdate(await readXml(call))
+  const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
+  // What is only removed needs no room.
+  using _room = bytes > 0 ? await call.scene.storage.reserve(await call.account(), call.scene.root, { bytes }) : undefined
   const directory = checkTarget(call)
   const isProtected = (one: PropertyName) => one.ns === DAV
   const refused = wanted.some(isProtected)

@@ -1,4 +1,4 @@
-import { fchmodSync, fstatSync, futimesSync, statfsSync } from "node:fs"
+import { fchmodSync, fstatSync, futimesSync } from "node:fs"
 import { assertCreatable } from "./address.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, etagOf, validatorsOf } from "./conditions.ts"
@@ -10,20 +10,30 @@ import { receive } from "./receive.ts"
 import { forbidden, invalid, Refusal } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
 import type { Draft } from "./stage.ts"
+import type { Reservation } from "./storage-ledger.ts"
 
 /** Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the new. */
 export async function put(call: Call): Promise<void> {
   await call.owned()
   checkForm(call)
-  using draft = await begin(call)
+  const account = await call.account()
+  using begun = await begin(call, account)
+  const { draft, room } = begun
   call.proceed()
-  await receive(call.request, draft.fd)
+  const target = { self: `/proc/self/fd/${draft.fd}` }
+  await receive(call.request, draft.fd, lengthOf(call) === undefined ? (bytes) => room.grow(bytes, target) : undefined)
   const modified = modifiedOf(call)
   if (modified !== undefined) futimesSync(draft.fd, modified, modified)
   await draft.flush()
   await call.renew()
   await call.owned()
-  finish(call, draft, modified)
+  finish(call, begun, modified)
+}
+
+/** Undefined where it is not known before the end. */
+function lengthOf(call: Call): number | undefined {
+  const length = call.request.headers["content-length"]
+  return length === undefined && call.request.headers["transfer-encoding"] !== undefined ? undefined : Number(length ?? 0)
 }
 
 function checkForm(call: Call): void {
@@ -35,12 +45,21 @@ function checkForm(call: Call): void {
     })
 }
 
-async function begin(call: Call): Promise<Draft> {
+interface Begun extends Disposable {
+  draft: Draft
+  room: Reservation
+}
+
+async function begin(call: Call, account: string | undefined): Promise<Begun> {
+  const { storage, workplace } = call.scene
   using place = checked(call)
   assertNotClosed(place.parent)
-  const length = Number(call.request.headers["content-length"] ?? 0)
-  if (length > 2 ** 20) assertRoom(place.parent, length)
-  return await call.scene.workplace.draft(place.parent)
+  using stack = new DisposableStack()
+  const replaced = place.stats ? storage.sizeOf(place.stats) : 0
+  const room = stack.use(await storage.reserve(account, place.parent, { bytes: lengthOf(call) ?? 0, replaced }))
+  const draft = stack.use(await workplace.draft(place.parent))
+  const held = stack.move()
+  return { draft, room, [Symbol.dispose]: () => held.dispose() }
 }
 
 /** The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send it. */
@@ -50,12 +69,15 @@ function modifiedOf(call: Call): number | undefined {
 }
 
 /** From the last check to the rename nothing else of this server runs. */
-function finish(call: Call, draft: Draft, modified: number | undefined): void {
+function finish(call: Call, { draft, room }: Begun, modified: number | undefined): void {
+  const { storage } = call.scene
   using place = checked(call)
   const mode = (place.stats?.mode ?? 0o644) & 0o777
   if (mode !== 0o644) fchmodSync(draft.fd, mode)
   draft.place(place.parent, place.name)
-  const headers: Record<string, string> = { ETag: etagOf(fstatSync(draft.fd)) }
+  const stats = fstatSync(draft.fd)
+  room.settle(storage.sizeOf(stats) - (place.stats ? storage.sizeOf(place.stats) : 0))
+  const headers: Record<string, string> = { ETag: etagOf(stats) }
   if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
   answerEmpty(call.response, place.stats ? 204 : 201, headers)
 }
@@ -82,9 +104,4 @@ function assertNotClosed(folder: Folder): void {
   const { uid, mode } = folder.stat()
   if (uid === 0 || uid !== process.geteuid?.() || mode & 0o200) return
   throw forbidden("The file system does not allow it")
-}
-
-function assertRoom(folder: Folder, bytes: number): void {
-  const { bavail, bsize } = statfsSync(folder.self)
-  if (bytes > bavail * bsize) throw new Refusal(507, "storage_full", `The file has ${bytes} bytes; ${bavail * bsize} are free`)
 }

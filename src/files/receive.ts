@@ -9,11 +9,14 @@ const mostWaiting = bounds.files.waitingBytes.value
 /** A body of at most this length is written at once when all of it is there. */
 const smallBody = 65_536
 
-/** Writes a request's body into a file as it arrives. Rejects with `ClientGone` when it ends early; no write is under way any more when it settles. */
-export async function receive(request: IncomingMessage, fd: number): Promise<void> {
+/**
+ * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are written, and ends the reception by what it throws. Rejects with `ClientGone` when the
+ * body ends early; no write is under way any more when it settles.
+ */
+export async function receive(request: IncomingMessage, fd: number, take?: (bytes: number) => void): Promise<void> {
   if (!hasBody(request)) return
   await new Promise<void>((resolve, reject) => {
-    new Receiver(request, fd, (error) => (error ? reject(error) : resolve()))
+    new Receiver(request, { fd, take, done: (error) => (error ? reject(error) : resolve()) })
   })
 }
 
@@ -21,6 +24,7 @@ export async function receive(request: IncomingMessage, fd: number): Promise<voi
 class Receiver {
   readonly #request: IncomingMessage
   readonly #fd: number
+  readonly #take: ((bytes: number) => void) | undefined
   readonly #done: (error?: Error) => void
   readonly #small: boolean
   #waiting: Buffer[] = []
@@ -29,16 +33,23 @@ class Receiver {
   #ended = false
   #failure: Error | undefined
 
-  constructor(request: IncomingMessage, fd: number, done: (error?: Error) => void) {
+  constructor(request: IncomingMessage, how: { fd: number; take: ((bytes: number) => void) | undefined; done: (error?: Error) => void }) {
     this.#request = request
-    this.#fd = fd
-    this.#done = done
+    this.#fd = how.fd
+    this.#take = how.take
+    this.#done = how.done
     this.#small = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBody
     request.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onGone).once("close", this.#onGone)
     if (request.destroyed) this.#onGone()
   }
 
   #onData = (chunk: Buffer): void => {
+    try {
+      this.#take?.(chunk.length)
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
     this.#waiting.push(chunk)
     this.#bytes += chunk.length
     if (this.#bytes >= mostWaiting) this.#request.pause()

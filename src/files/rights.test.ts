@@ -51,8 +51,8 @@ test("an answer ends by age", async () => {
 test("what is asked about one path answers for its neighbours where the authority says that it may", async () => {
   const authority = annAndBob()
   const rights = new Rights(authority)
-  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), { level: "write", own: true, uniform: true })
-  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "y", "z"]), { level: "write", own: true, uniform: true })
+  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), { level: "write", own: true, uniform: true, account: "ann" })
+  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "y", "z"]), { level: "write", own: true, uniform: true, account: "ann" })
   assert.equal(authority.asked.access, 1)
   assert.equal((await rights.access(1, ["users", "ann", "data"])).own, false)
   assert.equal((await rights.access(1, ["users", "ann", "other"])).own, true)

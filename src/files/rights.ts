@@ -55,7 +55,7 @@ export class Rights {
     for (const { access, depth } of this.#known(userId, names)) {
       if (depth === names.length) return access
       if (access.level === "none") return none
-      if (access.uniform) return { level: access.level, own: access.level === "write", uniform: true }
+      if (access.uniform) return { ...access, own: access.level === "write" }
     }
     return this.#ask(userId, names)
   }

@@ -13,6 +13,7 @@ import { Rights } from "./rights.ts"
 import { createFileServer } from "./server.ts"
 import type { Settings } from "./settings.ts"
 import { shared } from "./slice.ts"
+import { StorageLedger } from "./storage-ledger.ts"
 import { TreeDesk } from "./tree-desk.ts"
 import { CopyQueue, Turns } from "./turns.ts"
 import { Workplace } from "./workplace.ts"
@@ -45,6 +46,7 @@ export class Service implements AsyncDisposable {
       live: liveProperties(root, locks),
       locks,
       properties: new DeadProperties(root),
+      storage: new StorageLedger({ root, authority, settings: settings.storage }),
       turns: new Turns(),
       copies: new CopyQueue(),
       slices: shared,
@@ -54,7 +56,7 @@ export class Service implements AsyncDisposable {
       refused: (refusals) => authority.refused(refusals),
       limits: settings.limits,
     }
-    this.tree = new TreeDesk(new LocalTree(root, this.#scene.workplace))
+    this.tree = new TreeDesk(new LocalTree(root, this.#scene.workplace, this.#scene.storage))
     const sweep = () => this.#sweep()
     this.#sweepers = [setInterval(sweep, sweepMs), ...soonMs.map((ms) => setTimeout(sweep, ms))]
     for (const each of this.#sweepers) each.unref()
@@ -86,6 +88,7 @@ export class Service implements AsyncDisposable {
     for (const each of this.#sweepers) clearTimeout(each)
     await Promise.all([this.tree.end(), ...this.#servers.map(close)])
     this.#scene.open[Symbol.dispose]()
+    await this.#scene.storage[Symbol.asyncDispose]()
     await this.#scene.workplace[Symbol.asyncDispose]()
     this.#scene.properties[Symbol.dispose]()
     this.#scene.root[Symbol.dispose]()

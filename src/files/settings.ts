@@ -1,5 +1,6 @@
 import { bounds } from "#contract"
 import type { Limits } from "./call.ts"
+import type { StorageSettings } from "./storage.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
 export interface Settings {
@@ -11,6 +12,7 @@ export interface Settings {
   allowedOrigin: string | undefined
   limits: Limits
   connections: ConnectionSettings
+  storage: StorageSettings
 }
 
 /** How many connections there may be; see `bounds.http`. */
@@ -29,4 +31,19 @@ export const defaultConnections: ConnectionSettings = {
   max: bounds.http.connections.value,
   maxPerAddress: bounds.http.connectionsPerAddress.value,
   maxPerPerson: bounds.http.connectionsPerPerson.value,
+}
+
+export function storageSettings(reserveBytes: number | undefined): StorageSettings {
+  const { storage } = bounds
+  return {
+    reserveBytes,
+    leastReserveBytes: storage.reserveBytes.value,
+    reservePart: storage.reservePercent.value / 100,
+    freeInodes: storage.freeInodes.value,
+    entryBytes: storage.entryBytes.value,
+    hardLinks: storage.hardLinks.value,
+    countMs: storage.countMs.value,
+    recountMs: storage.recountMs.value,
+    recountWaitMs: storage.recountWaitMs.value,
+  }
 }

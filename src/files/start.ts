@@ -1,10 +1,13 @@
+import { statfs } from "node:fs/promises"
 import type { Logger } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Limits } from "./call.ts"
 import type { Folder } from "./descriptor.ts"
 import { openRoot } from "./root.ts"
-import { type ConnectionSettings, defaultConnections, defaultLimits, type Settings } from "./settings.ts"
+import { type ConnectionSettings, defaultConnections, defaultLimits, type Settings, storageSettings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
+import type { StorageRoom, StorageSettings } from "./storage.ts"
+import { roomOf } from "./storage-room.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type AskTree, Tree } from "./tree.ts"
 import { answerOf } from "./tree-answer.ts"
@@ -25,6 +28,8 @@ export interface FilesOptions {
   allowedOrigin?: string
   limits?: Partial<Limits>
   connections?: Partial<ConnectionSettings>
+  /** How people's files are counted. `reserveBytes` undefined: by the size of the disk. */
+  storage?: Partial<StorageSettings>
   /** Default `worker`. */
   process?: "worker" | "in-process"
 }
@@ -34,6 +39,8 @@ export interface Files extends AsyncDisposable {
   readonly addresses: readonly ListenAddress[]
   /** The same root for the main process. Work that is under way at the end is broken off. */
   readonly tree: Tree
+  /** How much room is left on the disk of the files root. */
+  room(): Promise<StorageRoom>
   /** Makes the next request ask again who somebody is and what they may do. */
   invalidate(): void
   health(): Promise<{ ok: boolean; msg: string }>
@@ -60,7 +67,12 @@ function settingsOf(options: FilesOptions): Settings {
     allowedOrigin: options.allowedOrigin,
     limits: { ...defaultLimits, ...options.limits },
     connections: { ...defaultConnections, ...options.connections },
+    storage: { ...storageSettings(undefined), ...options.storage },
   }
+}
+
+function roomIn(root: Folder, { storage }: Settings): () => Promise<StorageRoom> {
+  return async () => roomOf(await statfs(root.self), storage)
 }
 
 async function startInProcess(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
@@ -68,7 +80,8 @@ async function startInProcess(options: FilesOptions, root: Folder, sockets: read
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
   // The worker loads it in its own process; nobody else needs its XML and media types.
   const { Service } = await import("./service.ts")
-  const service = new Service({ root, authority, settings: settingsOf(options), report })
+  const settings = settingsOf(options)
+  const service = new Service({ root, authority, settings, report })
   for (const socket of sockets) await service.listen({ _handle: socket.handle })
   let calls = 0
   const ask: AskTree = async (call, { signal, onProgress = () => {} }) => {
@@ -82,6 +95,7 @@ async function startInProcess(options: FilesOptions, root: Folder, sockets: read
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
     tree: new Tree(ask),
+    room: roomIn(root, settings),
     invalidate: () => service.invalidate(),
     health: async () => ({ ok: true, msg: "The file server runs in this process" }),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
@@ -90,11 +104,13 @@ async function startInProcess(options: FilesOptions, root: Folder, sockets: read
 
 async function startWorker(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
   const { authority, logger, owner } = options
-  const supervisor = new Supervisor({ root, sockets, authority, settings: settingsOf(options), owner }, logger)
+  const settings = settingsOf(options)
+  const supervisor = new Supervisor({ root, sockets, authority, settings, owner }, logger)
   await supervisor.start()
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
     tree: new Tree((call, how) => supervisor.ask(call, how)),
+    room: roomIn(root, settings),
     invalidate: () => supervisor.invalidate(),
     health: () => supervisor.health(),
     async [Symbol.asyncDispose]() {

@@ -13,6 +13,8 @@ export interface CopyOptions extends CopyLimits {
   /** As a move wants it: with links, which are copied as they are, and times. */
   whole?: boolean
   signal?: AbortSignal
+  /** Told of each entry, and of its bytes before they are written; what it throws ends the copy. */
+  take?(what: Copied): void
   /** Called now and then with what was copied so far. */
   onProgress?(done: Copied): void
 }
@@ -41,6 +43,7 @@ export class Tally {
   entry(): void {
     this.options.signal?.throwIfAborted()
     this.done.entries += 1
+    this.options.take?.({ entries: 1, bytes: 0 })
     const { maxEntries = Number.POSITIVE_INFINITY } = this.options
     if (this.done.entries > maxEntries) throw new CopyLimit(`There are more than ${maxEntries} files and directories`)
     if (this.done.entries % 100 === 0) this.tell()
@@ -48,6 +51,7 @@ export class Tally {
 
   add(bytes: number): void {
     this.assertRoomFor(bytes)
+    this.options.take?.({ entries: 0, bytes })
     this.done.bytes += bytes
   }
 

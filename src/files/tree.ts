@@ -1,4 +1,5 @@
 import type { FailureCode } from "#contract"
+import type { StorageAccount, StorageCount } from "./storage.ts"
 import type { Copied, CopyLimits } from "./tally.ts"
 
 /** What the main process asks to be done in the files root. Plain values: they go to another process. */
@@ -7,10 +8,11 @@ export type TreeCall =
   | { op: "ensureDirectories"; paths: readonly string[] }
   | { op: "makeNewDirectory"; path: string }
   | { op: "removeEmptyDirectory"; path: string }
-  | { op: "copyTree"; from: string; to: string; limits: CopyLimits; replace: boolean; maxMs: number }
+  | { op: "copyTree"; from: string; to: string; limits: CopyLimits; replace: boolean; maxMs: number; account?: string }
   | { op: "move"; from: string; to: string }
   | { op: "sever"; path: string }
   | { op: "removeTree"; path: string }
+  | { op: "count"; account: StorageAccount }
 
 /** How far a copy is; `total` is what was there when it began. */
 export interface CopyProgress {
@@ -30,6 +32,8 @@ export interface CopyTreeOptions extends CopyLimits, TreeOptions {
   replace?: boolean
   /** How long it may take. Default: ten minutes. */
   maxMs?: number
+  /** The person for whom the copy counts; refused with `storage_full` where they may store no more. Default: nobody. */
+  account?: string
 }
 
 /** Has the work done; rejects with what `plainRefusal` made of the error, or any other. */
@@ -80,8 +84,9 @@ export class Tree {
    * and directories only. Resolves with nothing when something is there that is not to be replaced. Refuses with `conflict` what is beyond the limits, and with `not_found` a source that is no directory.
    */
   async copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied | undefined> {
-    const { replace = true, maxMs = tenMinutes, signal, onProgress, ...limits } = options
-    const copied = await this.ask({ op: "copyTree", from, to, limits, replace, maxMs }, { signal, onProgress })
+    const { replace = true, maxMs = tenMinutes, account, signal, onProgress, ...limits } = options
+    const call: TreeCall = { op: "copyTree", from, to, limits, replace, maxMs, ...(account === undefined ? {} : { account }) }
+    const copied = await this.ask(call, { signal, onProgress })
     return (copied as Copied | null) ?? undefined
   }
 
@@ -96,6 +101,11 @@ export class Tree {
   /** Gives each file below a directory that has another name, there or elsewhere, a copy of its own in its place. A missing directory is no error. May be done again. */
   async sever(path: string): Promise<void> {
     await this.ask({ op: "sever", path }, {})
+  }
+
+  /** Counts what a person stores, in a thread of the lowest priority. */
+  async count(account: StorageAccount): Promise<StorageCount> {
+    return (await this.ask({ op: "count", account }, {})) as StorageCount
   }
 
   /** Removes a directory with all below it; it is gone at once, the promise resolves when its space is free. A missing one is no error. */

@@ -143,6 +143,7 @@ export class WorkerProcess {
     else if (message.type === "identify") {
       this.#answer("identified", message.id, () => authority.identify(message.authorization, message.address))
     } else if (message.type === "areas") this.#answer("areasTold", message.id, () => authority.areas(message.paths))
+    else if (message.type === "storage") this.#answer("storageTold", message.id, async () => [await authority.storage(message.account)])
     else this.#answer("accesses", message.id, () => authority.access(message.userId, message.paths))
   }
 
@@ -151,7 +152,7 @@ export class WorkerProcess {
     ready()
   }
 
-  #answer(type: "identified" | "accesses" | "areasTold", id: number, ask: () => Promise<unknown>): void {
+  #answer(type: "identified" | "accesses" | "areasTold" | "storageTold", id: number, ask: () => Promise<unknown>): void {
     const reply = (answer: unknown) => this.tell({ type, id, answer } as ToWorker)
     const failed = (error: unknown) => {
       // A database that is away is nobody's fault, and told elsewhere: a line for each request would fill the log.

@@ -5,15 +5,15 @@ import type { Authority, Files } from "#files"
 import type { GatewayHost, PortLedger, Visitor } from "#gateway"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
-import type { Runs } from "#runs"
+import type { Runs, StorageBook } from "#runs"
 import type { RunRow, Store } from "#store"
 
 /** The actor that stands for all who proved nothing. */
 const nobody = "-"
 
 /** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
-export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock }): Authority {
-  const { store, identity, events, clock } = made
+export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock; book: StorageBook }): Authority {
+  const { store, identity, events, clock, book } = made
   return {
     refused({ userName = nobody, address, isWrite, code, count }) {
       events.refused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
@@ -28,6 +28,7 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
       return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
     },
     areas: (paths) => mountAreas(store, paths),
+    storage: (account) => book.quotaOf(account),
   }
 }
 

@@ -7,7 +7,7 @@ import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
-import { createRuns } from "#runs"
+import { createRuns, StorageBook } from "#runs"
 import { openStore } from "#store"
 import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
@@ -77,7 +77,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   )
   demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
-  const filesRoot = join(dataDir, "files")
+  const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
+  const book = new StorageBook(store, settings.defaultLimits)
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
   const rightsChanged = ({ type }: { type: string }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
@@ -87,7 +88,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
   // The worker needs a while to load: nothing else waits for it until the end.
   const starting = startFiles(
-    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin }),
+    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin, book }),
   )
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
@@ -117,6 +118,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       imageTerms: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree }),
       revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
+      storage: { book, meter: { room: async () => (await starting).room(), count: (account) => tree.count(account) } },
     }),
   )
   const connections = connectionLimitOf(settings, logger)

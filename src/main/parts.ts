@@ -3,7 +3,7 @@ import type { Identity } from "#access"
 import { bounds } from "#contract"
 import type { Events } from "#events"
 import { Callers, ConnectionLimit, connectionShares, type Logger, systemClock } from "#kit"
-import type { RunEvents } from "#runs"
+import type { RunEvents, StorageBook } from "#runs"
 import type { Store } from "#store"
 import { authorityOf } from "./adapters.ts"
 import type { Addresses } from "./addresses.ts"
@@ -87,12 +87,13 @@ export function filesOptions(made: {
   logger: Logger
   hostNames: ReadonlySet<string>
   baseOrigin: string
+  book: StorageBook
 }) {
-  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin } = made
+  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, book } = made
   return {
     root: filesRoot,
     listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, events, clock: systemClock }),
+    authority: authorityOf({ store, identity, events, clock: systemClock, book }),
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,
@@ -102,6 +103,7 @@ export function filesOptions(made: {
       maxPerPerson: settings.maxConnectionsPerPerson,
     },
     owner: ownerOf(settings),
+    storage: settings.storageReserve === undefined ? {} : { reserveBytes: settings.storageReserve },
     logger,
   }
 }

@@ -166,6 +166,20 @@ export const settingsTable = {
     read: text,
     doc: "Database, files root (`files/`) and secrets. Made when missing, readable by its owner only.",
   }),
+  filesDir: setting({
+    env: "FILES_DIR",
+    default: "`files/` in the data directory",
+    initial: "",
+    read: text,
+    doc: "The files root: homes and datasets. On a disk of its own, what people store never takes the database's room. Made when missing; only root may be able to change the directories above it.",
+  }),
+  storageReserve: setting({
+    env: "STORAGE_RESERVE",
+    default: "1 GiB or 2 % of the disk, the larger, up to 64 GiB; a sixteenth of a disk below 16 GiB",
+    initial: undefined as number | undefined,
+    read: sizeOrNone,
+    doc: "So much of the files root's disk is kept free: beyond it uploads are refused, and runs whose directories grow are ended, the one that grew most first.",
+  }),
   databaseUrl: setting({
     env: "DATABASE_URL",
     default: "SQLite in the data directory",

@@ -91,7 +91,7 @@ export async function tearDown(ctx: Context, run: RunRow): Promise<void> {
 
 /** Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an `EngineError`. */
 async function takeDown(ctx: Context, run: RunRow): Promise<void> {
-  const lastWords = new LastWords(ctx, run.key)
+  const lastWords = new LastWords(ctx, run)
   try {
     await stopEngine(ctx, run)
   } catch (error) {

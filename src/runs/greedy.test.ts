@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -79,11 +79,13 @@ test("failed starts in a loop leave no more rows, output and keys than the histo
   const wanted = { ...world.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }
   const refusal = { code: "image_not_found" as const, msg: "no" }
   const made: string[] = []
+  const own = join(logsDir, `person-${world.users[2]}`)
+  await mkdir(own)
   for (let n = 0; n < 500; n += 1) {
     const run = await runs.start({ ...wanted, refusal }, { idempotency: { key: `k${n}`, bodyHash: "h" } })
     assert.equal(run.state, "failed")
     made.push(run.key)
-    if (n < 5) await writeFile(join(logsDir, `${run.key}.jsonl`), "{}\n")
+    if (n < 5) await writeFile(join(own, `${run.key}.jsonl`), "{}\n")
   }
   const seen = () => world.store.runs.list({ where: { userId: world.users[2] as number }, states: ["ended", "failed"] }, everything, page)
   await eventually("the history is short", async () => (await seen()).total === 20)
@@ -91,7 +93,7 @@ test("failed starts in a loop leave no more rows, output and keys than the histo
   assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
   assert.equal(await world.store.runs.recalled(world.users[2] as number, "k0"), undefined)
   assert.ok(await world.store.runs.recalled(world.users[2] as number, "k499"))
-  await eventually("their output is gone", async () => (await readdir(logsDir)).length === 0)
+  await eventually("their output is gone", async () => (await readdir(own)).length === 0)
   assert.ok((await world.store.runs.queued()).length > 2_000, "no live run was touched")
   await rm(logsDir, { recursive: true })
 })

@@ -33,7 +33,7 @@ async function prune(ctx: Context, pause: () => Promise<void>): Promise<void> {
 
 /** The output goes after COMMIT; what a crash leaves of it goes by its age. */
 async function trim(ctx: Context, which: { userId: number } | { until: number }, limit: number): Promise<number> {
-  const keys = await ctx.store.change((tx) => tx.runs.trim(which, limit))
-  await removeLogs(ctx, keys)
-  return keys.length
+  const runs = await ctx.store.change((tx) => tx.runs.trim(which, limit))
+  await removeLogs(ctx, runs)
+  return runs.length
 }

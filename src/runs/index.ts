@@ -10,6 +10,8 @@ export { AlreadyRunning, type Idempotency, type StartRequest } from "./requests.
 export { createRuns, type Runs, type RunsOptions, type StartOptions } from "./runs.ts"
 export { type GivenRunSettings, type RunSettings, type StateTimeouts, withDefaults } from "./settings.ts"
 export type { StopOptions } from "./stop.ts"
+export { StorageBook } from "./storage-book.ts"
+export type { StorageMeter } from "./storage-meter.ts"
 export { type Readiness, type TypeRule, typeRules } from "./types.ts"
 export type { Sample } from "./usage.ts"
 export type { Settling } from "./waits.ts"

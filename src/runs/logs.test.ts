@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -36,8 +36,9 @@ test("Output is readable while a run lives and, with its last words, after its e
   assert.deepEqual(await texts(second.logs(ended, { tail: 1, follow: true })), ["two"])
   assert.deepEqual(await texts(second.logs(ended, { since: Date.now() + 1_000 })), [])
   assert.equal((await stat(settings.logsDir)).mode & 0o777, 0o700)
-  assert.deepEqual(await readdir(settings.logsDir), [`${key}.jsonl`])
-  assert.equal((await stat(join(settings.logsDir, `${key}.jsonl`))).mode & 0o777, 0o600)
+  const own = join(settings.logsDir, `person-${run.userId}`)
+  assert.deepEqual(await readdir(own), [`${key}.jsonl`])
+  assert.equal((await stat(join(own, `${key}.jsonl`))).mode & 0o777, 0o600)
 })
 
 test("A run that never had a container has no output", async () => {
@@ -77,4 +78,26 @@ test("Output is removed when it is older than the setting, and nothing else is",
   await using _runs = await world.runs({ settings: { logsDir: directory.path, keepLogsDays: 2 } })
   await eventually("the old one is gone", async () => (await readdir(directory.path)).length === 2)
   assert.deepEqual((await readdir(directory.path)).sort(), [young, "note.txt"])
+})
+
+test("a person's oldest output goes when it is more than is kept of one person", async () => {
+  await using directory = await temporary()
+  await using world = await TestWorld.open()
+  await using runs = await world.runs({ settings: { logsDir: directory.path } })
+  const own = join(directory.path, `person-${world.users[0]}`)
+  await mkdir(own)
+  const names = Array.from({ length: 70 }, (_, i) => `${i.toString(16).padStart(32, "0")}.jsonl`)
+  for (const [i, name] of names.entries()) {
+    await writeFile(join(own, name), "")
+    await truncate(join(own, name), 4 * 2 ** 20)
+    await utimes(join(own, name), Date.now() / 1_000 - 1_000 + i, Date.now() / 1_000 - 1_000 + i)
+  }
+  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const container = world.fake.containers.get(run.key)
+  assert.ok(container)
+  world.fake.log(container, "stdout", "text")
+  await runs.stop(run.id, { by: "stopped_by_user" })
+  await eventually("it is kept", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
+  await eventually("the oldest are gone", async () => (await readdir(own)).length === 64)
+  assert.ok(!(await readdir(own)).includes(names[6] as string) && (await readdir(own)).includes(names[7] as string))
 })

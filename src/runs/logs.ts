@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { createReadStream } from "node:fs"
+import { createReadStream, existsSync } from "node:fs"
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -8,15 +8,17 @@ import { EngineError, type LogLine, type LogOptions } from "#engine"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 
-const keptLines = bounds.runs.logLines.value
-const keptCharacters = bounds.runs.logCharacters.value
+const keptLines = bounds.storage.keptLogLines.value
+const keptCharacters = bounds.storage.keptLogCharacters.value
+const keptRuns = bounds.storage.keptLogRuns.value
+const keptBytes = bounds.storage.keptLogBytes.value
 const lastWordsMs = 1_000
 const day = 24 * 3_600_000
 
 /** A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with a `Failure` when the engine cannot be asked. */
 export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
   const now = ctx.board.row(run.id) ?? run
-  if (!isLive(now.state)) return yield* keptLogs(ctx, run.key, options)
+  if (!isLive(now.state)) return yield* keptLogs(ctx, run, options)
   try {
     yield* ctx.engine.logs(run.key, options)
   } catch (error) {
@@ -28,14 +30,16 @@ export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions):
 export class LastWords {
   readonly #ctx: Context
   readonly #key: string
+  readonly #userId: number
   readonly #over = new AbortController()
   readonly #lines: string[] = []
   #characters = 0
   readonly #collecting: Promise<void>
 
-  constructor(ctx: Context, key: string) {
+  constructor(ctx: Context, { key, userId }: Pick<RunRow, "key" | "userId">) {
     this.#ctx = ctx
     this.#key = key
+    this.#userId = userId
     this.#collecting = ctx.settings.logsDir === undefined ? Promise.resolve() : this.#collect()
   }
 
@@ -72,21 +76,41 @@ export class LastWords {
   async #write(): Promise<void> {
     const { logsDir } = this.#ctx.settings
     if (logsDir === undefined || this.#lines.length === 0) return
-    await mkdir(logsDir, { recursive: true, mode: 0o700 })
-    const unfinished = join(logsDir, `${randomBytes(8).toString("hex")}.new`)
+    const directory = directoryOf(logsDir, this.#userId)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const unfinished = join(directory, `${randomBytes(8).toString("hex")}.new`)
     try {
       await writeFile(unfinished, `${this.#lines.join("\n")}\n`, { mode: 0o600 })
-      await rename(unfinished, fileOf(logsDir, this.#key))
+      await rename(unfinished, fileOf(directory, this.#key))
     } catch (error) {
       await rm(unfinished, { force: true })
       throw error
     }
+    await prune(directory)
   }
 }
 
-async function* keptLogs({ settings }: Context, key: string, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+/** Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's disk. */
+async function prune(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"))
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const { size, mtimeMs } = await stat(join(directory, name))
+      return { path: join(directory, name), size, mtimeMs }
+    }),
+  )
+  let bytes = 0
+  for (const [i, file] of files.sort((a, b) => b.mtimeMs - a.mtimeMs).entries()) {
+    bytes += file.size
+    if (i >= keptRuns || bytes > keptBytes) await rm(file.path, { force: true })
+  }
+}
+
+async function* keptLogs({ settings }: Context, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
-  const file = fileOf(settings.logsDir, key)
+  const own = fileOf(directoryOf(settings.logsDir, userId), key)
+  // Beside the directories of people lies what was kept before there were any.
+  const file = existsSync(own) ? own : fileOf(settings.logsDir, key)
   const young = (line: LogLine) => since === undefined || line.time > since
   // Counted first and then read again: a reader that takes its time must not hold all lines in memory.
   let passed = 0
@@ -111,15 +135,19 @@ async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIte
   }
 }
 
+function directoryOf(logsDir: string, userId: number): string {
+  return join(logsDir, `person-${userId}`)
+}
+
 function fileOf(logsDir: string, key: string): string {
   if (!/^[0-9a-f]{32}$/.test(key)) throw new TypeError(`A run's key is wanted, got ${JSON.stringify(key)}`)
   return join(logsDir, `${key}.jsonl`)
 }
 
 /** Removes the kept output of runs that are forgotten. */
-export async function removeLogs({ settings: { logsDir } }: Context, keys: readonly string[]): Promise<void> {
+export async function removeLogs({ settings: { logsDir } }: Context, runs: readonly Pick<RunRow, "key" | "userId">[]): Promise<void> {
   if (logsDir === undefined) return
-  for (const key of keys) await rm(fileOf(logsDir, key), { force: true })
+  for (const { key, userId } of runs) await rm(fileOf(directoryOf(logsDir, userId), key), { force: true })
 }
 
 /** Removes output older than the setting says, now and once a day, until Quayside closes. */
@@ -140,6 +168,7 @@ async function sweep(logsDir: string, before: number): Promise<void> {
     throw error
   })
   for (const name of names) {
+    if (/^person-\d+$/.test(name)) await sweep(join(logsDir, name), before)
     if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
     const path = join(logsDir, name)
     const { mtimeMs } = await stat(path)

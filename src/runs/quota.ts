@@ -2,8 +2,10 @@ import type { Reason } from "#contract"
 import type { Holdings, Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
-/** The amounts among the limits; disk does not count when a run is admitted, but while it runs. Null or absent is unlimited. */
-export type RunLimits = Partial<Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxQueued" | "MaxObjects">>
+/** The amounts among the limits; disk and storage do not count when a run is admitted, but while it runs. Null or absent is unlimited. */
+export type RunLimits = Partial<
+  Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxStorage" | "MaxQueued" | "MaxObjects">
+>
 
 /** What the members of a group may hold all together. */
 export interface Cap {

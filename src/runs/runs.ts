@@ -16,6 +16,9 @@ import type { Idempotency, Judged, StartRequest } from "./requests.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
 import { admit, recall } from "./start.ts"
 import { type StopOptions, stop } from "./stop.ts"
+import type { StorageBook } from "./storage-book.ts"
+import { StorageEnforcer } from "./storage-enforcer.ts"
+import type { StorageMeter } from "./storage-meter.ts"
 import { Supervisor } from "./supervisor.ts"
 import { type Sample, Usage } from "./usage.ts"
 import { type Settling, settled } from "./waits.ts"
@@ -38,6 +41,8 @@ export interface RunsOptions {
    * ends the run. Default: the plan that it has.
    */
   revise?: (reads: Reads, run: RunRow) => Promise<Revised>
+  /** What people store. Default: nobody is held to `MaxStorage`, and no room is kept. */
+  storage?: { book: StorageBook; meter: StorageMeter }
 }
 
 export interface StartOptions {
@@ -117,6 +122,7 @@ export async function createRuns(options: RunsOptions): Promise<Runs> {
     watchQueuedRights(ctx),
     watchOver(ctx, usage, new Warden(ctx, { usage, activity })),
   ]
+  if (options.storage) chores.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
   const { board } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))

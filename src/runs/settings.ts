@@ -1,6 +1,6 @@
 import { bounds, defaultLimits, type EffectiveLimits } from "#contract"
 
-const { runs } = bounds
+const { runs, storage } = bounds
 
 /** How runs are admitted and watched over. Times are milliseconds. */
 export interface RunSettings {
@@ -37,6 +37,8 @@ export interface RunSettings {
   layersEvery: number
   /** It is counted at once where so many bytes of disk were taken since. Default 1 GiB. */
   layersAfter: number
+  /** How often it is looked at how much room the disk of people's files has. Default 3,000. */
+  roomEvery: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
   /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
@@ -79,10 +81,11 @@ export function withDefaults(given: GivenRunSettings): RunSettings {
     historyRuns: runs.historyRuns.value,
     historyDays: runs.historyDays.value,
     historyEvery: 60_000,
-    layersEvery: 60_000,
-    layersAfter: 2 ** 30,
+    layersEvery: storage.layersEveryMs.value,
+    layersAfter: storage.layersAfterBytes.value,
+    roomEvery: storage.roomEveryMs.value,
     strayGrace: 10 * 60_000,
-    keepLogsDays: runs.logDays.value,
+    keepLogsDays: storage.keptLogDays.value,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
     timeouts: {

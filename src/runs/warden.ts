@@ -1,4 +1,4 @@
-import type { Limits } from "#contract"
+import { bounds, type Limits } from "#contract"
 import type { RunRow } from "#store"
 import type { Activity } from "./activity.ts"
 import { isComputing } from "./computing.ts"
@@ -13,7 +13,7 @@ const mib = 2 ** 20
 /** How long before its end somebody is warned, at most; half of the idle time where that is less. */
 const longestLead = 5 * minute
 /** The part of a disk limit at which somebody is warned. */
-const nearlyFull = 0.8
+const nearlyFull = bounds.storage.warnPercents.value / 100
 
 /** Holds runs to the limits of time, use and disk: warns first, then ends them. */
 export class Warden {

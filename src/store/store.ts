@@ -274,8 +274,8 @@ export interface RunWrites {
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
   /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
   remember(entry: IdempotencyEntry): Promise<boolean>
-  /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives the runs' keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
-  trim(which: { userId: number } | { until: number }, limit: number): Promise<string[]>
+  /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives whose they were and their keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
+  trim(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
 }
 /** Ports within a range, both ends included. */
 export interface PortReads {

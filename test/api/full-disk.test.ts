@@ -129,3 +129,49 @@ test("on a full disk writes are 507 storage_full, reads go on, nothing acknowled
   }
   assert.deepEqual(new Set(names), new Set(["kept", ...made, "after"]))
 })
+
+test("on a full disk people sign in, and an administrator disables a person, changes limits and deletes", {
+  skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
+}, async () => {
+  await using disk = await smallDisk(48 * 1024)
+  await using world = await openWorld({ "data-dir": `${disk.path}/data` })
+  const { baseUrl } = world.quayside
+  const person = (UserName: string) => world.admin.createUser({ body: { UserName, Password: "long enough" } })
+  const [ann, bob] = [await person("ann"), await person("bob")]
+  const image = await world.admin.createImage({ body: { Name: "i", Image: "a/b" } })
+  const group = await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+  const signIn = (UserName: string, Password = "long enough") => ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
+  const ballast = () => statSync(`${disk.path}/data/quayside.db.ballast`).size
+  await eventually("room is kept back", () => ballast() === 3 * 2 ** 20)
+  disk.fillUp()
+  await createUntilFull(world)
+
+  const signedIn = await signIn("ann")
+  assert.equal(signedIn.status, 200, signedIn.text)
+  assert.equal((await signIn("admin", adminPassword)).status, 200)
+  const put = (path: string, body: object) => ask(baseUrl, "PUT", path, { as, body })
+  assert.equal((await put("/user", { ID: ann.ID, IsDisabled: true })).status, 200)
+  assert.equal((await signIn("ann")).status, 401)
+  assert.equal((await put("/user", { ID: bob.ID, Limits: { MaxStorage: 0 } })).status, 200)
+  assert.equal((await put("/group", { ID: group.ID, Members: [] })).status, 200)
+  assert.equal((await ask(baseUrl, "DELETE", `/image?ID=${image.ID}`, { as })).status, 200)
+  assert.equal((await ask(baseUrl, "DELETE", `/user?ID=${ann.ID}`, { as })).status, 200)
+  assert.equal((await ask(baseUrl, "POST", "/image", { as, body: { Name: "n", Image: "a/b" } })).status, 507)
+
+  const again: number[] = []
+  for (let i = 0; i < 12; i += 1) again.push((await signIn("bob")).status)
+  assert.deepEqual(again, [...Array(10).fill(200), 507, 507])
+  assert.ok(ballast() > 2 ** 20, "nobody uses up what is kept back")
+  assert.equal((await put("/user", { ID: bob.ID, IsDisabled: true })).status, 200)
+})
+
+test("signing out by a session that never was leaves no trace", async () => {
+  await using world = await openWorld()
+  const { baseUrl } = world.quayside
+  const before = await world.admin.listAudit({ query: { pageSize: 1 } as never })
+  for (let i = 0; i < 3; i += 1) {
+    const headers = { cookie: `quayside_session=${randomUUID()}`, "sec-fetch-site": "same-origin" }
+    assert.equal((await ask(baseUrl, "DELETE", "/session", { headers })).status, 200)
+  }
+  assert.equal((await world.admin.listAudit({ query: { pageSize: 1 } as never })).data[0]?.ID, before.data[0]?.ID)
+})

@@ -14,6 +14,51 @@ export const failures = [
     ],
   ),
   ...faults(
+    "src/files/storage-ledger.ts",
+    ["src/files/storage.test.ts"],
+    [
+      ["what people upload is not held to their limit", "if (quota.maxBytes !== null && used + bytes > quota.maxBytes)", "if (false)"],
+      ["uploads at the same time are not counted together", "entry.written + entry.reserved)", "entry.written)"],
+      ["a body without a length is not counted", "this.#held?.assertFits(bytes, this.#bytes + bytes)", ""],
+      ["uploads take the last room of the disk", "assertRoom(folder, bytes, this.#settings)", ""],
+    ],
+  ),
+  ...faults(
+    "src/files/storage-scan.ts",
+    ["src/files/storage.test.ts"],
+    [
+      ["what is somebody else's counts for whom it lies with", "if (!excluded?.isLeaf) yield*", "yield*"],
+      ["what lies deep is not counted", "return this.#later(step)", "return"],
+    ],
+  ),
+  ...faults(
+    "src/files/storage-thread.ts",
+    ["src/files/storage.test.ts"],
+    [["a large count keeps small ones waiting", "const mostRunning = 32", "const mostRunning = 1"]],
+  ),
+  ...faults(
+    "src/runs/storage-enforcer.ts",
+    ["src/runs/storage-enforcer.test.ts"],
+    [
+      ["nobody's runs are ended for what they store", "if (!found || found.bytes < slack) return", "return"],
+      ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
+      ["a run that grew little is ended for the one that grew most", ".sort((a, b) => b[1] - a[1])[0]", ".sort((a, b) => a[1] - b[1])[0]"],
+    ],
+  ),
+  ...faults(
+    "src/api/urgent.ts",
+    ["test/api/full-disk.test.ts"],
+    [["a full disk keeps an administrator from disabling", "(caller?.isAdmin === true && administrative.has(operation))", "false"]],
+  ),
+  ...faults(
+    "src/access/sessions.ts",
+    ["test/api/full-disk.test.ts"],
+    [
+      ["a full disk keeps people from signing in", "return known.count <= urgentSignIns.value", "return false"],
+      ["somebody signs in until nothing is kept back", "return known.count <= urgentSignIns.value", "return true"],
+    ],
+  ),
+  ...faults(
     "src/files/refusal.ts",
     ["src/files/filesystems.test.ts"],
     [["a full disk of the files is told as a fault of the program", "  ENOSPC: full,\n", ""]],

@@ -8,7 +8,7 @@ import type { ProjectRow, RunRow, Store } from "#store"
 /** What a copy of a project's code may hold at most. */
 const limits = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
 
-type Copying = Pick<CopyTreeOptions, "signal" | "onProgress">
+type Copying = Pick<CopyTreeOptions, "signal" | "onProgress" | "account">
 
 /** Somebody's own directories for a project. */
 export function projectDirectories(userName: string, projectId: number) {
@@ -25,7 +25,7 @@ function releaseOf(projectId: number): string {
 export async function release(tree: Tree, project: Pick<ProjectRow, "id" | "userName">, signal?: AbortSignal): Promise<void> {
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
-  await tree.copyTree(code, releaseOf(project.id), { ...limits, signal })
+  await tree.copyTree(code, releaseOf(project.id), { ...limits, signal, account: project.userName })
 }
 
 /** Makes the directories of whoever starts a run, before the engine is asked; what is there stays. Code that is not there yet begins as what the project's owner released. */
@@ -35,7 +35,7 @@ export function prepareRun({ store, tree }: { store: Store; tree: Tree }): (run:
     const isOwner = (await store.projects.get(projectId))?.userId === userId
     const onProgress = (progress: CopyProgress) => report(progressOf(progress))
     try {
-      if (!isOwner) await begin(tree, { from: releaseOf(projectId), to: own.code }, { signal, onProgress })
+      if (!isOwner) await begin(tree, { from: releaseOf(projectId), to: own.code }, { signal, onProgress, account: userName })
       await tree.ensureDirectory(own.code, own.model, own.user)
     } catch (error) {
       throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
@@ -57,7 +57,7 @@ function progressOf({ done, total }: CopyProgress): Progress {
 export async function copyCode(tree: Tree, userName: string, copied: { from: ProjectRow; to: ProjectRow } & Copying): Promise<void> {
   const { from, to, ...how } = copied
   const source = userName === from.userName ? projectDirectories(userName, from.id).code : releaseOf(from.id)
-  await begin(tree, { from: source, to: projectDirectories(userName, to.id).code }, how)
+  await begin(tree, { from: source, to: projectDirectories(userName, to.id).code }, { account: userName, ...how })
 }
 
 /** Where several begin at once, one of them puts its copy there, and the others' go. */

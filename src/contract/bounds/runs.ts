@@ -63,27 +63,6 @@ export const runs = {
     per: "run",
     beyond: "the run fails with what is known of the program",
   },
-  logLines: {
-    what: "Kept output of an ended run, in lines",
-    value: 10_000,
-    unit: "count",
-    per: "run",
-    beyond: "older lines are removed",
-  },
-  logCharacters: {
-    what: "Kept output of an ended run",
-    value: 4 * 1024 * 1024,
-    unit: "characters",
-    per: "run",
-    beyond: "older lines are removed",
-  },
-  logDays: {
-    what: "Age of kept output",
-    value: 30,
-    unit: "days",
-    per: "run",
-    beyond: "the output is removed",
-  },
   samples: {
     what: "Samples of what a live run uses, one every 10 s",
     value: 360,

@@ -10,7 +10,16 @@ import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type St
 
 export { eventually }
 
-const noLimits = { MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
+const noLimits = {
+  MaxRuns: null,
+  MaxCpus: null,
+  MaxMemory: null,
+  MaxGpus: null,
+  MaxRunHours: null,
+  IdleMinutes: null,
+  MaxDisk: null,
+  MaxStorage: null,
+}
 
 export const quick: GivenRunSettings = {
   graceMs: 300,

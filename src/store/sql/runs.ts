@@ -124,7 +124,7 @@ export const runs = {
   oldRuns: ({ db }: Build, args: { until: number; limit: number }) =>
     db
       .selectFrom("runs")
-      .select(["id", "key"])
+      .select(["id", "key", "user_id"])
       .where(isHistory)
       .where("end_time", "<=", args.until)
       .orderBy("end_time")
@@ -143,7 +143,13 @@ export const runs = {
       .orderBy("key"),
 
   firstOfHistory: ({ db }: Build, args: { user_id: number; limit: number }) =>
-    db.selectFrom("runs").select(["id", "key"]).where("user_id", "=", args.user_id).where(isHistory).orderBy("id").limit(args.limit),
+    db
+      .selectFrom("runs")
+      .select(["id", "key", "user_id"])
+      .where("user_id", "=", args.user_id)
+      .where(isHistory)
+      .orderBy("id")
+      .limit(args.limit),
 
   deleteKeysOfRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
     db.deleteFrom("idempotency_keys").where(among(sql.ref("run_id"), args.ids)),

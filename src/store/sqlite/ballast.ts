@@ -1,11 +1,12 @@
 import { randomFillSync } from "node:crypto"
 import { closeSync, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
+import { bounds } from "#contract"
 import type { Reserve } from "../driver.ts"
 
 const mib = 2 ** 20
 /** The log may have to grow to the length at which it is folded into the database (16 MiB), and is used again from then on. */
-const largest = 24 * mib
+const largest = bounds.storage.ballastBytes.value
 /** Of the disk. */
 const largestPart = 1 / 16
 /** It is given up in so many pieces, so that what others take of each is not all. */

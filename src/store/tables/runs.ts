@@ -81,7 +81,7 @@ export class Runs implements RunReads, RunWrites {
     return found.map(([key, count]) => ({ userId: Number((key as string).slice("runs ended ".length)), count: Number(count) }))
   }
 
-  async trim(which: Parameters<RunWrites["trim"]>[0], limit: number): Promise<string[]> {
+  async trim(which: Parameters<RunWrites["trim"]>[0], limit: number): Promise<{ key: string; userId: number }[]> {
     const { session } = this.#context
     const found =
       "userId" in which
@@ -92,7 +92,7 @@ export class Runs implements RunReads, RunWrites {
     await session.run(q.deleteKeys, { ids })
     await session.run(q.deleteGrants, { ids })
     await session.run(q.deleteRuns, { ids })
-    return found.map(([, key]) => key as string)
+    return found.map(([, key, userId]) => ({ key: key as string, userId: userId as number }))
   }
 
   async liveOf(userId: number, projectId: number): Promise<RunRow | undefined> {

@@ -10,6 +10,7 @@ export const unlimited: Limits = {
   MaxRunHours: null,
   IdleMinutes: null,
   MaxDisk: null,
+  MaxStorage: null,
 }
 
 export function userRow(userName: string, fields: Partial<NewRow<UserRow>> = {}): NewRow<UserRow> {

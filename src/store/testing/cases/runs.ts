@@ -127,9 +127,9 @@ export const runs: Record<string, Case> = {
     const trim = (which: Parameters<Change["runs"]["trim"]>[0], limit: number) => store.change((tx) => tx.runs.trim(which, limit))
     assert.deepEqual(
       await trim({ userId: bob.id }, 2),
-      made.slice(0, 2).map(({ key }) => key),
+      made.slice(0, 2).map(({ key, userId }) => ({ key, userId })),
     )
-    assert.deepEqual(await trim({ until: clock.now() + 2 }, 10), [made[2]?.key])
+    assert.deepEqual(await trim({ until: clock.now() + 2 }, 10), [{ key: made[2]?.key, userId: bob.id }])
     assert.deepEqual(await trim({ userId: ann.id }, 10), [])
     assert.deepEqual([await store.runs.recalled(bob.id, "k2"), (await store.runs.recalled(bob.id, "k3"))?.runId], [undefined, made[3]?.id])
     assert.deepEqual([(await store.users.objects(bob.id)).live, (await store.runs.longHistories(0))[0]?.count], [1, 2])

@@ -1,0 +1,236 @@
+import type { Stats } from "node:fs"
+import type { Authority } from "./authority.ts"
+import type { Folder } from "./descriptor.ts"
+import { Refusal } from "./refusal.ts"
+import { amountText, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
+import { StorageCounter } from "./storage-counter.ts"
+import { assertRoom } from "./storage-room.ts"
+
+/** How long what the authority says of somebody's limits is used again. */
+const quotaMs = 5_000
+
+interface Entry {
+  quota: StorageQuota | null
+  askedAt: number
+  /** What the last count found, and what was written since; undefined: never counted. */
+  counted: number | undefined
+  written: number
+  /** For what is being written. */
+  reserved: number
+  countedAt: number
+  /** Directories were deleted since, whose size nobody knows. */
+  isStale: boolean
+  counting: Promise<void> | undefined
+  /** Nobody has counted yet, nor waited for a count. */
+  isUnknown: boolean
+}
+
+const uncounted = {
+  counted: undefined,
+  written: 0,
+  reserved: 0,
+  countedAt: Number.NEGATIVE_INFINITY,
+  isStale: false,
+  counting: undefined,
+  isUnknown: true,
+} satisfies Partial<Entry>
+
+const isLimited = ({ quota }: Entry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
+
+/**
+ * What people store, as this worker knows it: the last count, and what was written here since. Runs write without it; that is what counts
+ * are for.
+ */
+export class StorageLedger implements AsyncDisposable {
+  readonly #authority: Authority
+  readonly #settings: StorageSettings
+  readonly #counter: StorageCounter
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(parts: { root: Folder; authority: Authority; settings: StorageSettings }) {
+    this.#authority = parts.authority
+    this.#settings = parts.settings
+    this.#counter = new StorageCounter(parts.root, parts.settings)
+  }
+
+  /**
+   * Room for so many bytes in a directory whose content counts for the account (undefined: nobody's). Refuses with 507 what the disk or the person has no room for; `replaced` bytes
+   * go when it is done. To be settled with what was written, or disposed of.
+   */
+  async reserve(account: string | undefined, folder: Folder, size: { bytes: number; replaced?: number }): Promise<Reservation> {
+    const { bytes, replaced = 0 } = size
+    assertRoom(folder, bytes, this.#settings)
+    if (account === undefined) return new Reservation(undefined, this.#settings)
+    const entry = await this.#entry(account)
+    const over = () => this.#over(account, entry, bytes - replaced)
+    // Once: a count that takes long is not waited for by every upload.
+    if (entry.isUnknown && isLimited(entry)) {
+      entry.isUnknown = false
+      await this.#recount(account, entry)
+    }
+    if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
+    const why = over()
+    if (why) throw full(why, bytes)
+    const assertFits = (more: number, all: number) => {
+      const reason = this.#over(account, entry, more)
+      if (reason) throw full(reason, all)
+    }
+    const reservation = new Reservation({ entry, assertFits }, this.#settings)
+    reservation.hold(bytes - replaced)
+    return reservation
+  }
+
+  /** What an entry counts by itself; one of several names of a file frees nothing when it goes. */
+  sizeOf({ blocks, nlink }: Pick<Stats, "blocks" | "nlink">, isDirectory = false): number {
+    return nlink > 1 && !isDirectory ? 0 : Math.max(blocks * 512, this.#settings.entryBytes)
+  }
+
+  /** What so many entries with so many bytes count, at most. */
+  sizeOfAll({ entries, bytes }: { entries: number; bytes: number }): number {
+    return bytes + entries * this.#settings.entryBytes
+  }
+
+  /** Something that counted is gone. Of a directory nobody knows how much: it is counted when that matters. */
+  removed(account: string | undefined, bytes: number | undefined): void {
+    const entry = account === undefined ? undefined : this.#entries.get(account)
+    if (!entry) return
+    if (bytes === undefined) entry.isStale = true
+    else entry.written -= bytes
+  }
+
+  async count(account: StorageAccount): Promise<StorageCount> {
+    const entry = this.#entries.get(account.name)
+    const before = entry?.written ?? 0
+    if (entry) entry.isStale = false
+    const count = await this.#counter.count(account)
+    if (entry) {
+      entry.counted = count.bytes
+      entry.written -= before
+      entry.countedAt = performance.now()
+    }
+    return count
+  }
+
+  async #entry(account: string): Promise<Entry> {
+    const now = performance.now()
+    const known = this.#entries.get(account)
+    if (known && now - known.askedAt < quotaMs) return known
+    const quota = await this.#authority.storage(account)
+    const entry = this.#entries.get(account) ?? { ...uncounted, quota, askedAt: now }
+    this.#entries.set(account, entry)
+    entry.quota = quota
+    entry.askedAt = now
+    entry.counted ??= quota?.counted[account]
+    entry.isUnknown &&= entry.counted === undefined
+    return entry
+  }
+
+  #used(account: string, quota: StorageQuota): number {
+    const entry = this.#entries.get(account)
+    if (!entry) return quota.counted[account] ?? 0
+    return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + entry.written + entry.reserved)
+  }
+
+  /** Why so many bytes more do not fit; undefined when they do. What takes no room always fits. */
+  #over(account: string, { quota }: Entry, bytes: number): string | undefined {
+    if (!quota || bytes <= 0) return undefined
+    const used = this.#used(account, quota)
+    if (quota.maxBytes !== null && used + bytes > quota.maxBytes)
+      return `${account} may store ${amountText(quota.maxBytes)} and stores ${amountText(used)}`
+    for (const { groupName, maxBytes, members } of quota.groups) {
+      const all = members.reduce((sum, member) => sum + this.#used(member, quota), 0)
+      if (all + bytes > maxBytes)
+        return `The members of ${groupName} may store ${amountText(maxBytes)} together and store ${amountText(all)}`
+    }
+    return undefined
+  }
+
+  #mayCountAgain({ countedAt, isStale, counting }: Entry): boolean {
+    const age = performance.now() - countedAt
+    return counting !== undefined || age >= this.#settings.recountMs || (isStale && age >= this.#settings.recountMs / 10)
+  }
+
+  /** Resolves when the count is there, or takes too long: then the last one decides. */
+  async #recount(account: string, entry: Entry): Promise<void> {
+    const { quota } = entry
+    if (!quota) return
+    entry.counting ??= this.count(quota.account)
+      .then(
+        () => {},
+        () => {},
+      )
+      .finally(() => {
+        entry.counting = undefined
+      })
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#settings.recountWaitMs)
+    })
+    await Promise.race([entry.counting, patience]).finally(() => clearTimeout(timer))
+    this.#entries.set(account, entry)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#counter[Symbol.asyncDispose]()
+  }
+}
+
+interface Held {
+  entry: Entry
+  assertFits(more: number, all: number): void
+}
+
+/** Room that is kept for something that is being written. */
+export class Reservation implements Disposable {
+  readonly #held: Held | undefined
+  readonly #settings: StorageSettings
+  #bytes = 0
+  #unchecked = 0
+
+  constructor(held: Held | undefined, settings: StorageSettings) {
+    this.#held = held
+    this.#settings = settings
+  }
+
+  /** What is reserved. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  hold(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#held) this.#held.entry.reserved += bytes
+  }
+
+  /** More is written, to a file or directory that is held, than was known. Throws 507 when it does not fit. */
+  grow(bytes: number, target: { readonly self: string }): void {
+    this.#held?.assertFits(bytes, this.#bytes + bytes)
+    this.hold(bytes)
+    this.#unchecked += bytes
+    if (this.#unchecked < checkEvery) return
+    this.#unchecked = 0
+    assertRoom(target, 0, this.#settings)
+  }
+
+  /** It is written: so many bytes count from now on, in place of what was reserved. */
+  settle(bytes: number): void {
+    if (this.#held) this.#held.entry.written += bytes
+    this.#release()
+  }
+
+  #release(): void {
+    if (this.#held) this.#held.entry.reserved -= this.#bytes
+    this.#bytes = 0
+  }
+
+  [Symbol.dispose](): void {
+    this.#release()
+  }
+}
+
+/** The disk is looked at again after so many bytes of something whose size was not known. */
+const checkEvery = 16 * 2 ** 20
+
+function full(why: string, bytes: number): Refusal {
+  return new Refusal(507, "storage_full", `${why}; this has ${amountText(bytes)}. Delete files, or ask an administrator for more`)
+}

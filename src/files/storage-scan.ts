@@ -1,0 +1,168 @@
+import type { Stats } from "node:fs"
+import type { Folder, Name } from "./descriptor.ts"
+import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+
+/** So many levels are held by descriptor at once; what is deeper is opened again from its root. */
+const heldLevels = 16
+/** Directories at that depth that wait to be opened. */
+const mostPending = 100_000
+/** Areas of one person that are told apart. */
+const mostAreas = 10_000
+
+type ScanSettings = Pick<StorageSettings, "entryBytes" | "hardLinks">
+
+/** Directories that count for somebody else, as a tree of names. */
+interface Excluded {
+  isLeaf: boolean
+  below: Map<string, Excluded>
+}
+
+interface Step {
+  root: string
+  /** Names below the root. */
+  names: readonly Name[]
+  excluded: Excluded | undefined
+}
+
+/**
+ * Counts what somebody stores, a directory's entry at a time: each `next()` of `steps` looks at one. By descriptor and without following links, so names that a container swaps lead nowhere
+ * else. A file counts the blocks that it takes, holes nothing; one with several names counts once.
+ */
+export class StorageScan {
+  bytes = 0
+  entries = 0
+  isComplete = true
+  readonly #areas = new Map<string, number>()
+  readonly #root: Folder
+  readonly #account: StorageAccount
+  readonly #settings: ScanSettings
+  readonly #seen = new Set<string>()
+  readonly #pending: Step[] = []
+
+  constructor(root: Folder, account: StorageAccount, settings: ScanSettings) {
+    this.#root = root
+    this.#account = account
+    this.#settings = settings
+  }
+
+  result(tookMs: number, isOver: boolean): StorageCount {
+    const { bytes, entries } = this
+    return { bytes, entries, isComplete: this.isComplete && isOver, areas: Object.fromEntries(this.#areas), tookMs }
+  }
+
+  *steps(): Generator<void> {
+    for (const root of this.#account.roots) {
+      const names = root.split("/").filter((name) => name !== "")
+      this.#areas.set(root, 0)
+      this.#pending.push({ root, names: [], excluded: treeOf(root, this.#account.excluded) })
+      for (let step = this.#pending.pop(); step; step = this.#pending.pop()) yield* this.#open(names, step)
+    }
+  }
+
+  *#open(rootNames: readonly string[], step: Step): Generator<void> {
+    let folder: Folder
+    try {
+      folder = this.#root.descend([...rootNames, ...step.names])
+    } catch {
+      // Gone, or no directory by now.
+      return
+    }
+    using held = folder
+    if (step.names.length === 0) this.#add(step, held.stat())
+    yield* this.#walk(held, step, 0)
+  }
+
+  *#walk(folder: Folder, step: Step, level: number): Generator<void> {
+    const entries = opened(folder)
+    if (!entries) return
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield
+        const excluded = step.excluded?.below.get(entry.name.toString())
+        if (!excluded?.isLeaf) yield* this.#entry(folder, { ...step, names: [...step.names, entry.name], excluded }, level)
+      }
+    } finally {
+      entries.closeSync()
+    }
+  }
+
+  *#entry(folder: Folder, step: Step, level: number): Generator<void> {
+    const name = step.names.at(-1) as Name
+    const stats = look(folder, name)
+    if (!stats) return
+    this.#add(step, stats)
+    if (!stats.isDirectory()) return
+    if (level + 1 >= heldLevels) return this.#later(step)
+    let below: Folder
+    try {
+      below = folder.folder(name)
+    } catch {
+      return
+    }
+    using held = below
+    yield* this.#walk(held, step, level + 1)
+  }
+
+  #later(step: Step): void {
+    if (this.#pending.length < mostPending) this.#pending.push(step)
+    else this.isComplete = false
+  }
+
+  #add(step: Step, stats: Stats): void {
+    const bytes = this.#taken(stats)
+    this.bytes += bytes
+    this.entries += 1
+    const area = this.#areaOf(step)
+    this.#areas.set(area, (this.#areas.get(area) ?? 0) + bytes)
+  }
+
+  /** Projects of a home count apart, since runs have them mounted apart. */
+  #areaOf({ root, names }: Step): string {
+    const [first, project] = names
+    if (project === undefined || first?.toString() !== "projects" || !/^\/users\/[^/]+$/.test(root)) return root
+    const area = `${root}/projects/${project.toString()}`
+    return this.#areas.has(area) || this.#areas.size < mostAreas ? area : root
+  }
+
+  #taken(stats: Stats): number {
+    const bytes = Math.max(stats.blocks * 512, this.#settings.entryBytes)
+    if (stats.nlink <= 1 || stats.isDirectory()) return bytes
+    const id = `${stats.dev}:${stats.ino}`
+    if (this.#seen.has(id)) return 0
+    // Beyond what can be remembered the names of a file share it.
+    if (this.#seen.size >= this.#settings.hardLinks) return bytes / stats.nlink
+    this.#seen.add(id)
+    return bytes
+  }
+}
+
+function opened(folder: Folder) {
+  try {
+    return folder.entries()
+  } catch {
+    return undefined
+  }
+}
+
+function look(folder: Folder, name: Name): Stats | undefined {
+  try {
+    return folder.look(name)
+  } catch {
+    return undefined
+  }
+}
+
+function treeOf(root: string, excluded: readonly string[]): Excluded | undefined {
+  const tree: Excluded = { isLeaf: false, below: new Map() }
+  for (const path of excluded) {
+    if (!path.startsWith(`${root}/`)) continue
+    let here = tree
+    for (const name of path.slice(root.length + 1).split("/")) {
+      const next = here.below.get(name) ?? { isLeaf: false, below: new Map() }
+      here.below.set(name, next)
+      here = next
+    }
+    here.isLeaf = true
+  }
+  return tree.below.size > 0 ? tree : undefined
+}

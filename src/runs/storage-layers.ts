@@ -1,0 +1,39 @@
+import type { Layer } from "#engine"
+import type { RunRow } from "#store"
+import type { Context } from "./context.ts"
+import type { StorageRoom } from "./storage-meter.ts"
+import type { Usage } from "./usage.ts"
+
+/** By how much runs' own file systems grew, where these lie on the disk of people's files. */
+export class LayerGrowth {
+  readonly #ctx: Context
+  readonly #usage: Pick<Usage, "layer">
+  readonly #before = new Map<string, number>()
+  #now: ReadonlyMap<string, Layer> = new Map()
+
+  constructor(ctx: Context, usage: Pick<Usage, "layer">) {
+    this.#ctx = ctx
+    this.#usage = usage
+  }
+
+  /** What counts as grown from now on is what is written from now on; nothing is asked for it. */
+  forgive(rows: readonly RunRow[]): void {
+    const live = new Set(rows.map(({ key }) => key))
+    for (const key of this.#before.keys()) if (!live.has(key)) this.#before.delete(key)
+    for (const run of rows) this.#before.set(run.key, Math.max(this.#now.get(run.key)?.bytes ?? 0, this.#usage.layer(run)?.bytes ?? 0))
+    this.#now = new Map()
+  }
+
+  /** Has the engine count; of another disk, or where it cannot, nothing. */
+  async grown({ freeBytes, totalBytes }: StorageRoom): Promise<(run: RunRow) => number> {
+    const { closed, engine, logger } = this.#ctx
+    const free = await engine.freeDisk(closed)
+    if (free === null || Math.abs(free - freeBytes) > totalBytes / 100) return () => 0
+    try {
+      this.#now = await engine.layers(closed)
+    } catch (err) {
+      if (!closed.aborted) logger.warn({ err }, "what runs wrote to their own file systems could not be looked at")
+    }
+    return ({ key }) => Math.max(0, (this.#now.get(key)?.bytes ?? 0) - (this.#before.get(key) ?? 0))
+  }
+}
