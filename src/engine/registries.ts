@@ -1,9 +1,11 @@
 import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-import { defaultRegistry, type OciReference, reasonSentences } from "#contract"
+import { bounds, defaultRegistry, type OciReference, reasonSentences } from "#contract"
 import { deadline, Semaphore, unlessAborted } from "#kit"
 import { EngineError } from "./engine.ts"
+
+const { nameLookups, nameLookupMs } = bounds.containers
 
 /** Stands for every registry with a public name and public addresses. */
 const anyPublic = "public"
@@ -27,7 +29,7 @@ export interface RegistriesOptions {
 }
 
 /** The system looks names up in the threads that files and passwords need too: whoever names hosts that nobody answers for keeps no more than these. */
-const lookups = new Semaphore(2)
+const lookups = new Semaphore(nameLookups.value)
 
 /** Where images may come from. */
 export class Registries {
@@ -35,7 +37,7 @@ export class Registries {
   readonly #lookup: Lookup
   readonly #patienceMs: number
 
-  constructor({ allowed = [anyPublic], lookup: resolve = systemLookup, patienceMs = 10_000 }: RegistriesOptions = {}) {
+  constructor({ allowed = [anyPublic], lookup: resolve = systemLookup, patienceMs = nameLookupMs.value }: RegistriesOptions = {}) {
     this.#allowed = allowed
     this.#lookup = resolve
     this.#patienceMs = patienceMs

@@ -284,6 +284,13 @@ export const settingsTable = {
     read: registries,
     doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only.",
   }),
+  seccomp: setting({
+    env: "SECCOMP",
+    default: "Quayside's own profile",
+    initial: "",
+    read: text,
+    doc: "A file with the system calls that runs may make, instead of Quayside's own: JSON in the form of Docker's seccomp profiles, one that names what is allowed. Read at the start.",
+  }),
   registryCredentials: setting({
     env: "REGISTRY_CREDENTIALS",
     default: "none",
@@ -294,7 +301,7 @@ export const settingsTable = {
   maxImageSize: setting({
     env: "MAX_IMAGE_SIZE",
     default: "20GiB",
-    initial: 20 * 1024 ** 3,
+    initial: bounds.containers.imageBytes.value as number,
     read: sizeOrNone,
     doc: "The largest image that is fetched; 0 is no bound. Counted packed while it comes, and unpacked once it is there.",
   }),

@@ -42,6 +42,10 @@ export interface DockerOptions {
   maxImageBytes?: number
   /** How many files each process of a run may have open. Where the daemon may not give so many, its own bound counts. Default: 65,536, or this process's bound where that is lower. */
   openFiles?: number
+  /** A file with the system calls that runs may make, in the form of Docker's seccomp profiles. Default: Quayside's own. */
+  seccompFile?: string
+  /** Length of the prefix of a person's network, 27 to 29. Default 27, room for 29 runs. */
+  networkPrefix?: number
   clock?: Clock
   logger?: Logger
 }

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { bridgesOf, type KernelNames } from "./names.ts"
 
 /** What the runs of a group's members reach beyond the host: all public addresses, none, or only these networks. */
@@ -42,7 +43,7 @@ const privateNetworks = [
 const linkLocal = "169.254.0.0/16"
 
 /** New connections of one run at a time; the kernel's table of connections is everybody's. */
-const mostConnections = 8_192
+const mostConnections = bounds.containers.connections.value
 
 const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
