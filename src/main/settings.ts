@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { bounds, nearest } from "#contract"
-import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB } from "#engine"
+import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB, wellKnownRegistries } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -279,10 +279,10 @@ export const settingsTable = {
   }),
   registries: setting({
     env: "REGISTRIES",
-    default: "public",
-    initial: ["public"] as string[],
+    default: wellKnownRegistries.join(","),
+    initial: [...wellKnownRegistries] as string[],
     read: registries,
-    doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only.",
+    doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only. A value replaces the default: name those of it that are still wanted.",
   }),
   seccomp: setting({
     env: "SECCOMP",

@@ -36,7 +36,7 @@ export interface DockerOptions {
   firewall?: "on" | "off"
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
-  /** Where images may come from. Default: registries with public names. */
+  /** Where images may come from. Default: `wellKnownRegistries`. */
   registries?: Registries
   /** Bytes of the largest image that is fetched; 0 is no bound. Default 0. */
   maxImageBytes?: number
