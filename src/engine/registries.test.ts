@@ -17,7 +17,11 @@ test("by default images come from well-known registries alone, and the refusal s
   for (const host of ["docker.io", "ghcr.io", "europe-docker.pkg.dev", "eu.gcr.io", "nvcr.io", "quay.io"])
     assert.equal(registries.refusal({ host }), undefined, host)
   for (const host of ["registry.example.org", "ghcr.io:444", "pkg.dev", "ghcr.io.example.org", "127.0.0.1:5000"])
-    assert.match(registries.refusal({ host }) ?? "", /not among the registries .*; an administrator can add .* to QUAYSIDE_REGISTRIES$/, host)
+    assert.match(
+      registries.refusal({ host }) ?? "",
+      /not among the registries .*; an administrator can add .* to QUAYSIDE_REGISTRIES$/,
+      host,
+    )
   await assert.rejects(registries.check({ host: "registry.example.org" }), { code: "image_pull_denied" })
 })
 

@@ -8,6 +8,7 @@ import { Board, type RunTarget } from "./board.ts"
 import { capacityNow, type NodeNow } from "./capacity.ts"
 import type { Context, Preparing, Revised, RunEvents } from "./context.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
+import { ProbeTurns } from "./probe-turns.ts"
 import { queuePosition } from "./queue.ts"
 import { watchQueuedRights } from "./queued-rights.ts"
 import { type GivenRunSettings, withDefaults } from "./settings.ts"
@@ -159,7 +160,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     settings: withDefaults(options.settings ?? {}),
     board: new Board((run) => supervisor.published(run)),
     closed,
-    probing: { count: 0 },
+    probing: { count: 0, turns: new ProbeTurns() },
     wished: new Map(),
     imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
     prepare: options.prepare ?? (async () => {}),
