@@ -87,7 +87,7 @@ class DockerEngine implements Engine {
   readonly #holders = new Holders()
   readonly #turns = new Turns()
   readonly #observing = new Shared(() => this.#observe())
-  readonly #closing = new AbortController()
+  #closing = new AbortController()
   #addressesAsked = 0
   #daemon: Promise<DaemonInfo> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
@@ -302,6 +302,7 @@ class DockerEngine implements Engine {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
     await this.#observing.idle()
+    this.#closing = new AbortController()
     if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
     this.#client.close()
   }
