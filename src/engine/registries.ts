@@ -1,9 +1,27 @@
 import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-import { defaultRegistry, type OciReference, reasonSentences } from "#contract"
+import { bounds, defaultRegistry, type OciReference, reasonSentences } from "#contract"
 import { deadline, Semaphore, unlessAborted } from "#kit"
 import { EngineError } from "./engine.ts"
+
+const { nameLookups, nameLookupMs } = bounds.containers
+
+/** Registries that many people use, whose operators let nobody else choose where they send those who ask. */
+export const wellKnownRegistries = [
+  "docker.io",
+  "ghcr.io",
+  "quay.io",
+  "gcr.io",
+  "*.gcr.io",
+  "*.pkg.dev",
+  "registry.k8s.io",
+  "public.ecr.aws",
+  "mcr.microsoft.com",
+  "nvcr.io",
+  "registry.gitlab.com",
+  "registry.access.redhat.com",
+] as const
 
 /** Stands for every registry with a public name and public addresses. */
 const anyPublic = "public"
@@ -18,7 +36,7 @@ export function isRegistryEntry(text: string): boolean {
 export type Lookup = (name: string) => Promise<string[]>
 
 export interface RegistriesOptions {
-  /** Entries as `isRegistryEntry` wants them. Default `public`. */
+  /** Entries as `isRegistryEntry` wants them. Default: `wellKnownRegistries`. */
   allowed?: readonly string[]
   /** Default: as the system resolves names. */
   lookup?: Lookup
@@ -27,7 +45,7 @@ export interface RegistriesOptions {
 }
 
 /** The system looks names up in the threads that files and passwords need too: whoever names hosts that nobody answers for keeps no more than these. */
-const lookups = new Semaphore(2)
+const lookups = new Semaphore(nameLookups.value)
 
 /** Where images may come from. */
 export class Registries {
@@ -35,7 +53,7 @@ export class Registries {
   readonly #lookup: Lookup
   readonly #patienceMs: number
 
-  constructor({ allowed = [anyPublic], lookup: resolve = systemLookup, patienceMs = 10_000 }: RegistriesOptions = {}) {
+  constructor({ allowed = wellKnownRegistries, lookup: resolve = systemLookup, patienceMs = nameLookupMs.value }: RegistriesOptions = {}) {
     this.#allowed = allowed
     this.#lookup = resolve
     this.#patienceMs = patienceMs
@@ -44,9 +62,11 @@ export class Registries {
   /** Why images may not come from this registry, as far as its name tells; undefined: they may. */
   refusal({ host }: Pick<OciReference, "host">): string | undefined {
     if (this.#isListed(host)) return undefined
-    if (!this.#allowed.includes(anyPublic)) return `Images may not come from ${host}: it is not among the registries of this installation`
+    const remedy = `an administrator can add ${host} to QUAYSIDE_REGISTRIES`
+    if (!this.#allowed.includes(anyPublic))
+      return `Images may not come from ${host}: it is not among the registries of this installation; ${remedy}`
     if (isPublicName(host)) return undefined
-    return `Images may not come from ${host}: it is no public name, and not among the registries of this installation`
+    return `Images may not come from ${host}: it is no public name, and not among the registries of this installation; ${remedy}`
   }
 
   /**
@@ -64,7 +84,10 @@ export class Registries {
       })
     })
     if (addresses.some((address) => !isPublicAddress(address)))
-      throw new EngineError("image_pull_denied", `Images may not come from ${host}: its name leads to an address that is not public`)
+      throw new EngineError(
+        "image_pull_denied",
+        `Images may not come from ${host}: its name leads to an address that is not public; an administrator can add it to QUAYSIDE_REGISTRIES`,
+      )
   }
 
   async #addressesOf(name: string): Promise<string[]> {

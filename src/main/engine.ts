@@ -56,6 +56,7 @@ export async function engineOf(made: {
     mockGpus: settings.mockGpus,
     registries,
     maxImageBytes: settings.maxImageSize,
+    seccompFile: settings.seccomp,
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { bounds, defaultLimits, type EffectiveLimits, limitNames, nearest } from "#contract"
-import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB } from "#engine"
+import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB, wellKnownRegistries } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -325,10 +325,17 @@ export const settingsTable = {
   }),
   registries: setting({
     env: "REGISTRIES",
-    default: "public",
-    initial: ["public"] as string[],
+    default: wellKnownRegistries.join(","),
+    initial: [...wellKnownRegistries] as string[],
     read: registries,
-    doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only.",
+    doc: "Where images may come from, with commas between: hosts as references name them (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for all that have a public name with public addresses only. A value replaces the default: name those of it that are still wanted.",
+  }),
+  seccomp: setting({
+    env: "SECCOMP",
+    default: "Quayside's own profile",
+    initial: "",
+    read: text,
+    doc: "A file with the system calls that runs may make, instead of Quayside's own: JSON in the form of Docker's seccomp profiles, one that names what is allowed. Read at the start.",
   }),
   registryCredentials: setting({
     env: "REGISTRY_CREDENTIALS",
@@ -340,7 +347,7 @@ export const settingsTable = {
   maxImageSize: setting({
     env: "MAX_IMAGE_SIZE",
     default: "20GiB",
-    initial: 20 * 1024 ** 3,
+    initial: bounds.containers.imageBytes.value as number,
     read: sizeOrNone,
     doc: "The largest image that is fetched; 0 is no bound. Counted packed while it comes, and unpacked once it is there.",
   }),

@@ -4,6 +4,7 @@ import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
 import type { Board } from "./board.ts"
+import type { ProbeTurns } from "./probe-turns.ts"
 import type { RunSettings } from "./settings.ts"
 
 /** What happens to runs, told to the rest of the program. */
@@ -46,7 +47,7 @@ export interface Context {
   /** Aborted by `close`. */
   readonly closed: AbortSignal
   /** How many programs are being asked whether they are ready. */
-  readonly probing: { count: number }
+  readonly probing: { count: number; turns: ProbeTurns }
   /** Stops that were asked for and carried out while the database could not take them, by the run's ID. */
   readonly wished: Map<number, StopWish>
   /** On what terms the run's person may have its image now. */

@@ -67,8 +67,10 @@ export class Life {
       this.#warned = true
       this.#ctx.events.warning(run, "A process of the run used more memory than the run has and was killed")
     }
-    const restarted = this.#startedAt !== null && this.#startedAt !== seen.startedAt
-    this.#startedAt = seen.startedAt
+    // An engine may tell of many at once before it knows when each of them began.
+    const startedAt = seen.startedAt ?? this.#startedAt
+    const restarted = this.#startedAt !== null && this.#startedAt !== startedAt
+    this.#startedAt = startedAt
     if (restarted) this.#ctx.board.setAddress(this.id, undefined)
     if (run.state === "ready" && !this.#ctx.board.target(this.id)?.address) this.#bell.ring()
   }

@@ -1,4 +1,5 @@
 import type { Address } from "#engine"
+import { unlessAborted } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { type ProbeResult, probe } from "./probe.ts"
@@ -37,7 +38,9 @@ async function ask(ctx: Context, run: RunRow, { found, signal }: Patience): Prom
   let address = await engine.address(run.key, portOf(run), signal)
   for (;;) {
     if (address) {
-      const result = await probe({ ...target, address }, signal)
+      const at = address
+      const asked = ctx.probing.turns.run(run.userId, () => probe({ ...target, address: at }, signal))
+      const result = await unlessAborted(asked, signal)
       if (result.ready) return address
       found(result)
     } else ctx.observeSoon()

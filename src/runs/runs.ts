@@ -10,6 +10,7 @@ import type { Context, Preparing, Revised, RunEvents } from "./context.ts"
 import { type Decision, decide } from "./decide.ts"
 import { pruneHistory } from "./history.ts"
 import { readLogs, sweepLogs } from "./logs.ts"
+import { ProbeTurns } from "./probe-turns.ts"
 import { positionOfNew } from "./queue.ts"
 import { watchQueuedRights } from "./queued-rights.ts"
 import type { Idempotency, Judged, StartRequest } from "./requests.ts"
@@ -177,7 +178,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     settings: withDefaults(options.settings ?? {}),
     board: new Board((run) => supervisor.published(run)),
     closed,
-    probing: { count: 0 },
+    probing: { count: 0, turns: new ProbeTurns() },
     wished: new Map(),
     imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
     prepare: options.prepare ?? (async () => {}),

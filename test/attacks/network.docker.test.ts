@@ -22,9 +22,9 @@ function probe(targets: readonly (readonly [host: string, port: number])[]): str
   return `${tries.join("\n")}\nwait`
 }
 
-/** Whether a process of that user on the host may connect. */
-async function reachesAs(uid: number, host: string, port: number): Promise<boolean> {
-  const words = ["--reuid", String(uid), "--clear-groups", "busybox", "nc", "-w", "3", host, String(port)]
+/** Whether a process of that user on the host may connect, with this one's groups or with none. */
+async function reachesAs(uid: number, host: string, port: number, groups = "--clear-groups"): Promise<boolean> {
+  const words = ["--reuid", String(uid), groups, "busybox", "nc", "-w", "3", host, String(port)]
   const trying = run("setpriv", words, { timeout: 10_000 })
   trying.child.stdin?.end()
   return trying.then(
@@ -181,8 +181,9 @@ describe("a hostile run on the network", () => {
     assert.match(await rig.output(ask([`quayside-${own.key}`]), { key: own.key }), /^Address.*10\.213\./m, "its own name is found this way")
   })
 
-  test("is not reached by another user of the host, only by Quayside's", async () => {
-    assert.equal(await reachesAs(0, bobAt, 8080), true)
+  test("is not reached by another user of the host, nor by other programs of root, only by Quayside", async () => {
+    assert.equal(await reachesAs(0, bobAt, 8080, "--keep-groups"), true)
+    assert.equal(await reachesAs(0, bobAt, 8080), false)
     assert.equal(await reachesAs(65_534, bobAt, 8080), false)
     await without(async () => assert.equal(await reachesAs(65_534, bobAt, 8080), true))
     assert.equal(await reachesAs(65_534, bobAt, 8080), false)

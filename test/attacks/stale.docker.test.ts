@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import { basic, type Client, createClient } from "#client"
 import { type DockerSocket, openDockerSocket } from "../fixtures/docker-socket.ts"
 import { eventually } from "../fixtures/eventually.ts"
+import { kernelNames } from "../fixtures/kernel-names.ts"
 import { type ServerProcess, startServer } from "../server.ts"
 
 /*
@@ -154,6 +155,8 @@ for (const [what, labels] of intruders) {
     const place = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
     const intruder = await docker("run", "--detach", "--user", "1000", ...place, "quayside/http-sample", ...saying("intruder"))
     try {
+      // As Quayside's own process would.
+      process.setgroups?.([...(process.getgroups?.() ?? []), kernelNames(Config.Labels["quayside.instance"]).gid])
       const direct = `http://${IPAddress}:8000/direct`
       await eventually("the intruder answers there", async () => (await textAt(direct)) === "program intruder")
       tunnel.write(canary)

@@ -3,6 +3,7 @@ import { faults } from "./mutant.ts"
 const kinds = ["src/engine/docker/kinds.docker.test.ts"]
 const disk = ["src/engine/docker/disk.docker.test.ts"]
 const inside = ["src/engine/docker/inside.docker.test.ts"]
+const calls = ["test/attacks/calls.docker.test.ts"]
 const network = ["test/attacks/network.docker.test.ts"]
 const rights = ["test/attacks/rights.docker.test.ts"]
 const neighbours = ["test/attacks/neighbours.docker.test.ts"]
@@ -39,7 +40,7 @@ export const confinement = [
     [
       [
         "an image with very many volumes keeps everybody's disk from being counted",
-        "const mostAtOnce = 1_000",
+        "const mostAtOnce = bounds.containers.volumes.value",
         "const mostAtOnce = 100_000",
       ],
     ],
@@ -85,17 +86,29 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/container.ts", inside, [
     ["runs have capabilities", 'CapDrop: ["ALL"],', ""],
-    ["runs may gain privileges", 'SecurityOpt: ["no-new-privileges"],', ""],
+    ["runs may gain privileges", 'SecurityOpt: ["no-new-privileges", ', "SecurityOpt: ["],
     ["the root of every run can be written", "ReadonlyRootfs: !spec.writableRoot,", ""],
     ["runs have swap", "MemorySwap: memory,", ""],
     ["runs have as much memory as there is", "Memory: memory,\n    MemorySwap: memory,", ""],
-    ["what a run prints fills the disk", 'LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },', ""],
+    [
+      "what a run prints fills the disk",
+      `LogConfig: { Type: "json-file", Config: { "max-size": \`\${logFileMiB.value}m\`, "max-file": String(logFiles.value) } },`,
+      "",
+    ],
   ]),
   ...faults("src/engine/docker/container.ts", inside, [
-    ["any call of the kernel is open to runs", '["no-new-privileges"]', '["no-new-privileges", "seccomp=unconfined"]'],
+    ["any call of the kernel is open to runs", `\`seccomp=\${seccomp}\``, '"seccomp=unconfined"'],
   ]),
+  ...faults("src/engine/docker/container.ts", calls, [
+    ["runs may make what calls the engine lets them", `, \`seccomp=\${seccomp}\`]`, "]"],
+  ]),
+  ...faults(
+    "src/engine/docker/rules.ts",
+    ["test/attacks/registries.docker.test.ts"],
+    [["a registry sends the engine's daemon to runs", 'return gid === undefined ? ""', 'return gid !== 0 ? ""']],
+  ),
   ...faults("src/engine/docker/container.ts", limits, [
-    ["runs have as many processes as they like", "PidsLimit: pidsLimit,", ""],
+    ["runs have as many processes as they like", "PidsLimit: processes.value,", ""],
     ["what the kernel tells of the host is shown to runs", "Init: true,", "Init: true, MaskedPaths: [], ReadonlyPaths: [],"],
   ]),
   ...faults("src/engine/docker/remove.ts", limits, [["volumes that an image declares stay", "v: true", "v: false"]]),
@@ -113,14 +126,20 @@ export const confinement = [
   ...faults(
     "src/engine/docker/rules.ts",
     ["test/attacks/greedy.docker.test.ts"],
-    [["a run takes all of the table of connections", "const mostConnections = 8_192", "const mostConnections = 1_000_000"]],
+    [
+      [
+        "a run takes all of the table of connections",
+        "const mostConnections = bounds.containers.connections.value",
+        "const mostConnections = 1_000_000",
+      ],
+    ],
   ),
   ...faults(
     "src/engine/docker/networks.ts",
     ["src/engine/docker/networks.docker.test.ts"],
     [
       ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
-      ["everybody is on one network", "network.user === user && network.group", "network.group"],
+      ["everybody is on one network", "each.user === user && each.group", "each.group"],
       [
         "what was unused for long is never given away again",
         "this.#resting.get(number) ?? 0) > this.#clock.now()",

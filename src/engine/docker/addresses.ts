@@ -1,5 +1,5 @@
 /** The network's own address and the gateway's come first, the one for all last. */
-const [firstHost, lastHost] = [2, 30]
+const firstHost = 2
 
 /**
  * Which number on a network a run gets: one that was never given away, by chance, or the one that was given back first. So whoever still holds the address of a run that is gone
@@ -10,11 +10,19 @@ export class HostNumbers {
   readonly #used = new Set<number>()
   readonly #held = new Set<number>()
   #busy: ReadonlySet<number> = new Set()
+  /** Of containers that began after the last look, with the number of that look. */
+  readonly #kept = new Map<number, number>()
+  readonly #lastHost: number
+
+  /** `size` is how many addresses the network has, with the three that no container gets. */
+  constructor(size = 32) {
+    this.#lastHost = size - 2
+  }
 
   /** Undefined when all are in use. Until it is given back nobody else gets it. */
   take(random: () => number = Math.random): number | undefined {
     const fresh: number[] = []
-    for (let host = firstHost; host <= lastHost; host += 1) {
+    for (let host = firstHost; host <= this.#lastHost; host += 1) {
       if (!this.#used.has(host) && this.#isFree(host)) fresh.push(host)
     }
     const host = fresh[Math.floor(random() * fresh.length)] ?? [...this.#used].find((each) => this.#isFree(each))
@@ -27,9 +35,16 @@ export class HostNumbers {
     this.#use(host)
   }
 
-  /** Those that containers have now. */
-  seen(hosts: ReadonlySet<number>): void {
+  /** A container has it now, which looks that began up to this one may not have seen. */
+  keep(host: number, look: number): void {
+    this.giveBack(host)
+    this.#kept.set(host, look)
+  }
+
+  /** Those that containers had at a look. */
+  seen(hosts: ReadonlySet<number>, look = Number.POSITIVE_INFINITY): void {
     this.#busy = hosts
+    for (const [host, since] of this.#kept) if (since < look) this.#kept.delete(host)
     for (const host of hosts) this.#use(host)
   }
 
@@ -39,7 +54,7 @@ export class HostNumbers {
   }
 
   #isFree(host: number): boolean {
-    return !this.#held.has(host) && !this.#busy.has(host)
+    return !this.#held.has(host) && !this.#busy.has(host) && !this.#kept.has(host)
   }
 
   #use(host: number): void {

@@ -1,19 +1,26 @@
 import type { Agent } from "node:http"
 import { registerHooks } from "node:module"
 import type Dockerode from "dockerode"
-import { reasonSentences } from "#contract"
+import { bounds, reasonSentences } from "#contract"
 import { http, unlessAborted } from "#kit"
 import { EngineError } from "../engine.ts"
 import { engineError } from "./errors.ts"
+import { type LaneName, Lanes } from "./lanes.ts"
 
 const defaultSocket = "/var/run/docker.sock"
 /** Above what a healthy daemon needs for any call that does not stream or wait. */
-const callMs = 15_000
+const callMs = bounds.containers.engineCallMs.value
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
   /** After so many milliseconds without an answer the engine counts as unreachable; 0 waits for ever. Default 15,000. */
   ms?: number
+  /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
+  lane?: LaneName
+  /** On whose behalf, where one person is not to take the whole lane. */
+  owner?: string
+  /** Aborted: the call does not begin any more. One that has begun only `signal` cuts off. */
+  entering?: AbortSignal
 }
 
 /** To be spread into the options of whatever is called. */
@@ -49,27 +56,44 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
 export class DockerClient {
   readonly #socketPath: string
   readonly #agent = new http.Agent()
+  readonly #lanes = new Lanes()
   #docker: Promise<Dockerode> | undefined
+  /** How many calls were answered, be it with a refusal. */
+  #answered = 0
 
   constructor(socketPath = defaultSocket) {
     this.#socketPath = socketPath
   }
 
-  /** Runs one call; a failure is an `EngineError`, an abort the signal's reason. */
+  /** Runs one call when its lane has room; a failure is an `EngineError`, an abort the signal's reason. */
   async call<T>(work: (docker: Api, abort: Abort) => Promise<T>, options: CallOptions = {}): Promise<T> {
-    const { signal, ms = callMs } = options
+    const { signal, ms = callMs, lane = ms > 0 ? "look" : "none", owner, entering = signal } = options
     signal?.throwIfAborted()
     this.#docker ??= load(this.#socketPath, this.#agent)
     const docker = await this.#docker
+    using _ = await this.#lanes.enter(lane, owner, entering)
+    return await this.#run(docker, work, { signal, ms })
+  }
+
+  /** A daemon that answered nothing at all while a call waited hangs: those behind it would wait as long, each in its turn. */
+  async #run<T>(docker: Dockerode, work: (docker: Api, abort: Abort) => Promise<T>, { signal, ms = 0 }: CallOptions): Promise<T> {
+    const answeredBefore = this.#answered
     const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
     const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
       // dockerode has calls that take no signal.
-      return await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
+      const answer = await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
+      this.#answered += 1
+      return answer
     } catch (error) {
       signal?.throwIfAborted()
-      if (timeout?.aborted) throw new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
-      throw engineError(error)
+      if (!timeout?.aborted) {
+        this.#answered += 1
+        throw engineError(error)
+      }
+      const silent = new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
+      if (this.#answered === answeredBefore) this.#lanes.refuseWaiting(silent)
+      throw silent
     }
   }
 

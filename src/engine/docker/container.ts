@@ -1,10 +1,13 @@
 import type Dockerode from "dockerode"
+import { bounds } from "#contract"
 import type { RunSpec } from "../engine.ts"
 import { isMockGpu } from "../gpus.ts"
 import { diskLabel, labelsOf } from "./labels.ts"
 import type { PinnedMount } from "./pins.ts"
 
-const pidsLimit = 2_048
+const { processes, memoryFiles, logFileMiB, logFiles } = bounds.containers
+
+const memoryPart = memoryFiles.value / 100
 
 export interface ContainerOptions {
   spec: RunSpec
@@ -21,6 +24,8 @@ export interface ContainerOptions {
   openFiles: number | undefined
   /** Bytes that the container's own file system may take, in the daemon's own reckoning; undefined: all there are. */
   diskBytes: number | undefined
+  /** The system calls that it may make, as `seccompProfile` has them. */
+  seccomp: string
 }
 
 /** A container of the run's that is made to be looked at, and never started: it has nothing but the image. */
@@ -46,16 +51,16 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
   }
 }
 
-function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes }: ContainerOptions): Dockerode.HostConfig {
+function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, seccomp }: ContainerOptions): Dockerode.HostConfig {
   const memory = spec.memoryMiB * 2 ** 20
   return {
     NetworkMode: network,
     Init: true,
     IpcMode: "private",
     CapDrop: ["ALL"],
-    SecurityOpt: ["no-new-privileges"],
+    SecurityOpt: ["no-new-privileges", `seccomp=${seccomp}`],
     ReadonlyRootfs: !spec.writableRoot,
-    PidsLimit: pidsLimit,
+    PidsLimit: processes.value,
     // None on processes: the kernel counts them for all runs' user together, the cgroup for each run.
     Ulimits: [
       { Name: "core", Soft: 0, Hard: 0 },
@@ -66,12 +71,12 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes }: C
     // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an overcommitted run may ask for.
     CpuPeriod: 100_000,
     CpuQuota: spec.cpus * 100_000,
-    ShmSize: memory / 2,
+    ShmSize: Math.floor(memory * memoryPart),
     OomScoreAdj: 500,
     Tmpfs: tmpfs(spec, uid, gid),
     Mounts: mounts.map(mountConfig),
     ...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),
-    LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
+    LogConfig: { Type: "json-file", Config: { "max-size": `${logFileMiB.value}m`, "max-file": String(logFiles.value) } },
     // A program that ended has ended; a container is never started a second time, so that its pinned mounts need not outlive its start.
     RestartPolicy: { Name: "no" },
     ...gpuRequest(spec),
@@ -87,10 +92,10 @@ export function hostName(key: string): string {
   return `run-${key.slice(0, 12)}`
 }
 
-/** Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most half of the run's memory. */
+/** Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most a part of the run's memory. */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
   // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins over `mode`.
-  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB / 2)}m,uid=${uid},gid=${gid}`
+  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * memoryPart)}m,uid=${uid},gid=${gid}`
   const home = homeOf(spec)
   const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
   const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }

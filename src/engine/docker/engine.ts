@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
-import { type Logger, silentLogger } from "#kit"
+import { type Logger, silentLogger, unlessAborted } from "#kit"
 import {
   type Address,
   type Engine,
@@ -32,6 +32,7 @@ import { nvidiaDevices } from "./gpus.ts"
 import { Holders } from "./holders.ts"
 import { Images } from "./image.ts"
 import { belongsTo, containerName } from "./labels.ts"
+import type { LaneName } from "./lanes.ts"
 import { readLogs } from "./logs.ts"
 import { indistinct } from "./names.ts"
 import { Networks } from "./networks.ts"
@@ -40,6 +41,8 @@ import type { DockerOptions } from "./options.ts"
 import { Pins } from "./pins.ts"
 import { specOfContainer } from "./recall.ts"
 import { removeContainer } from "./remove.ts"
+import { seccompProfile } from "./seccomp.ts"
+import { Shared } from "./shared.ts"
 import { Shell } from "./shell.ts"
 import { Starter } from "./start.ts"
 import { containerStats } from "./stats.ts"
@@ -47,14 +50,17 @@ import { watchEvents } from "./watch.ts"
 
 const defaultPool = "10.213.0.0/16"
 const defaultKeepMs = 300_000
+/** So many addresses at a time are asked for one by one; one list tells those of more. */
+const askedSingly = 4
 
 /** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
+  const seccomp = seccompProfile(options.seccompFile)
   const shell = new Shell()
   const pins = new Pins(options, shell)
   await pins.prepare()
-  return new DockerEngine(options, pins, firewallOf(options, shell))
+  return new DockerEngine(options, { pins, firewall: firewallOf(options, shell), seccomp })
 }
 
 function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
@@ -80,21 +86,25 @@ class DockerEngine implements Engine {
   readonly #pins: Pins
   readonly #holders = new Holders()
   readonly #turns = new Turns()
+  readonly #observing = new Shared(() => this.#observe())
+  #closing = new AbortController()
+  #addressesAsked = 0
   #daemon: Promise<DaemonInfo> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
 
-  constructor(options: DockerOptions, pins: Pins, firewall: Firewall | undefined) {
+  constructor(options: DockerOptions, { pins, firewall, seccomp }: { pins: Pins; firewall: Firewall | undefined; seccomp: string }) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#client = new DockerClient(options.socketPath)
     this.#observer = new Observer(this.#client, options.instance)
     this.#pins = pins
     this.#firewall = firewall
-    const { instance, clock, networkPool: pool = defaultPool, networkKeepMs: keepMs = defaultKeepMs } = options
-    this.#networks = new Networks(this.#client, { instance, pool, keepMs, confined: firewall !== undefined, clock })
+    const { instance, clock, networkPool: pool = defaultPool, networkPrefix: prefix, networkKeepMs: keepMs = defaultKeepMs } = options
+    this.#networks = new Networks(this.#client, { instance, pool, prefix, keepMs, confined: firewall !== undefined, clock })
     const { registries = new Registries(), maxImageBytes: maxBytes = 0 } = options
     this.#images = new Images(this.#client, { registries, maxBytes })
-    this.#starter = new Starter({ client: this.#client, pins, networks: this.#networks, firewall, images: this.#images, options })
+    const [client, networks, images] = [this.#client, this.#networks, this.#images]
+    this.#starter = new Starter({ client, pins, networks, firewall, images, seccomp, options })
   }
 
   async prepare(): Promise<void> {
@@ -102,7 +112,7 @@ class DockerEngine implements Engine {
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000 })
+    await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000, lane: "none" })
   }
 
   async check(signal?: AbortSignal): Promise<void> {
@@ -138,13 +148,25 @@ class DockerEngine implements Engine {
     if (unknown.length > 0) throw new EngineError("insufficient_gpu", `This machine has no GPU ${unknown.join(", ")}`)
   }
 
-  async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+  /** One look serves all who ask while another one is under way. */
+  observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    return unlessAborted(this.#observing.get(), signal)
+  }
+
+  async #observe(): Promise<ObservedRun[]> {
+    const { signal } = this.#closing
     const confining = this.#confine()
-    const left = await this.#pins.keys()
-    const runs = await this.#observer.observe(await this.#nodeName(signal), signal).finally(() => confining)
-    await this.#sweep(left, runs)
-    await this.#networks.sweep(this.#observer.networks)
-    return runs
+    try {
+      const left = await this.#pins.keys()
+      const look = this.#networks.beginLook()
+      const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
+      await this.#sweep(left, runs)
+      await this.#networks.sweep(this.#observer.networks, look)
+      return runs
+    } finally {
+      await confining
+    }
   }
 
   /** Never rejects: what runs is to be known also where it cannot be confined. Starts are then refused, and `check` tells. */
@@ -168,8 +190,8 @@ class DockerEngine implements Engine {
   }
 
   async #releaseLeft(key: string): Promise<void> {
-    this.#log.warn({ key }, "releasing the pinned directories of an interrupted start")
-    await this.#pins.release(key)
+    // A start that was under way when it was looked for has released its own by now.
+    await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pinned directories of an interrupted start"))
   }
 
   watch(changed: () => void, signal: AbortSignal): Promise<void> {
@@ -184,7 +206,7 @@ class DockerEngine implements Engine {
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
     return this.#turns.stop(key, signal, async () => {
-      const found = await this.#find(key, signal)
+      const found = await this.#find(key, signal, "end")
       if (found) await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, signal })
       await this.#pins.release(key)
     })
@@ -223,18 +245,27 @@ class DockerEngine implements Engine {
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
-    const found = await this.#find(key, signal)
+    // Hundreds ask at once after a restart.
+    if (this.#addressesAsked >= askedSingly) return this.#addressByList(key, port, signal)
+    this.#addressesAsked += 1
+    const found = await this.#find(key, signal).finally(() => {
+      this.#addressesAsked -= 1
+    })
     if (!found?.State.Running) return undefined
     const host = Object.values(found.NetworkSettings.Networks).find((network) => network.IPAddress !== "")?.IPAddress
     return host === undefined ? undefined : { host, port, isHeld: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
   }
 
-  async #find(key: string, signal: AbortSignal | undefined): Promise<Dockerode.ContainerInspectInfo | undefined> {
-    const found = await ifFound(
-      this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), {
-        signal,
-      }),
-    )
+  async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {
+    const found = await this.#observer.locate(key, signal)
+    if (!found) return undefined
+    const { id, host } = found
+    return { host, port, isHeld: this.#holders.of({ id, pid: () => this.#observer.pidOf(id), host }) }
+  }
+
+  async #find(key: string, signal: AbortSignal | undefined, lane: LaneName = "look"): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, lane })
+    const found = await ifFound(inspect)
     return found && belongsTo(this.#options.instance, found.Config.Labels) ? found : undefined
   }
 
@@ -269,6 +300,9 @@ class DockerEngine implements Engine {
 
   /** Runs go on, and stay confined; networks that none of them is on are taken away, and the firewall's rules with the last network. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
+    await this.#observing.idle()
+    this.#closing = new AbortController()
     if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
     this.#client.close()
   }

@@ -87,6 +87,19 @@ export function isAddressTaken(error: unknown): boolean {
   return error instanceof EngineError && /address already in use|is already allocated/i.test(error.detail ?? "")
 }
 
+/** Whether a start failed because the daemon has no address left on the run's network. */
+export function isNetworkFull(error: unknown): boolean {
+  return error instanceof EngineError && /no available (IPv4 )?addresses/i.test(error.detail ?? "")
+}
+
+const momentary =
+  /resource temporarily unavailable|device or resource busy|xtables lock|failed to (add|create).* veth|could not find an available|error creating (external connectivity|veth)|has active endpoints|try again|interrupted system call|context deadline exceeded|text file busy/i
+
+/** Whether the daemon refused for the moment only: it, or the kernel below it, was busy with something else. */
+export function isMomentary(error: unknown): boolean {
+  return error instanceof EngineError && error.code === "engine_error" && momentary.test(error.detail ?? "")
+}
+
 /** Whether a start failed because the daemon may not give a container the bound on open files that it should have. */
 export function isBoundRefused(error: unknown): boolean {
   return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")

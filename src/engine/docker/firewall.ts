@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from "node:fs/promises"
 import { type Logger, silentLogger } from "#kit"
 import { EngineError } from "../engine.ts"
 import { Confinement } from "./confinement.ts"
+import { joinGroup } from "./group.ts"
 import { type KernelNames, kernelNames } from "./names.ts"
 import { nameServers } from "./resolvers.ts"
 import { type Reach, rulesFor, rulesForIpv6 } from "./rules.ts"
@@ -26,18 +27,23 @@ export class Firewall {
   readonly #log: Logger
   readonly #names: KernelNames
   readonly #tables: readonly Confinement[]
+  /** Undefined where the rules cannot tell this process from others of its user. */
+  readonly #gid: number | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: FirewallOptions) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#names = kernelNames(options.instance)
+    this.#gid = joinGroup(this.#names.gid)
     this.#tables = (["iptables", "ip6tables"] as const).map((family) => new Confinement(options.shell, family, this.#names))
   }
 
   /** Sets the rules. Rejects with one sentence where the tools or the right are missing. */
   async prepare(): Promise<void> {
     await this.ensure()
+    if (this.#gid === undefined)
+      this.#log.warn({}, "any program of root reaches runs: joining a group of Quayside's own, or matching it, is not possible here")
     this.#log.info({ chains: Object.values(this.#names.chains), by: this.#tables[0]?.tool }, "runs are confined by firewall rules")
   }
 
@@ -79,6 +85,7 @@ export class Firewall {
       })),
       nameServers: await nameServers(),
       uid: process.getuid?.() ?? 0,
+      gid: this.#gid,
     }
     const hasIpv6 = await stat("/proc/net/if_inet6").catch(() => undefined)
     const [ipv4, ipv6] = this.#tables as [Confinement, Confinement]

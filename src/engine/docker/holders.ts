@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs"
 export interface Holder {
   /** Of the container. */
   id: string
-  /** Of its init. */
-  pid: number
+  /** Of its init; 0: not known yet. */
+  pid: number | (() => number)
   host: string
 }
 
@@ -18,14 +18,23 @@ export class Holders {
     this.#proc = proc
   }
 
-  /** True also where no container's process was ever seen. */
-  of(holder: Holder): () => boolean {
-    this.#seesProcesses ||= this.#holds(holder)
-    return () => !this.#seesProcesses || this.#holds(holder)
+  /** True also where no container's process was ever seen, and until this one's is known. */
+  of({ id, pid, host }: Holder): () => boolean {
+    let known = 0
+    const holds = () => {
+      known ||= typeof pid === "number" ? pid : pid()
+      return this.#holds(id, known, host)
+    }
+    this.#seesProcesses ||= holds()
+    return () => {
+      const held = holds()
+      return held || known === 0 || !this.#seesProcesses
+    }
   }
 
   /** A process with the same number can be another container's by now, be it one with the same address. */
-  #holds({ id, pid, host }: Holder): boolean {
+  #holds(id: string, pid: number, host: string): boolean {
+    if (pid === 0) return false
     try {
       const [groups, addresses] = [`${this.#proc}/${pid}/cgroup`, `${this.#proc}/${pid}/net/fib_trie`].map((path) =>
         readFileSync(path, "latin1"),

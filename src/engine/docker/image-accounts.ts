@@ -1,10 +1,11 @@
 import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
 import { EngineError } from "../engine.ts"
 import type { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
-const largest = 2 ** 20
+const largest = bounds.containers.accountFileBytes.value
 /** Whatever is no regular file, in the daemon's own notation: directory, link, device, FIFO, socket, others. */
 const irregular = (1 << 31) | (1 << 27) | (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 

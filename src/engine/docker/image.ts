@@ -94,7 +94,7 @@ export class Images {
   async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
     if (before === id) return
     const remove = (docker: Api) => docker.getImage(referenceText(reference)).remove()
-    await this.#client.call(remove, { ms: 60_000 }).catch(() => {})
+    await this.#client.call(remove, { ms: 60_000, lane: "end" }).catch(() => {})
     if (before === undefined || reference.digest !== "") return
     const repo = referenceText({ ...reference, tag: "" })
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
@@ -103,7 +103,11 @@ export class Images {
   /** The daemon asks the registry, from where it would fetch. */
   async #prove(reference: OciReference, { credentials }: ImageTerms, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), { signal, ms: 30_000 })
+      await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), {
+        signal,
+        ms: 30_000,
+        lane: "none",
+      })
     } catch (error) {
       signal?.throwIfAborted()
       throw refusedProof(pullError(error))

@@ -107,10 +107,10 @@ describe("an image", () => {
 
   test("of a registry that is not allowed, by its name or by what its name leads to, is not asked for", async () => {
     const elsewhere = named("good/elsewhere")
-    await using named_ = await rig.open({ registries: new Registries() })
+    await using named_ = await rig.open({ registries: new Registries({ allowed: ["public"] }) })
     await assert.rejects(start(elsewhere, { prove: false, local: true }, named_), { code: "image_pull_denied", message: /no public name/ })
     const lookup = async () => ["93.184.216.34", "10.1.2.3"]
-    await using resolved = await rig.open({ registries: new Registries({ lookup }) })
+    await using resolved = await rig.open({ registries: new Registries({ allowed: ["public"], lookup }) })
     await assert.rejects(start("registry.quayside.dev/good/x", stranger, resolved), { code: "image_pull_denied", message: /not public/ })
     await pull(elsewhere, stranger)
     await assert.rejects(start(elsewhere, stranger, named_), { code: "image_pull_denied" })

@@ -16,9 +16,9 @@ for (const kind of ["nft", "legacy"]) {
     assert.match(version, kind === "nft" ? /nf_tables/ : /legacy/)
     assert.match(missing, /firewall rules .* missing/)
     assert.deepEqual(told, {
-      before: { host: true, byRoot: true, byOthers: true },
+      before: { host: true, byQuayside: true, byRoot: true, byOthers: true },
       set: true,
-      after: { host: false, byRoot: true, byOthers: false },
+      after: { host: false, byQuayside: true, byRoot: false, byOthers: false },
       setAgain: false,
       repaired: true,
       left: [],

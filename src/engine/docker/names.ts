@@ -6,14 +6,20 @@ export interface KernelNames {
   bridgePrefix: string
   /** Which connections to the host, through it, and from it are looked at. */
   chains: { input: string; forward: string; output: string }
+  /** Of the group by which the rules know Quayside's own process. */
+  gid: number
 }
+
+/** Above what hosts, directories of people and user namespaces hand out. */
+const firstGid = 3_500_000_000
 
 export const chainPrefix = "QUAYSIDE-"
 
 export function kernelNames(instance: string): KernelNames {
   const tag = digest(instance).slice(0, 7)
   const chain = (end: string) => `${chainPrefix}${tag}-${end}`
-  return { bridgePrefix: `qs${tag.slice(0, 6)}`, chains: { input: chain("IN"), forward: chain("FWD"), output: chain("OUT") } }
+  const chains = { input: chain("IN"), forward: chain("FWD"), output: chain("OUT") }
+  return { bridgePrefix: `qs${tag.slice(0, 6)}`, chains, gid: firstGid + Number.parseInt(tag, 16) }
 }
 
 /** What the names of the bridges begin with on which a group's own setting counts; without a group, those where none does. */

@@ -11,6 +11,8 @@ import { addressText, parseAddress, SubnetPool, subnetText } from "./subnets.ts"
 export interface NetworksOptions {
   instance: string
   pool: string
+  /** Of each network. Default: as `SubnetPool` has it. */
+  prefix?: number | undefined
   /** How long a network that nobody is on is kept for its person's next run. */
   keepMs: number
   /** Whether the rules on this host count for the daemon's networks, so that these must be seen from here. */
@@ -26,17 +28,23 @@ interface Network extends NetworkIdentity {
   starts: number
   /** Since when nobody has been on it. */
   idleSince: number
+  /** Until when nobody is put on it, since the daemon has no address left there. */
+  fullUntil: number
 }
 
 /** A place on a network, from the choice of it until its container runs, during which neither the network is taken away nor the address given to another. */
 export interface Place extends Disposable {
   readonly network: string
   readonly address: string
+  /** A container runs there: the address stays taken until a look tells otherwise. */
+  keep(): void
 }
 
 /** So long a subnet is not given to anybody after its network was taken away: whoever still holds a run's address reaches nobody there. */
 const restMs = 600_000
 const tries = 64
+/** So long a network is left alone after the daemon found it full, whose own account of addresses is the one that counts. */
+const fullMs = 60_000
 /** The daemon removes one network after the other, each in a tenth of a second, and whoever observes waits. */
 const removedPerSweep = 4
 const removalMs = 5_000
@@ -55,12 +63,13 @@ export class Networks {
   /** Numbers of subnets not to be given away before the time. */
   readonly #resting = new Map<number, number>()
   #listing: Promise<void> | undefined
+  #looks = 0
 
   constructor(client: DockerClient, options: NetworksOptions) {
     this.#client = client
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#pool = new SubnetPool(options.pool)
+    this.#pool = new SubnetPool(options.pool, options.prefix)
   }
 
   /** A free address on a network of the person's, which is made when there is none with room. Only the first start of a person waits for the daemon. */
@@ -78,12 +87,17 @@ export class Networks {
 
   #placeOn(network: Network, host: number): Place {
     network.starts += 1
+    let isKept = false
     return {
       network: network.name,
       address: addressText(this.#pool.at(network.number).first + host),
+      keep: () => {
+        isKept = true
+        network.hosts.keep(host, this.#looks)
+      },
       [Symbol.dispose]: () => {
         network.starts -= 1
-        network.hosts.giveBack(host)
+        if (!isKept) network.hosts.giveBack(host)
         network.idleSince = this.#clock.now()
       },
     }
@@ -100,14 +114,26 @@ export class Networks {
     if (known) known.hosts.isTaken(this.#hostOf(known, address))
   }
 
-  /** Takes away what nobody has been on for a while. `inUse` has the networks that containers are on, and their addresses there, as the daemon has just told. */
-  async sweep(inUse: ReadonlyMap<string, readonly string[]>): Promise<void> {
+  /** The daemon said that the network has no address left, whatever is known of it here. */
+  isFull({ network }: Place): void {
+    const known = this.#networks.get(network)
+    if (known) known.fullUntil = this.#clock.now() + fullMs
+  }
+
+  /** To be called before the daemon is asked for what `sweep` is given, with its answer. */
+  beginLook(): number {
+    this.#looks += 1
+    return this.#looks
+  }
+
+  /** Takes away what nobody has been on for a while. `inUse` has the networks that containers are on, and their addresses there, as the daemon told at a look. */
+  async sweep(inUse: ReadonlyMap<string, readonly string[]>, look = this.beginLook()): Promise<void> {
     await this.#listed()
     const now = this.#clock.now()
     for (const network of this.#networks.values()) {
       const addresses = inUse.get(network.name)
       if (addresses || network.starts > 0) network.idleSince = now
-      network.hosts.seen(new Set(addresses?.map((address) => this.#hostOf(network, address))))
+      network.hosts.seen(new Set(addresses?.map((address) => this.#hostOf(network, address))), look)
     }
     const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs)
     for (const each of old.slice(0, removedPerSweep)) await this.#remove(each)
@@ -128,7 +154,8 @@ export class Networks {
   }
 
   #of({ user, group }: NetworkIdentity): Network[] {
-    return [...this.#networks.values()].filter((network) => network.user === user && network.group === group)
+    const now = this.#clock.now()
+    return [...this.#networks.values()].filter((each) => each.user === user && each.group === group && each.fullUntil <= now)
   }
 
   #hostOf({ number }: Network, address: string): number {
@@ -167,17 +194,19 @@ export class Networks {
     const bridge = bridgeName(kernelNames(this.#options.instance), { group: whose.group, number })
     const subnet = this.#pool.at(number)
     try {
-      await this.#client.call((docker, abort) =>
-        docker.createNetwork({
-          ...abort,
-          Name: name,
-          CheckDuplicate: true,
-          Driver: "bridge",
-          EnableIPv6: false,
-          IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
-          Labels: networkLabels(this.#options.instance, whose),
-          Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
-        }),
+      await this.#client.call(
+        (docker, abort) =>
+          docker.createNetwork({
+            ...abort,
+            Name: name,
+            CheckDuplicate: true,
+            Driver: "bridge",
+            EnableIPv6: false,
+            IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
+            Labels: networkLabels(this.#options.instance, whose),
+            Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
+          }),
+        { lane: "make", owner: whose.user },
       )
     } catch (error) {
       if (statusOf(error) === 409 || isSubnetTaken(error)) return false
@@ -205,7 +234,16 @@ export class Networks {
 
   #remember(name: string, { user, group }: NetworkIdentity): Network {
     const number = Number.parseInt(name.slice(name.lastIndexOf("-") + 1), 16)
-    const made = { name, number, user, group, hosts: new HostNumbers(), starts: 0, idleSince: this.#clock.now() }
+    const made = {
+      name,
+      number,
+      user,
+      group,
+      hosts: new HostNumbers(this.#pool.addresses),
+      starts: 0,
+      idleSince: this.#clock.now(),
+      fullUntil: 0,
+    }
     const network = this.#networks.get(name) ?? made
     this.#networks.set(name, network)
     return network
@@ -235,7 +273,7 @@ export class Networks {
   /** The daemon refuses while a container is on it. */
   async #remove(network: Network): Promise<void> {
     try {
-      await ifFound(this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), { ms: removalMs }))
+      await ifFound(this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), { ms: removalMs, lane: "end" }))
     } catch {
       network.idleSince = this.#clock.now()
       return

@@ -1,12 +1,18 @@
 import type Dockerode from "dockerode"
+import { Semaphore, unlessAborted } from "#kit"
 import type { Layer, ObservedRun } from "../engine.ts"
 import type { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
 import { diskBoundOf, identityOf, instanceLabel } from "./labels.ts"
+import { Shared } from "./shared.ts"
 import { bytesBelow } from "./volumes.ts"
 
 /** How long the daemon may count the files of all writable layers. */
 const layersMs = 120_000
+/** So many running containers that were not looked into yet an observation waits for; it goes on without those of more. */
+const awaited = 4
+/** How many others are looked into at a time. */
+const lookedInto = 4
 
 /** What the list of containers does not tell and only an inspection does. */
 interface Details {
@@ -22,6 +28,13 @@ interface Details {
 }
 
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
+const runs: Details = { ...notStarted, state: "running" }
+
+/** Where a running container is reached. */
+export interface Location {
+  id: string
+  host: string
+}
 
 /** A container that ran when it was last looked at. */
 export interface RunningContainer {
@@ -32,13 +45,19 @@ export interface RunningContainer {
 }
 
 /**
- * Lists an instance's containers with one call, and inspects each only once for each state that it is seen in: what an inspection adds does not change
- * until the container's next event, of which `forget` must be told.
+ * Lists an instance's containers with one call, which tells the state and the address of all, and inspects each only once for each state that it is seen in: what an inspection
+ * adds does not change until the container's next event, of which `forget` must be told. Many that run and were never looked into, as after a restart, are
+ * looked into a few at a time, while what the list told of them is known already.
  */
 export class Observer {
   readonly #client: DockerClient
   readonly #instance: string
   readonly #known = new Map<string, Details>()
+  /** Of containers that were looked into, also where something has happened to them since. */
+  readonly #pids = new Map<string, number>()
+  readonly #reading = new Map<string, object>()
+  readonly #readers = new Semaphore(lookedInto)
+  readonly #places: Shared<Map<string, Location>>
   /** The networks that the containers last seen are on, and the addresses that they have there. */
   networks: ReadonlyMap<string, readonly string[]> = new Map()
   running: readonly RunningContainer[] = []
@@ -46,25 +65,42 @@ export class Observer {
   constructor(client: DockerClient, instance: string) {
     this.#client = client
     this.#instance = instance
+    this.#places = new Shared(async () => locationsOf(await this.#list(undefined)))
   }
 
   async observe(nodeName: string, signal?: AbortSignal): Promise<ObservedRun[]> {
     const list = await this.#list(signal)
     this.networks = networksOf(list)
     const present = new Set(list.map((container) => container.Id))
-    for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id)
-    const runs = await Promise.all(list.map((container) => this.#observed(container, nodeName, signal)))
+    for (const kept of [this.#known, this.#pids, this.#reading]) for (const id of kept.keys()) if (!present.has(id)) kept.delete(id)
+    const later = new Set(list.filter((container) => this.#isUnread(container)).slice(awaited))
+    for (const { Id } of later) this.#readLater(Id)
+    const observed = await Promise.all(
+      list.map((container) => this.#observed(container, nodeName, (each) => (later.has(each) ? runs : this.#details(each, signal)))),
+    )
     this.running = list.flatMap(({ Id: id }, n) => {
-      const run = runs[n]
+      const run = observed[n]
       return run?.state === "running" ? [{ id, key: run.key, pid: this.#known.get(id)?.pid ?? 0, gpuDevices: run.gpuDevices }] : []
     })
-    return runs.filter((run) => run !== undefined)
+    return observed.filter((run) => run !== undefined)
+  }
+
+  /** Where the run is reached, by a list that all who ask at the same time share. */
+  async locate(key: string, signal: AbortSignal | undefined): Promise<Location | undefined> {
+    return (await unlessAborted(this.#places.get(), signal)).get(key)
+  }
+
+  /** Of a container's init; 0 while it was not looked into. */
+  pidOf(container: string): number {
+    return this.#pids.get(container) ?? 0
   }
 
   /** Something happened to the container, or, with undefined, perhaps to any. */
   forget(container: string | undefined): void {
-    if (container === undefined) this.#known.clear()
-    else this.#known.delete(container)
+    for (const kept of [this.#known, this.#reading]) {
+      if (container === undefined) kept.clear()
+      else kept.delete(container)
+    }
   }
 
   /** Each container's writable layer with its anonymous volumes, by the run's key. */
@@ -87,9 +123,13 @@ export class Observer {
     return this.#client.call((docker, abort) => docker.listContainers({ all: true, size, filters, ...abort }), options)
   }
 
-  async #observed(container: Dockerode.ContainerInfo, nodeName: string, signal: AbortSignal | undefined): Promise<ObservedRun | undefined> {
+  async #observed(
+    container: Dockerode.ContainerInfo,
+    nodeName: string,
+    detailsOf: (container: Dockerode.ContainerInfo) => Details | Promise<Details | undefined>,
+  ): Promise<ObservedRun | undefined> {
     const identity = identityOf(container.Labels)
-    const details = identity && (await this.#details(container, signal))
+    const details = identity && (await detailsOf(container))
     if (!details) return undefined
     const { state: engineState, pid: _, volumes: __, ...rest } = details
     return { ...identity, ...rest, state: stateOf(engineState), imageDigest: container.ImageID, nodeNames: [nodeName] }
@@ -100,12 +140,44 @@ export class Observer {
     if (State === "created") return notStarted
     const known = this.#known.get(Id)
     if (known?.state === State) return known
+    return this.#read(Id, signal)
+  }
+
+  #isUnread({ Id, State }: Dockerode.ContainerInfo): boolean {
+    return State === "running" && this.#known.get(Id)?.state !== State
+  }
+
+  #readLater(id: string): void {
+    if (this.#reading.has(id)) return
+    const reading = {}
+    this.#reading.set(id, reading)
+    const isWanted = () => this.#reading.get(id) === reading
+    this.#readers
+      .run(async () => void (isWanted() && (await this.#read(id, undefined, isWanted))))
+      // It is begun again by the next observation.
+      .catch(() => {})
+      .finally(() => isWanted() && this.#reading.delete(id))
+  }
+
+  /** What was learnt is kept unless something happened to the container meanwhile. */
+  async #read(Id: string, signal: AbortSignal | undefined, isWanted = () => true): Promise<Details | undefined> {
     const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
     if (!found) return undefined
     const details = detailsOf(found)
-    this.#known.set(Id, details)
+    if (details.pid > 0) this.#pids.set(Id, details.pid)
+    if (isWanted()) this.#known.set(Id, details)
     return details
   }
+}
+
+function locationsOf(list: readonly Dockerode.ContainerInfo[]): Map<string, Location> {
+  return new Map(
+    list.flatMap(({ Id: id, Labels, State, NetworkSettings }) => {
+      const identity = identityOf(Labels)
+      const host = Object.values(NetworkSettings?.Networks ?? {}).find(({ IPAddress }) => IPAddress !== "")?.IPAddress
+      return identity && host !== undefined && stateOf(State) === "running" ? [[identity.key, { id, host }] as const] : []
+    }),
+  )
 }
 
 function networksOf(list: readonly Dockerode.ContainerInfo[]): Map<string, string[]> {

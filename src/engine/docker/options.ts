@@ -36,12 +36,16 @@ export interface DockerOptions {
   firewall?: "on" | "off"
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
-  /** Where images may come from. Default: registries with public names. */
+  /** Where images may come from. Default: `wellKnownRegistries`. */
   registries?: Registries
   /** Bytes of the largest image that is fetched; 0 is no bound. Default 0. */
   maxImageBytes?: number
   /** How many files each process of a run may have open. Where the daemon may not give so many, its own bound counts. Default: 65,536, or this process's bound where that is lower. */
   openFiles?: number
+  /** A file with the system calls that runs may make, in the form of Docker's seccomp profiles. Default: Quayside's own. */
+  seccompFile?: string
+  /** Length of the prefix of a person's network, 27 to 29. Default 27, room for 29 runs. */
+  networkPrefix?: number
   clock?: Clock
   logger?: Logger
 }

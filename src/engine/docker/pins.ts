@@ -124,11 +124,12 @@ export class Pins {
     return { path: join(this.#filesRoot, ...namesOf(source)), target, readOnly }
   }
 
-  /** Undoes `pin`, also half of one, also of an earlier process. */
-  async release(key: string): Promise<void> {
+  /** Undoes `pin`, also half of one, also of an earlier process. Answers whether there was anything; `found` is told before it goes. */
+  async release(key: string, found?: () => void): Promise<void> {
     const folder = this.#folderOf(key)
     const names = await readdir(folder).catch(ifMissing)
     if (names === undefined) return
+    found?.()
     const binds = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
     await unmount(this.#shell, binds)
     for (const path of binds) await rmdir(path)

@@ -16,6 +16,7 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
       client.call((docker, abort) => docker.getContainer(id).stop({ t: seconds, ...abort }), {
         signal,
         ms,
+        lane: "end",
       }),
     ).catch(ignoreStopped)
   }
@@ -23,6 +24,7 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
     client.call((docker, abort) => docker.getContainer(id).remove({ force: true, v: true, ...abort }), {
       signal,
       ms: 60_000,
+      lane: "end",
     }),
   ).then(
     () => true,
@@ -40,6 +42,7 @@ async function untilGone(client: DockerClient, id: string, signal: AbortSignal |
     client.call((docker, abort) => docker.getContainer(id).wait({ condition: "removed", ...abort }), {
       signal,
       ms: 60_000,
+      lane: "end",
     }),
   )
 }

@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import { bridgesOf, type KernelNames } from "./names.ts"
 
 /** What the runs of a group's members reach beyond the host: all public addresses, none, or only these networks. */
@@ -22,6 +23,8 @@ export interface Reach {
   nameServers: readonly string[]
   /** Whose processes on the host may connect to a run. */
   uid: number
+  /** And of these only members of this group, so that other programs of root may not, such as the engine's daemon, which asks wherever a registry sends it; undefined: all. */
+  gid: number | undefined
 }
 
 /** Where nothing of the public internet is: the host's surroundings. */
@@ -42,7 +45,7 @@ const privateNetworks = [
 const linkLocal = "169.254.0.0/16"
 
 /** New connections of one run at a time; the kernel's table of connections is everybody's. */
-const mostConnections = 8_192
+const mostConnections = bounds.containers.connections.value
 
 const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
@@ -75,9 +78,13 @@ export function rulesFor(names: KernelNames, reach: Reach): string[] {
     ...onward(chains.forward, everybody, reach),
     ...(reach.internet ? [] : [`-A ${chains.forward} ${from} -j DROP`]),
     `-A ${chains.output} ${to} ${answers}`,
-    `-A ${chains.output} ${to} -m owner --uid-owner ${reach.uid} -j RETURN`,
+    `-A ${chains.output} ${to} -m owner --uid-owner ${reach.uid}${members(reach)} -j RETURN`,
     `-A ${chains.output} ${to} -j DROP`,
   ]
+}
+
+function members({ gid }: Reach): string {
+  return gid === undefined ? "" : ` --gid-owner ${gid} --suppl-groups`
 }
 
 /** Runs on some bridges, with what they may reach beyond the host. */

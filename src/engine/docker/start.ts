@@ -1,4 +1,5 @@
 import type Dockerode from "dockerode"
+import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { checkDigest, EngineError, type MountsNow, type RunSpec, type StartStep } from "../engine.ts"
 import { accountFiles } from "./accounts.ts"
@@ -6,7 +7,7 @@ import { Beginning } from "./began.ts"
 import type { Abort, Api, DockerClient } from "./client.ts"
 import { bareOptions, type ContainerOptions, containerOptions, homeOf } from "./container.ts"
 import { DiskBound } from "./disk-bound.ts"
-import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isNetworkGone } from "./errors.ts"
+import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isMomentary, isNetworkFull, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
 import type { Firewall } from "./firewall.ts"
 import type { Images } from "./image.ts"
@@ -24,11 +25,14 @@ export interface StarterParts {
   networks: Networks
   firewall: Firewall | undefined
   images: Images
+  /** As `seccompProfile` has it. */
+  seccomp: string
   options: DockerOptions
 }
 
-/** After which the daemon's refusals of networks and addresses are told. */
-const placeTries = 8
+const { networkTries, momentaryRefusals } = bounds.containers
+/** Before the second attempt; doubled for each further one. */
+const firstPauseMs = 100
 
 /** A stop of the run waits for its start to be undone: with a daemon that hangs it must still have time to find that out by itself. */
 const undoMs = 5_000
@@ -48,6 +52,20 @@ interface Making extends Wanted {
   diskBytes: number | undefined
 }
 
+/** An attempt failed in a way in which another need not, be it now or in a moment. */
+class Another extends Error {
+  readonly when: "now" | "later"
+
+  constructor(when: "now" | "later", cause: unknown) {
+    super("another attempt is made", { cause })
+    this.when = when
+  }
+}
+
+function ifMomentary(error: unknown): never {
+  throw isMomentary(error) ? new Another("later", error) : error
+}
+
 /** Takes a run from nothing to a started program, or back to nothing. */
 export class Starter {
   readonly #client: DockerClient
@@ -55,6 +73,7 @@ export class Starter {
   readonly #networks: Networks
   readonly #firewall: Firewall | undefined
   readonly #images: Images
+  readonly #seccomp: string
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
@@ -63,12 +82,13 @@ export class Starter {
   readonly #accounts: ImageAccounts
   #openFiles: number | undefined
 
-  constructor({ client, pins, networks, firewall, images, options }: StarterParts) {
+  constructor({ client, pins, networks, firewall, images, seccomp, options }: StarterParts) {
     this.#client = client
     this.#pins = pins
     this.#networks = networks
     this.#firewall = firewall
     this.#images = images
+    this.#seccomp = seccomp
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
@@ -99,21 +119,38 @@ export class Starter {
     return this.#onNetwork({ ...wanted, imageId, diskBytes }, signal)
   }
 
-  /** A network may be gone by now, an address taken, or a bound be more than the daemon may give, which only the daemon knows: then there is another one. */
+  /** What only the daemon knows is found out by trying: then there is another place, another bound, or another moment. */
   async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
-    const { user, internetOf: group = "" } = making.spec
-    for (let triesLeft = placeTries; ; triesLeft -= 1) {
-      using place = await this.#networks.place({ user, group }, signal)
+    let momentsLeft = momentaryRefusals.value as number
+    for (let triesLeft = networkTries.value as number; ; triesLeft -= 1) {
       try {
-        return await this.#makeOrUndo(making, place, signal)
+        return await this.#onPlace(making, signal)
       } catch (error) {
-        if (isNetworkGone(error)) this.#networks.forget(place)
-        else if (isAddressTaken(error)) this.#networks.isTaken(place)
-        else if (isBoundRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
-        else if (isDiskBoundRefused(error) && making.diskBytes !== undefined) this.#unbind(making, error)
-        else throw error
-        if (triesLeft === 0) throw error
+        if (!(error instanceof Another)) throw error
+        if (error.when === "later") momentsLeft -= 1
+        if (triesLeft === 0 || momentsLeft < 0) throw error.cause
+        const n = momentaryRefusals.value - momentsLeft
+        if (error.when === "later") await this.#clock.sleep(firstPauseMs * 2 ** (n - 1), signal)
       }
+    }
+  }
+
+  /** Rejects with `Another` where another attempt may go well. */
+  async #onPlace(making: Making, signal: AbortSignal): Promise<string> {
+    const { user, internetOf: group = "" } = making.spec
+    using place = await this.#networks.place({ user, group }, signal).catch(ifMomentary)
+    try {
+      const imageId = await this.#makeOrUndo(making, place, signal)
+      place.keep()
+      return imageId
+    } catch (error) {
+      if (isNetworkGone(error)) this.#networks.forget(place)
+      else if (isNetworkFull(error)) this.#networks.isFull(place)
+      else if (isAddressTaken(error)) this.#networks.isTaken(place)
+      else if (isBoundRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
+      else if (isDiskBoundRefused(error) && making.diskBytes !== undefined) this.#unbind(making, error)
+      else return ifMomentary(error)
+      throw new Another("now", error)
     }
   }
 
@@ -136,7 +173,7 @@ export class Starter {
     const mounts = await this.#prepare({ spec, mountsNow }, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
-    await this.#finish((_, abort) => container.start(abort), signal)
+    await this.#finish((_, abort) => container.start(abort), { owner: spec.user, signal })
     // The container has mounts of its own by now, and what they must be was noted when they were pinned.
     const [checked] = await Promise.allSettled([this.#beginning.check(container.id, mounts), this.#unpin(spec.key)])
     if (checked.status === "rejected") throw checked.reason
@@ -147,7 +184,7 @@ export class Starter {
   /** By a container of the run's own name and labels: whoever finds it after a crash knows what to do with it. */
   async #look(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
     const body = { ...bareOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
-    const { id } = await this.#finish((docker, abort) => docker.createContainer({ ...body, ...abort }), signal)
+    const { id } = await this.#finish((docker, abort) => docker.createContainer({ ...body, ...abort }), { owner: spec.user, signal })
     await this.#accounts.check(imageId, id, signal)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
@@ -173,13 +210,14 @@ export class Starter {
     signal: AbortSignal,
   ): Promise<Dockerode.Container> {
     const { instance, uid, gid = uid } = this.#options
-    const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles })
+    const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles, seccomp: this.#seccomp })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#finish((docker, abort) => docker.createContainer({ ...named, ...abort }), signal)
+    return this.#finish((docker, abort) => docker.createContainer({ ...named, ...abort }), { owner: parts.spec.user, signal })
   }
 
-  #finish<T>(work: (docker: Api, abort: Abort) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return finish((cut) => this.#client.call(work, { signal: cut, ms: 0 }), { clock: this.#clock, signal })
+  async #finish<T>(work: (docker: Api, abort: Abort) => Promise<T>, { owner, signal }: { owner: string; signal: AbortSignal }): Promise<T> {
+    const options = { ms: 0, lane: "make", owner, entering: signal } as const
+    return finish((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
   }
 
   /** Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and stopped. */

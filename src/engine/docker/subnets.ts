@@ -1,11 +1,13 @@
+import { bounds } from "#contract"
+
 /** An IPv4 network: its first address as a number, and the length of its prefix. */
 export interface Subnet {
   first: number
   prefix: number
 }
 
-/** How large each person's network is: addresses for 29 runs; a person with more gets another network. */
-const personPrefix = 27
+/** How large each person's network is, as a power of two, with three addresses that no run gets; a person with more runs gets another network. */
+const personPrefix = 32 - Math.log2(bounds.containers.runsOnNetwork.value + 3)
 
 /** Reads `10.213.0.0/16`, or an address alone. Undefined for anything else, also where bits are set beyond the prefix. */
 export function parseSubnet(text: string): Subnet | undefined {
@@ -44,22 +46,29 @@ export function addressText(address: number): string {
 /** A pool's parts, one per network, by number. */
 export class SubnetPool {
   readonly #pool: Subnet
+  readonly #prefix: number
   readonly size: number
 
-  /** Throws a `TypeError` unless the text is a network of /8 to /24. */
-  constructor(text: string) {
+  /** `prefix` is that of each part. Throws a `TypeError` unless the text is a network of /8 to /24. */
+  constructor(text: string, prefix: number = personPrefix) {
     const pool = parseSubnet(text)
     if (!pool || !isNetworkPool(text)) throw new TypeError(`A network from /8 to /24 is wanted, got ${JSON.stringify(text)}`)
     this.#pool = pool
-    this.size = 2 ** (personPrefix - pool.prefix)
+    this.#prefix = prefix
+    this.size = 2 ** (prefix - pool.prefix)
   }
 
   get text(): string {
     return subnetText(this.#pool)
   }
 
+  /** Of each part. */
+  get addresses(): number {
+    return 2 ** (32 - this.#prefix)
+  }
+
   at(number: number): Subnet {
-    return { first: this.#pool.first + number * 2 ** (32 - personPrefix), prefix: personPrefix }
+    return { first: this.#pool.first + number * this.addresses, prefix: this.#prefix }
   }
 
   /** Any number that is not taken, by chance, so that an address does not soon come back to somebody else; undefined when all are taken. */

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process"
+import { bounds } from "#contract"
 import { childEnvironment } from "./child.ts"
 
 /**
@@ -19,7 +20,7 @@ export async function bytesBelow(
   return sizes
 }
 
-const mostAtOnce = 1_000
+const mostAtOnce = bounds.containers.volumes.value
 
 async function ask(
   directories: readonly string[],

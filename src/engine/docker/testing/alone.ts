@@ -50,9 +50,14 @@ async function examine() {
     stdio: "ignore",
   })
   while (!(await reaches(0))) await new Promise((resolve) => setTimeout(resolve, 20))
-  const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
-  const reached = async () => ({ host: await reachesHost(port), byRoot: await reaches(0), byOthers: await reaches(65_534) })
+  const reached = async () => ({
+    host: await reachesHost(port),
+    byQuayside: await reaches(0, "--keep-groups"),
+    byRoot: await reaches(0),
+    byOthers: await reaches(65_534),
+  })
   const told: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
+  const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
   told.set = await firewall.ensure()
   told.after = await reached()
   told.setAgain = await firewall.ensure()
@@ -87,8 +92,9 @@ function reachesHost(port: number): Promise<boolean> {
   return connects(["nsenter", `--net=/proc/${inside.pid}/ns/net`], gateway, port)
 }
 
-function reaches(uid: number): Promise<boolean> {
-  return connects(["setpriv", "--reuid", String(uid), "--clear-groups"], container, 8_080)
+/** By a process of a user, with this one's groups or with none. */
+function reaches(uid: number, groups: "--keep-groups" | "--clear-groups" = "--clear-groups"): Promise<boolean> {
+  return connects(["setpriv", "--reuid", String(uid), groups], container, 8_080)
 }
 
 async function connects(within: readonly string[], host: string, port: number): Promise<boolean> {

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { seccompProfile } from "./seccomp.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "quayside-seccomp-"))
+after(() => rmSync(folder, { recursive: true }))
+
+interface Rule {
+  names: string[]
+  action: string
+  args?: { index: number; value: number; valueTwo?: number; op: string }[]
+  errnoRet?: number
+}
+
+function fileOf(content: unknown): string {
+  const file = join(folder, "profile.json")
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
+  return file
+}
+
+const own = JSON.parse(seccompProfile()) as { defaultAction: string; archMap: { subArchitectures: string[] }[]; syscalls: Rule[] }
+const allowed = own.syscalls.filter(({ action }) => action === "SCMP_ACT_ALLOW")
+const valuesOf = (name: string) => allowed.filter(({ names }) => names.includes(name)).map(({ args }) => args)
+
+test("Quayside's own profile allows no call that reaches past the run, whatever capabilities it has", () => {
+  const dangerous = `io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key userfaultfd unshare setns bpf
+    perf_event_open clone3 mount umount umount2 pivot_root move_mount fsopen fsmount fsconfig fspick open_tree mount_setattr
+    open_by_handle_at init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff iopl ioperm
+    acct quotactl syslog settimeofday stime clock_settime sethostname setdomainname lookup_dcookie nfsservctl vhangup uselib
+    ustat sysfs _sysctl socketcall modify_ldt kcmp pidfd_getfd process_madvise fanotify_init vm86 vm86old chroot
+    move_pages migrate_pages mbind set_mempolicy get_mempolicy`.split(/\s+/)
+  assert.deepEqual(
+    dangerous.filter((name) => valuesOf(name).length > 0),
+    [],
+  )
+  assert.equal(own.defaultAction, "SCMP_ACT_ERRNO")
+  assert.deepEqual(
+    own.archMap.flatMap(({ subArchitectures }) => subArchitectures),
+    [],
+  )
+})
+
+test("Quayside's own profile allows four families of sockets by an exact comparison, and no new namespace", () => {
+  const families = valuesOf("socket").map((args) => args?.map(({ index, value, op }) => [index, value, op]))
+  assert.deepEqual(
+    families,
+    [1, 2, 10, 16].map((family) => [[0, family, "SCMP_CMP_EQ"]]),
+  )
+  assert.deepEqual(
+    valuesOf("socketpair").map((args) => args?.[0]?.value),
+    [1],
+  )
+  assert.deepEqual(valuesOf("clone"), [[{ index: 0, value: 0x7e02_0000, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }]])
+  assert.equal(own.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet, 38)
+})
+
+test("a profile of somebody's own is taken as it is", () => {
+  const profile = { defaultAction: "SCMP_ACT_ERRNO", syscalls: [{ names: ["read"], action: "SCMP_ACT_ALLOW" }] }
+  assert.deepEqual(JSON.parse(seccompProfile(fileOf(profile))), profile)
+})
+
+test("a profile that is none, or that lets everything through, is refused with a sentence", () => {
+  const rule = { names: ["read"], action: "SCMP_ACT_ALLOW" }
+  for (const word of ["unconfined", "default", "runtime/default"])
+    assert.throws(() => seccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is no file`) })
+  assert.throws(() => seccompProfile(join(folder, "none.json")), { message: /none.json" cannot be read \(ENOENT/ })
+  const faults: [content: unknown, RegExp][] = [
+    ["{", /is no JSON/],
+    [[], /must hold a JSON object/],
+    [{ syscalls: [rule] }, /has no `defaultAction`/],
+    [{ defaultAction: "SCMP_ACT_ALLOW", syscalls: [rule] }, /lets every call through that it does not name/],
+    [{ defaultAction: "SCMP_ACT_LOG", syscalls: [rule] }, /lets every call through that it does not name/],
+    [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [] }, /has no list `syscalls`/],
+    [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [rule, { names: [] }] }, /has a rule \(number 2\)/],
+  ]
+  for (const [content, message] of faults) assert.throws(() => seccompProfile(fileOf(content)), { message })
+})

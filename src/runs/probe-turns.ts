@@ -1,0 +1,24 @@
+import { bounds } from "#contract"
+import { Semaphore } from "#kit"
+
+interface Turns {
+  semaphore: Semaphore
+  users: number
+}
+
+/** Lets so many programs of one person be asked at a time: after a restart hundreds may wait, and those that take a connection and say nothing keep it for seconds. */
+export class ProbeTurns {
+  readonly #turns = new Map<number, Turns>()
+
+  async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
+    const turns = this.#turns.get(userId) ?? { semaphore: new Semaphore(bounds.containers.probes.value), users: 0 }
+    this.#turns.set(userId, turns)
+    turns.users += 1
+    try {
+      return await turns.semaphore.run(work)
+    } finally {
+      turns.users -= 1
+      if (turns.users === 0) this.#turns.delete(userId)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+# Makes system calls that no run may make, and some that any may, and prints what became of each as JSON.
+import ctypes
+import errno
+import json
+import mmap
+import os
+import socket
+import subprocess
+import threading
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(number, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(each) for each in arguments])
+    return "done" if result >= 0 else errno.errorcode[ctypes.get_errno()]
+
+
+def ends(work):
+    """How a child ends that does the work."""
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
+
+
+def by_interrupt():
+    """The call `getpid` of programs of 32 bits."""
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
+    ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+
+
+AF_VSOCK, AF_ALG, AF_PACKET, CLONE_NEWUSER = 40, 38, 17, 0x10000000
+refused = {
+    "socket(AF_VSOCK)": call(41, AF_VSOCK, 1, 0),
+    "socket(AF_VSOCK), with a bit that the kernel passes over": call(41, AF_VSOCK | 1 << 32, 1, 0),
+    "socketpair(AF_VSOCK)": call(53, AF_VSOCK, 1, 0, 0),
+    "socket(AF_ALG)": call(41, AF_ALG, 5, 0),
+    "socket(AF_PACKET)": call(41, AF_PACKET, 3, 0),
+    "io_uring_setup": call(425, 1, 0),
+    "io_uring_enter": call(426, 0, 0, 0, 0, 0, 0),
+    "io_uring_register": call(427, 0, 0, 0, 0),
+    "add_key": call(248, 0, 0, 0, 0, 0),
+    "request_key": call(249, 0, 0, 0, 0),
+    "keyctl": call(250, 0, 0),
+    "userfaultfd": call(323, 0),
+    "unshare(CLONE_NEWUSER)": call(272, CLONE_NEWUSER),
+    "clone(CLONE_NEWUSER)": call(56, CLONE_NEWUSER | 17, 0, 0, 0, 0),
+    "bpf": call(321, 0, 0, 0),
+    "perf_event_open": call(298, 0, 0, 0, 0, 0),
+    "open_by_handle_at": call(304, 0, 0, 0),
+    "mount": call(165, 0, 0, 0, 0, 0),
+    "setns": call(308, 0, 0),
+    "kexec_load": call(246, 0, 0, 0, 0),
+    "personality(ADDR_NO_RANDOMIZE)": call(135, 0x0040000),
+}
+other = {
+    "clone3": call(435, 0, 0),
+    "the calls of x32": ends(lambda: call(0x40000000 | 39)),
+    "the calls of 32 bits": ends(by_interrupt),
+}
+threads = []
+thread = threading.Thread(target=lambda: threads.append("ran"))
+thread.start()
+thread.join()
+allowed = {
+    "threads": threads,
+    "a child": subprocess.run(["true"]).returncode,
+    "sockets": [socket.socket(family, socket.SOCK_DGRAM).family == family for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_NETLINK)],
+    "a pair": len(socket.socketpair()),
+}
+print(json.dumps({"refused": refused, "other": other, "allowed": allowed}))
