@@ -1,5 +1,6 @@
 import type { Dialect } from "./migrations/index.ts"
 import type { Whereabouts } from "./place.ts"
+import type { SearchCounts } from "./search-counts.ts"
 import type { Query } from "./sql/catalog.ts"
 
 /** What a column holds. */
@@ -20,6 +21,15 @@ export interface Session {
   run<A extends object>(query: Query<A>, args: A): Promise<number>
   /** For reads that look at very many rows, where these would hold up everybody else. They see what is committed. */
   readonly scans?: Session
+  /** How words are searched for; absent inside a transaction. */
+  readonly search?: Search
+}
+
+export interface Search {
+  /** Whether an index leads to the rows that hold a word. */
+  readonly isIndexed: boolean
+  /** What some words were found to count, so that their next page is not counted again. */
+  readonly counts: SearchCounts
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */

@@ -5,10 +5,11 @@ import { names } from "./0004-names.ts"
 import { auditCounts } from "./0005-audit-counts.ts"
 import { grants } from "./0006-grants.ts"
 import { writers } from "./0007-writers.ts"
+import { search } from "./0008-search.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts, grants, writers]
+export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts, grants, writers, search]
 export const newestVersion = migrations.length

@@ -1,5 +1,5 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
+import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
 import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
 
 /** Statements that a connection keeps prepared; the server keeps them as long as the connection lasts, so there must be a bound. */
@@ -26,16 +26,19 @@ export interface PostgresSessionOptions {
   names: StatementNames
   /** Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an error. */
   ask: Ask
+  search?: Search
 }
 
 /** Queries over connections to PostgreSQL. */
 export class PostgresSession implements Session {
+  readonly search?: Search
   readonly #options: PostgresSessionOptions
   /** So that a query that is known is asked for without delay. */
   readonly #compiled = new Map<string, Compiled>()
 
   constructor(options: PostgresSessionOptions) {
     this.#options = options
+    if (options.search) this.search = options.search
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {

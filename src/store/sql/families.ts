@@ -4,7 +4,8 @@ import { lists } from "./lists.ts"
 import { records } from "./records.ts"
 import { rows } from "./rows.ts"
 import { runs } from "./runs.ts"
+import { search } from "./search.ts"
 import { streams } from "./streams.ts"
 
 /** Every query of the project by name: a function of the builder, its arguments and, for some, a shape. */
-export const families = { ...accounts, ...grants, ...lists, ...records, ...rows, ...runs, ...streams }
+export const families = { ...accounts, ...grants, ...lists, ...records, ...rows, ...runs, ...search, ...streams }

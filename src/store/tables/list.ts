@@ -6,6 +6,7 @@ import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { ResourceFilter } from "../store.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
+import { findHolders, rangeOfSearch, searchBlocks } from "./search.ts"
 
 /** Field by field the column that holds it. Fields without one cannot be compared with. */
 export type Columns<Row> = Partial<Record<keyof Row, string>>
@@ -41,6 +42,7 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
   if (words.length > 0) {
     shape.words = true
     args.words = words
+    if (!(await narrow(session, { args, shape }, words))) return { rows: [], total: 0 }
   }
   if (filter.memberId !== undefined) {
     shape.member = true
@@ -53,6 +55,16 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
 interface Draft {
   args: ListArgs
   shape: ListShape
+}
+
+/** Looks only at rows that can hold the words, where these are few. False when no row can match. */
+async function narrow(session: Session, { args, shape }: Draft, words: readonly string[]): Promise<boolean> {
+  const holders = await findHolders(session, shape, words)
+  if (!holders) return true
+  const among = args.ids && new Set(args.ids)
+  args.ids = among ? holders.filter((id) => among.has(id)) : holders
+  shape.ids = true
+  return args.ids.length > 0
 }
 
 /** False when no row can match. */
@@ -126,11 +138,42 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
   if (planned && total) return { rows: planned.map(kind.toRow), total }
+  if (shape.words && sort.by === "id") {
+    const found = await searchedPage(session, { ...fetch, sort })
+    if (found) return { rows: found.values.map(kind.toRow), total: found.total }
+  }
+  if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
+    const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
+    return { rows: all.map(kind.toRow), total: all.length }
+  }
   const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape)
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
   return { rows: values.map(kind.toRow), total }
+}
+
+/** A page of a search whose counts are kept by block: only the blocks in which it lies are gone through. */
+async function searchedPage(
+  session: Session,
+  { args, shape, page, sort }: Fetch,
+): Promise<{ values: Value[][]; total: number } | undefined> {
+  const blocks = await searchBlocks(session, { shape, args })
+  if (!blocks) return undefined
+  const total = blocks.reduce((sum, [, n]) => sum + n, 0)
+  if (isPast(page, total)) return { values: [], total }
+  const limit = Math.min(page.pageSize, total - (page.page - 1) * page.pageSize)
+  const offset = sort.descending ? (page.page - 1) * page.pageSize : total - (page.page - 1) * page.pageSize - limit
+  const range = rangeOfSearch(blocks, { offset, limit })
+  const scanning = await forScans(session, shape)
+  const values = await scanning.all(query("page", { ...shape, between: true, by: "id", descending: true }), {
+    ...args,
+    low: range.low,
+    high: range.high,
+    limit,
+    offset: range.before,
+  })
+  return { values: sort.descending ? values : values.reverse(), total }
 }
 
 /** What the viewer sees by grants alone, newest first. */
