@@ -1,6 +1,7 @@
 import type { Dialect } from "./migrations/index.ts"
 import type { Whereabouts } from "./place.ts"
 import type { ScanTurns } from "./scan-turns.ts"
+import type { SearchCounts } from "./search-counts.ts"
 import type { Query } from "./sql/catalog.ts"
 
 /** What a column holds. */
@@ -21,6 +22,15 @@ export interface Session {
   run<A extends object>(query: Query<A>, args: A): Promise<number>
   /** For reads that look at very many rows: these would hold up everybody else. They see what is committed. */
   readonly scans?: ScanTurns
+  /** How words are searched for; absent inside a transaction. */
+  readonly search?: Search
+}
+
+export interface Search {
+  /** Whether an index leads to the rows that hold a word. */
+  readonly isIndexed: boolean
+  /** What some words were found to count, so that their next page is not counted again. */
+  readonly counts: SearchCounts
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */

@@ -5,6 +5,7 @@ import { fold, key } from "./fold.ts"
 test("Texts that differ in case, width or ligatures alone are folded to one", () => {
   for (const [a, b] of [
     ["Straße", "STRASSE"],
+    ["STRAẞE", "straße"],
     ["ﬁne", "FINE"],
     ["Ａ１", "a1"],
     ["ΣΑΣ", "σας"],

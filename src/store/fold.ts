@@ -1,6 +1,7 @@
 /** Text as it is compared when case and width do not matter. Made here so that both databases agree, whatever their own rules. */
 export function fold(text: string): string {
-  return text.normalize("NFKC").toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC")
+  // Lower case first: the capital ẞ has no other capital, so only its small letter becomes SS.
+  return text.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC")
 }
 
 /** Long texts would not fit an index of PostgreSQL (2,704 bytes): keys hold so many UTF-16 units, and rows that agree so far are ordered by ID. */

@@ -26,17 +26,23 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { changeDeadline = 10_000, isMoved = false } = options
   const driver = await openDriver({ ...options, changeDeadline })
   try {
-    const writer = new Writer({ driver, logger: options.logger, deadline: changeDeadline })
-    return new DatabaseStore({
-      driver,
-      writer,
-      clock: options.clock,
-      instance: await instanceOf({ driver, writer, isMoved, logger: options.logger }),
-    })
+    const { clock, logger } = options
+    const writer = new Writer({ driver, logger, deadline: changeDeadline })
+    const instance = await instanceOf({ driver, writer, isMoved, logger })
+    const indexer = driver.dialect === "sqlite" ? await startIndexer({ driver, writer, clock, logger }) : undefined
+    return new DatabaseStore({ driver, writer, clock, instance, indexer })
   } catch (error) {
     await driver[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** PostgreSQL keeps its index of words by itself. */
+async function startIndexer({ driver, writer, ...rest }: { driver: Driver; writer: Writer; clock: Clock; logger: Logger }) {
+  const { SearchIndexer } = await import("./sqlite/search-indexer.ts")
+  const indexer = new SearchIndexer({ ...rest, reads: driver.reads, change: (work) => writer.change(work) })
+  indexer.start()
+  return indexer
 }
 
 async function openDriver({ url, logger, clock, changeDeadline }: Required<Omit<StoreOptions, "isMoved">>): Promise<Driver> {
@@ -95,6 +101,7 @@ interface Parts {
   writer: Writer
   clock: Clock
   instance: string
+  indexer: AsyncDisposable | undefined
 }
 
 class DatabaseStore extends TablesOver implements Store {
@@ -135,6 +142,7 @@ class DatabaseStore extends TablesOver implements Store {
   }
 
   async #close(): Promise<void> {
+    await this.#parts.indexer?.[Symbol.asyncDispose]()
     await this.#parts.writer.close()
     await this.#parts.driver[Symbol.asyncDispose]()
   }

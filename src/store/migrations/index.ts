@@ -7,10 +7,22 @@ import { grants } from "./0006-grants.ts"
 import { writers } from "./0007-writers.ts"
 import { runPorts } from "./0008-run-ports.ts"
 import { limits } from "./0009-limits.ts"
+import { search } from "./0010-search.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
-export const migrations: readonly Migration[] = [first, counters, openidSubjects, names, auditCounts, grants, writers, runPorts, limits]
+export const migrations: readonly Migration[] = [
+  first,
+  counters,
+  openidSubjects,
+  names,
+  auditCounts,
+  grants,
+  writers,
+  runPorts,
+  limits,
+  search,
+]
 export const newestVersion = migrations.length

@@ -2,6 +2,7 @@ import pg from "pg"
 import type { Driver, Session, Transaction } from "../driver.ts"
 import type { Whereabouts } from "../place.ts"
 import { ScanTurns } from "../scan-turns.ts"
+import { SearchCounts } from "../search-counts.ts"
 import { connection, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { type Ask, PostgresSession, StatementNames } from "./session.ts"
@@ -17,13 +18,17 @@ export class PostgresDriver implements Driver {
   readonly #names = new StatementNames()
   #writer: PostgresTransaction | undefined
 
-  constructor(options: PostgresDriverOptions & { whereabouts: Whereabouts }) {
+  constructor(options: PostgresDriverOptions & { whereabouts: Whereabouts; hasTrigrams: boolean }) {
     this.#options = options
     this.whereabouts = options.whereabouts
     this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
     const reading = { catalog: options.catalog, names: this.#names, ask: (config: Parameters<Ask>[0]) => this.#read(config) }
-    this.reads = new PostgresSession({ ...reading, scans: new ScanTurns(new PostgresSession(reading)) })
+    this.reads = new PostgresSession({
+      ...reading,
+      scans: new ScanTurns(new PostgresSession(reading)),
+      search: { isIndexed: options.hasTrigrams, counts: new SearchCounts() },
+    })
   }
 
   /** A connection may have broken since it was last used, so a read is worth a second attempt. */

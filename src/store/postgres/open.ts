@@ -26,13 +26,19 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
       await client.connect()
       await migrate(client, { ...options, where })
       const whereabouts = await whereaboutsOf(client)
-      return new PostgresDriver({ ...options, whereabouts, catalog: await loadCatalog("postgres") })
+      const hasTrigrams = await isIndexed(client)
+      return new PostgresDriver({ ...options, whereabouts, hasTrigrams, catalog: await loadCatalog("postgres") })
     } finally {
       await client.end()
     }
   } catch (error) {
     throw openingError(error, where)
   }
+}
+
+/** Whether the extension for trigrams was there when the database was migrated. */
+async function isIndexed(client: pg.Client): Promise<boolean> {
+  return (await client.query("select to_regclass('images_search') is not null as found")).rows[0].found
 }
 
 /** The database as messages may name it: without user and password. */

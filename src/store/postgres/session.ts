@@ -1,5 +1,5 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
+import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
 import type { ScanTurns } from "../scan-turns.ts"
 import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
 
@@ -28,11 +28,13 @@ export interface PostgresSessionOptions {
   /** Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an error. */
   ask: Ask
   scans?: ScanTurns
+  search?: Search
 }
 
 /** Queries over connections to PostgreSQL. */
 export class PostgresSession implements Session {
   readonly scans?: ScanTurns
+  readonly search?: Search
   readonly #options: PostgresSessionOptions
   /** So that a query that is known is asked for without delay. */
   readonly #compiled = new Map<string, Compiled>()
@@ -40,6 +42,7 @@ export class PostgresSession implements Session {
   constructor(options: PostgresSessionOptions) {
     this.#options = options
     if (options.scans) this.scans = options.scans
+    if (options.search) this.search = options.search
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {

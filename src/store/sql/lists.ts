@@ -15,6 +15,8 @@ export interface ListShape {
   where?: readonly string[]
   ids?: true
   words?: true
+  /** IDs from `low` to `high`, both included. */
+  between?: true
   /** Groups of which somebody is a member. */
   member?: true
   /** Live rows, deleted rows; of runs: live ones, ended ones, or those in states that are an argument. */
@@ -32,6 +34,8 @@ export interface PageShape extends ListShape {
 export interface ListArgs {
   ids?: readonly number[]
   words?: readonly string[]
+  low?: number
+  high?: number
   member?: number
   states?: readonly string[]
   viewer?: number
@@ -59,7 +63,7 @@ export const lists = {
       .where(matches(build, args, shape)),
 }
 
-function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
+export function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
   const at = (name: string) => column<string>(shape.table, name)
   const all: unknown[] = [part(build, args, shape)]
   for (const name of shape.where ?? []) {
@@ -67,6 +71,7 @@ function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<Sql
     else all.push(sql`${at(name)} = ${args[`=${name}`]}`)
   }
   if (shape.ids) all.push(build.among(at("id"), args.ids ?? []))
+  if (shape.between) all.push(sql`${at("id")} between ${args.low} and ${args.high}`)
   if (shape.words) all.push(build.holdsAll(at("search"), args.words ?? []))
   if (shape.member)
     all.push(sql`groups.id in (select group_members.group_id from group_members where group_members.user_id = ${args.member})`)

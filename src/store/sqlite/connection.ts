@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
-import { type Arg, type Session, type Value, withoutNul } from "../driver.ts"
+import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
 import type { ScanTurns } from "../scan-turns.ts"
 import type { Catalog, Query } from "../sql/catalog.ts"
 import { failureOf } from "./errors.ts"
@@ -15,13 +15,15 @@ const kept = 500
 /** Queries on one connection. A statement runs to its end at once: nothing of other work comes between its rows. */
 export class SqliteSession implements Session {
   readonly scans?: ScanTurns
+  readonly search?: Search
   protected readonly db: DatabaseSync
   readonly #catalog: Catalog
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: ScanTurns } = {}) {
+  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: ScanTurns; search?: Search } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
+    if (options.search) this.search = options.search
     this.#catalog = catalog
   }
 
@@ -46,7 +48,7 @@ export class SqliteSession implements Session {
   async run<A extends object>(query: Query<A>, args: A): Promise<number> {
     const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
     try {
-      return Number(statement.run(...this.#bind(slots, args)).changes)
+      return Number(runWithBigInts(statement, this.#bind(slots, args)).changes)
     } catch (error) {
       throw this.failed(error)
     }
@@ -82,6 +84,19 @@ export class SqliteSession implements Session {
       values[i] = toSqlite(name, (args as Record<string, Arg | undefined>)[name])
     }
     return values
+  }
+}
+
+/**
+ * The full-text index writes rows whose IDs no number of JavaScript holds. Node reports the last one
+ * with every later `run` on the connection, of whatever statement, and throws unless it may use BigInt.
+ */
+function runWithBigInts(statement: StatementSync, values: SQLInputValue[]): ReturnType<StatementSync["run"]> {
+  statement.setReadBigInts(true)
+  try {
+    return statement.run(...values)
+  } finally {
+    statement.setReadBigInts(false)
   }
 }
 

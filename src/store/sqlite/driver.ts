@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Driver, Session, Transaction } from "../driver.ts"
+import type { Driver, Search, Session, Transaction } from "../driver.ts"
 import type { Whereabouts } from "../place.ts"
 import { ScanTurns } from "../scan-turns.ts"
+import { SearchCounts } from "../search-counts.ts"
 import type { Catalog } from "../sql/catalog.ts"
 import type { Ballast } from "./ballast.ts"
 import { SqliteSession } from "./connection.ts"
@@ -40,7 +41,10 @@ export class SqliteDriver implements Driver {
     this.whereabouts = whereaboutsOf(parts.file)
     this.reserve = parts.ballast
     this.#scans = new ScanSession(parts.file, parts.catalog)
-    this.#reads = new SqliteReads(parts.reader, parts.catalog, { scans: new ScanTurns(this.#scans) })
+    this.#reads = new SqliteReads(parts.reader, parts.catalog, {
+      scans: new ScanTurns(this.#scans),
+      search: { isIndexed: true, counts: new SearchCounts() },
+    })
     this.#transaction = new SqliteTransaction(parts.writer, parts.catalog, this.#reads)
   }
 
@@ -79,7 +83,7 @@ class SqliteReads extends SqliteSession {
   readonly #rollback: StatementSync
   #open = false
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { scans: ScanTurns }) {
+  constructor(db: DatabaseSync, catalog: Catalog, options: { scans: ScanTurns; search: Search }) {
     super(db, catalog, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")
@@ -119,6 +123,8 @@ class SqliteTransaction extends SqliteSession implements Transaction {
       commit: db.prepare("commit"),
       rollback: db.prepare("rollback"),
     }
+    // See `runWithBigInts`.
+    for (const statement of Object.values(this.#control)) statement.setReadBigInts(true)
   }
 
   begin(): void {

@@ -68,7 +68,7 @@ async function countsOf(session: Session, { plus, minus, granted }: Plan, of: { 
 }
 
 /** The blocks in which the window lies, and what they hold on this side and on the other side of it as one walks. */
-function walkTo(counts: readonly Count[], { offset, limit }: Window): Range {
+export function walkTo(counts: readonly Count[], { offset, limit }: Window): Range {
   let skipped = 0
   let first = 0
   for (; first < counts.length - 1; first += 1) {

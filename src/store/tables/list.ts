@@ -7,6 +7,7 @@ import type { ResourceFilter } from "../store.ts"
 import { outlinesOf } from "./outlines.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
+import { findHolders, rangeOfSearch, searchBlocks } from "./search.ts"
 
 /** Field by field the column that holds it. Fields without one cannot be compared with. */
 export type Columns<Row> = Partial<Record<keyof Row, string>>
@@ -42,6 +43,7 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
   if (words.length > 0) {
     shape.words = true
     args.words = words
+    if (!(await narrow(session, { args, shape, userId: viewer.userId }, words))) return { rows: [], total: 0 }
   }
   if (filter.memberId !== undefined) {
     shape.member = true
@@ -54,6 +56,16 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
 interface Draft {
   args: ListArgs
   shape: ListShape
+}
+
+/** Looks only at rows that can hold the words, where these are few. False when no row can match. */
+async function narrow(session: Session, { args, shape, userId }: Draft & { userId: number }, words: readonly string[]): Promise<boolean> {
+  const holders = await findHolders(session, { shape, userId }, words)
+  if (!holders) return true
+  const among = args.ids && new Set(args.ids)
+  args.ids = among ? holders.filter((id) => among.has(id)) : holders
+  shape.ids = true
+  return args.ids.length > 0
 }
 
 /** False when no row can match. */
@@ -127,11 +139,42 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
   if (planned && total) return { ...outlinesOf(kind, planned), total }
+  if (shape.words && sort.by === "id") {
+    const found = await searchedPage(session, { ...fetch, sort })
+    if (found) return { ...outlinesOf(kind, found.values), total: found.total }
+  }
+  if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
+    const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
+    return { ...outlinesOf(kind, all), total: all.length }
+  }
   const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape, fetch.viewer.userId)
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
   return { ...outlinesOf(kind, values), total }
+}
+
+/** A page of a search whose counts are kept by block: only the blocks in which it lies are gone through. */
+async function searchedPage(
+  session: Session,
+  { args, shape, viewer, page, sort }: Fetch,
+): Promise<{ values: Value[][]; total: number } | undefined> {
+  const blocks = await searchBlocks(session, { shape, args, userId: viewer.userId })
+  if (!blocks) return undefined
+  const total = blocks.reduce((sum, [, n]) => sum + n, 0)
+  if (isPast(page, total)) return { values: [], total }
+  const limit = Math.min(page.pageSize, total - (page.page - 1) * page.pageSize)
+  const offset = sort.descending ? (page.page - 1) * page.pageSize : total - (page.page - 1) * page.pageSize - limit
+  const range = rangeOfSearch(blocks, { offset, limit })
+  const scanning = await forScans(session, shape, viewer.userId)
+  const values = await scanning.all(query("page", { ...shape, between: true, by: "id", descending: true }), {
+    ...args,
+    low: range.low,
+    high: range.high,
+    limit,
+    offset: range.before,
+  })
+  return { values: sort.descending ? values : values.reverse(), total }
 }
 
 /** What the viewer sees by grants alone, newest first. */

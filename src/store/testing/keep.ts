@@ -28,9 +28,10 @@ async function ofSqlite(): Promise<string> {
   const made = db
     .prepare("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%' order by rowid")
     .all()
-  const tables = made.filter(({ type }) => type === "table")
+  // The tables behind a full-text index are made with it; what it would hold waits in `search_pending`.
+  const tables = made.filter(({ type, name }) => type === "table" && !/_search_(data|idx|docsize|config)$/.test(String(name)))
   const lines = ["pragma journal_mode = wal", ...tables.map(({ sql }) => String(sql))]
-  for (const { name } of tables) lines.push(...rowsOf(db, String(name)))
+  for (const { name, sql } of tables) if (!/^create virtual/i.test(String(sql))) lines.push(...rowsOf(db, String(name)))
   lines.push(...made.filter(({ type }) => type !== "table").map(({ sql }) => String(sql)))
   return lines.map((line) => `${line};\n`).join("")
 }
@@ -62,5 +63,5 @@ async function ofPostgres(): Promise<string> {
   const kept = dump
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("--") && !line.startsWith("\\") && !line.startsWith("CREATE SCHEMA"))
-  return `${kept.join("\n")}\n`
+  return `create extension if not exists pg_trgm;\n${kept.join("\n")}\n`
 }

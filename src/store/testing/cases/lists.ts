@@ -358,6 +358,84 @@ export const lists: Record<string, Case> = {
     }
   },
 
+  "a search finds what holds its words, also after rows changed, moved or went": async ({ open, clock }) => {
+    await using store = await open()
+    const random = seededRandom(11)
+    const { userIds, groupIds } = await fill(store, random, 0)
+    const image = await store.change((tx) => tx.images.insert(imageRow(userIds[0] ?? 0)))
+    const texts = ["Straße", "STRAẞE", "alphabet", "zeta river", 'a "quoted" word', "100%", "ab"]
+    const project = () =>
+      projectRow(random.pick(userIds), image.id, {
+        projectName: random.pick(texts),
+        comment: random.once(200) ? "a needle" : "common",
+        isPublic: random.once(2),
+        groupId: random.pick([0, ...groupIds]),
+      })
+    const ids: number[] = []
+    // More than a block of IDs, and more than an index is asked for.
+    const made = await Promise.all(Array.from({ length: 5_000 }, () => store.change((tx) => tx.projects.insert(project()))))
+    ids.push(...made.map((row) => row.id))
+    const viewers = [
+      { userId: 0, groupIds: [], everything: true },
+      { userId: userIds[1] ?? 0, groupIds: groupIds.slice(0, 2), everything: false },
+    ]
+    const searches = [
+      ["common"],
+      ["needle"],
+      ["straße"],
+      ["STRASSE", "needle"],
+      ["quoted"],
+      ['"quoted"'],
+      ["100%"],
+      ["ab"],
+      ["e"],
+      ["nothing"],
+    ]
+    const check = async () => {
+      const live = (await store.projects.getMany(ids)).filter((row) => row.deletedAt === null).reverse()
+      for (const viewer of viewers) {
+        for (const words of searches) {
+          const rows = live.filter((row) => {
+            const seen = { ...row, name: row.projectName, published: row.isPublic }
+            const text = fold(`${row.projectName}\n${row.comment}`)
+            return visible({ grants: [] }, seen, viewer, false) && words.every((word) => text.includes(fold(word)))
+          })
+          const pages = Math.ceil(rows.length / 20)
+          for (const page of [1, 2, 1 + random.below(pages + 1), pages]) {
+            if (page < 1) continue
+            for (const descending of [true, false]) {
+              const wanted = descending ? rows : rows.toReversed()
+              const found = await store.projects.list({ words, sort: { by: "id", descending } }, viewer, { page, pageSize: 20 })
+              const told = JSON.stringify({ viewer, words, page, descending })
+              assert.equal(found.total, rows.length, told)
+              const expected = wanted.slice((page - 1) * 20, page * 20).map((row) => row.id)
+              assert.deepEqual(
+                found.rows.map((row) => row.id),
+                expected,
+                told,
+              )
+            }
+          }
+        }
+      }
+    }
+    await check()
+    for (let round = 0; round < 3; round += 1) {
+      for (let step = 0; step < 40; step += 1) await clock.advance(5_000)
+      await check()
+      const some = ids.filter(() => random.once(round === 0 ? 500 : 20))
+      for (const id of some) {
+        await store.change(async (tx) => {
+          if (random.once(4)) await tx.projects.setDeleted(id, true)
+          else if (random.once(3)) await tx.projects.update(id, { projectName: random.pick(texts), comment: random.pick(["", "a needle"]) })
+          else await tx.projects.update(id, { isPublic: random.once(2), userId: random.pick(userIds) })
+        })
+      }
+      ids.push((await store.change((tx) => tx.projects.insert(project()))).id)
+      await check()
+    }
+  },
+
   "A field that cannot be compared with is the caller's mistake": async ({ open }) => {
     await using store = await open()
     const viewer = { userId: 1, groupIds: [], everything: true }

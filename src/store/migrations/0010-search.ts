@@ -1,0 +1,66 @@
+import type { Dialect, Migration } from "./migration.ts"
+
+const searched = ["images", "datasets", "projects"] as const
+const named = ["users", "groups", ...searched]
+
+/** The capital ẞ was folded to ß, which nothing else is folded to: from now on both become ss. */
+const refolded = named.map(
+  (table) =>
+    `update ${table} set search = replace(search, 'ß', 'ss'), name_fold = substr(replace(name_fold, 'ß', 'ss'), 1, 300) where search like '%ß%'`,
+)
+
+/** Rows whose texts the index does not hold yet; `SearchIndexer` takes them from there. */
+function sqlite(): string[] {
+  return [
+    "create table search_pending (kind $text not null, id $int not null, primary key (kind, id)) $keyed",
+    ...searched.flatMap((table) => [
+      `create virtual table ${table}_search using fts5(search, content='', contentless_delete=1, tokenize='trigram case_sensitive 1')`,
+      `create trigger ${table}_search_insert after insert on ${table} begin insert or ignore into search_pending values ('${table}', new.id); end`,
+      `create trigger ${table}_search_update after update of search on ${table} when new.search <> old.search begin insert or ignore into search_pending values ('${table}', new.id); end`,
+      `insert into search_pending select '${table}', id from ${table}`,
+    ]),
+  ]
+}
+
+/** IDs to a block, as the counters have it. */
+const block = 4096
+
+/** Each change of a row counts up its block's version, by which counts that were kept are known to be old. */
+function versions(dialect: Dialect): string[] {
+  const upsert = (table: string) =>
+    `insert into block_versions values ('${table}', new.id / ${block}, 1) on conflict (kind, block) do update set version = block_versions.version + 1`
+  const triggers = (table: string) =>
+    dialect === "sqlite"
+      ? ["insert", "update"].map(
+          (event) => `create trigger ${table}_version_${event} after ${event} on ${table} begin ${upsert(table)}; end`,
+        )
+      : [
+          `create function ${table}_version() returns trigger language plpgsql as $body$ begin ${upsert(table)}; return null; end $body$`,
+          `create trigger ${table}_version after insert or update on ${table} for each row execute function ${table}_version()`,
+        ]
+  return [
+    "create table block_versions (kind $text not null, block $int not null, version $int not null, primary key (kind, block)) $keyed",
+    ...(dialect === "postgres" ? ["alter table block_versions set (fillfactor = 50)"] : []),
+    ...searched.flatMap((table) => [
+      `insert into block_versions select distinct '${table}', id / ${block}, 1 from ${table}`,
+      ...triggers(table),
+    ]),
+  ]
+}
+
+/** Where the extension is missing or not allowed, searches go through the rows as before. */
+const extension =
+  "do $body$ begin create extension if not exists pg_trgm; exception when others then raise notice 'pg_trgm: %', sqlerrm; end $body$"
+
+function postgres(): string[] {
+  const indexes = searched.map((table) => `create index ${table}_search on ${table} using gin (search gin_trgm_ops);`)
+  const isThere = "exists (select from pg_extension where extname = 'pg_trgm')"
+  return [extension, `do $body$ begin if ${isThere} then ${indexes.join(" ")} end if; end $body$`]
+}
+
+/** Trigrams of names and comments, so that a search for a rare word does not go through all rows. */
+export const search: Migration = {
+  version: 10,
+  name: "search",
+  statements: (dialect: Dialect) => [...refolded, ...versions(dialect), ...(dialect === "sqlite" ? sqlite() : postgres())],
+}

@@ -1,0 +1,73 @@
+import type { Clock, Logger } from "#kit"
+import type { Session } from "../driver.ts"
+import type { Member } from "../member.ts"
+import { query } from "../sql/catalog.ts"
+import type { ResourceTable } from "../sql/columns.ts"
+
+/** Rows that are indexed in one transaction: some milliseconds, in which nobody else is served. */
+const batchSize = 200
+/** Until then searches look at new rows by themselves, so many changes share one transaction. */
+const everyMs = 5_000
+const pauseMs = 50
+
+export interface SearchIndexerOptions {
+  reads: Session
+  change(work: (member: Member) => Promise<void>): Promise<void>
+  clock: Clock
+  logger: Logger
+}
+
+/**
+ * Puts the texts of new and changed rows into the full-text index, a moment after they were written:
+ * to do it with each write would cost more than the write.
+ */
+export class SearchIndexer implements AsyncDisposable {
+  readonly #options: SearchIndexerOptions
+  readonly #ended = new AbortController()
+  #running: Promise<void> | undefined
+
+  constructor(options: SearchIndexerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Indexes one batch of what waits; resolves with how many rows that was. */
+  async indexBatch(): Promise<number> {
+    const { reads, change } = this.#options
+    const waiting = await reads.all(query("searchPending"), { limit: batchSize })
+    const byTable = Map.groupBy(waiting, ([kind]) => kind as ResourceTable)
+    for (const [table, rows] of byTable) {
+      const ids = rows.map(([, id]) => id as number)
+      await change(async (member) => {
+        await member.run(query("removeIndexed", table), { ids })
+        await member.run(query("addIndexed", table), { ids })
+        await member.run(query("removePending", table), { ids })
+      })
+    }
+    return waiting.length
+  }
+
+  async #run(): Promise<void> {
+    const { clock, logger } = this.#options
+    const { signal } = this.#ended
+    for (let pause = everyMs; !signal.aborted; ) {
+      await clock.sleep(pause, signal).catch(() => {})
+      if (signal.aborted) return
+      try {
+        pause = (await this.indexBatch()) === batchSize ? pauseMs : everyMs
+      } catch (err) {
+        // On a full disk, say: searches stay right without the index, and it is tried again.
+        logger.debug({ err }, "Texts could not be indexed")
+        pause = everyMs
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort()
+    await this.#running
+  }
+}

@@ -1,0 +1,102 @@
+import type { Session } from "../driver.ts"
+import type { BlockCounts } from "../search-counts.ts"
+import { query } from "../sql/catalog.ts"
+import { type ResourceTable, resourceTables } from "../sql/columns.ts"
+import type { ListArgs, ListShape } from "../sql/lists.ts"
+import { blockSize } from "../sql/search.ts"
+import { type Range, walkTo } from "./blocks.ts"
+import { forScans } from "./pages.ts"
+
+/** Words that more rows hold are looked for by going through the rows: most of these are then on the page anyway. */
+const maxHolders = 1_000
+/** The index is asked for the longest words, and for the beginning of each; the rows decide. */
+const maxWords = 8
+const maxCharacters = 64
+/** Trigrams find nothing shorter. */
+const minCharacters = 3
+/** Blocks that are counted one by one; when more changed, all are counted in one go. */
+const maxRecounted = 16
+
+function isSearched(table: string): table is ResourceTable {
+  return (resourceTables as readonly string[]).includes(table)
+}
+
+/**
+ * IDs of all rows that can hold the words, and perhaps some more; undefined when these are many, or
+ * when no index helps.
+ */
+export async function findHolders(
+  session: Session,
+  { shape, userId }: { shape: ListShape; userId: number },
+  words: readonly string[],
+): Promise<number[] | undefined> {
+  if (!isSearched(shape.table) || !session.search?.isIndexed) return undefined
+  const beginnings = words
+    .map((word) => [...word].slice(0, maxCharacters))
+    .filter((characters) => characters.length >= minCharacters)
+    .sort((a, b) => b.length - a.length)
+    .map((characters) => characters.join(""))
+  const [longest] = beginnings
+  if (longest === undefined) return undefined
+  const args = { match: matchOf(beginnings.slice(0, maxWords)), pattern: patternOf(longest), limit: maxHolders + 1 }
+  const found = await (await forScans(session, shape, userId)).all(query("holders", shape.table), args)
+  return found.length > maxHolders ? undefined : found.map(([id]) => id as number)
+}
+
+/** In the language of SQLite's FTS5: each text must stand there. */
+function matchOf(texts: readonly string[]): string {
+  return texts.map((text) => `"${text.replaceAll('"', '""')}"`).join(" ")
+}
+
+function patternOf(text: string): string {
+  return `%${text.replace(/[\\%_]/g, "\\$&")}%`
+}
+
+interface Counted {
+  shape: ListShape & { table: ResourceTable }
+  args: ListArgs
+}
+
+/**
+ * How many rows a search finds, block by block from the highest; undefined where none are kept. Only
+ * blocks that changed since the same search was last made are counted again.
+ */
+export async function searchBlocks(
+  session: Session,
+  { shape: searched, args, userId }: { shape: ListShape; args: ListArgs; userId: number },
+): Promise<readonly (readonly [number, number])[] | undefined> {
+  const { table } = searched
+  if (!isSearched(table) || !session.search || searched.ids) return undefined
+  const shape = { ...searched, table }
+  const scanning = await forScans(session, shape, userId)
+  // Versions first: a count may then be newer than its version, never older.
+  const versions = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
+  const counts = session.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
+  const stale = [...versions].filter(([block, version]) => counts.get(block)?.version !== version)
+  if (stale.length > maxRecounted) await countAll(scanning, { shape, args }, { versions, counts })
+  else for (const [block, version] of stale) counts.set(block, { version, n: await countBlock(scanning, { shape, args }, block) })
+  return [...counts].map(([block, { n }]) => [block, n] as const).sort(([a], [b]) => b - a)
+}
+
+async function countAll(
+  session: Session,
+  { shape, args }: Counted,
+  { versions, counts }: { versions: ReadonlyMap<number, number>; counts: BlockCounts },
+): Promise<void> {
+  const found = new Map((await session.all(query("listBlocks", shape), args)) as [number, number][])
+  for (const [block, version] of versions) counts.set(block, { version, n: found.get(block) ?? 0 })
+}
+
+async function countBlock(session: Session, { shape, args }: Counted, block: number): Promise<number> {
+  const between = { low: block * blockSize, high: (block + 1) * blockSize - 1 }
+  const [n] = (await session.first(query("total", { ...shape, between: true }), { ...args, ...between })) as [number]
+  return n
+}
+
+/** Where a page of a search lies, by descending ID. */
+export function rangeOfSearch(blocks: readonly (readonly [number, number])[], window: { offset: number; limit: number }): Range {
+  return walkTo(
+    blocks.filter(([, n]) => n > 0),
+    window,
+  )
+}
