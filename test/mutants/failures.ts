@@ -120,7 +120,7 @@ export const failures = [
     [
       ["what nobody wants is taken piece by piece", " || trickles(request)", ""],
       ["what nobody wants is taken without end", "left < 0 || ", ""],
-      ["a refusal does not wait for what the client has at hand", "?? 0) < first)", "?? 0) < 0)"],
+      ["a refusal does not wait for what the client has at hand", "?? 0) < answerBefore)", "?? 0) < 0)"],
     ],
   ),
   ...faults(

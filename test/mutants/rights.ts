@@ -173,17 +173,13 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/throttle.ts", throttle, [
-    ["a name may be guessed from one address", "const perPair = 10\n", "const perPair = 10_000\n"],
-    ["an address may guess", "const perAddress = 60\n", "const perAddress = 60_000\n"],
-    ["a name that is guessed from everywhere is not slowed", "step: 100, most", "step: 0, most"],
-    ["a name that is guessed from everywhere is shut", "most: 2_000 }", "most: 2_000_000 }"],
-    ["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"],
-    [
-      "a right password forgives the address",
-      "succeeded: () => this.#pairs.delete(pair),",
-      "succeeded: () => this.#addresses.delete(from),",
-    ],
+    ["a name may be guessed from one address", "const perPair = wrongPerNameAndAddress.value", "const perPair = 10_000"],
+    ["an address may guess", "const perAddress = wrongPerAddress.value", "const perAddress = 60_000"],
+    ["a name that is guessed from everywhere is not slowed", "step: wrongPerNameStepMs.value", "step: 0"],
+    ["a name that is guessed from everywhere is shut", "most: wrongPerNameMaxMs.value", "most: 2_000_000"],
+    ["a right password forgives the address", "this.#pairs.delete(pair)", "this.#addresses.delete(from)"],
   ]),
+  ...faults("src/kit/network.ts", throttle, [["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"]]),
   ...faults("src/access/sign-in.ts", identity, [
     ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
     [

@@ -1,11 +1,9 @@
 import { sql } from "kysely"
+import { blockSize } from "./block-size.ts"
 import type { Build } from "./build.ts"
 import type { ResourceTable } from "./columns.ts"
 import { type ListArgs, type ListShape, matches } from "./lists.ts"
 import { column } from "./select.ts"
-
-/** IDs to a block, as the counters of lists are kept. */
-export const blockSize = 4096
 
 export interface HoldersArgs {
   /** For SQLite: an expression of FTS5. */

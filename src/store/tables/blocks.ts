@@ -1,10 +1,9 @@
 import type { Session } from "../driver.ts"
+import { blockSize } from "../sql/block-size.ts"
 import { query } from "../sql/catalog.ts"
 import type { ListedTable } from "../sql/lists.ts"
 import type { Plan } from "./plan.ts"
 
-/** IDs to a block, as the counters are kept. */
-const block = 4096
 /** Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is seldom full. */
 const slack = 1
 
@@ -46,7 +45,7 @@ export async function rangeOf(session: Session, { table, plan, window, total }: 
 }
 
 function blockOf(id: number): number {
-  return Math.floor(id / block)
+  return Math.floor(id / blockSize)
 }
 
 function sum(counts: readonly Count[]): number {
@@ -85,8 +84,8 @@ export function walkTo(counts: readonly Count[], { offset, limit }: Window): Ran
   const [from = 0] = counts[first] ?? []
   const [to = 0] = counts[last] ?? []
   return {
-    low: Math.min(from, to) * block,
-    high: (Math.max(from, to) + 1) * block - 1,
+    low: Math.min(from, to) * blockSize,
+    high: (Math.max(from, to) + 1) * blockSize - 1,
     before: offset - skipped,
     after: reached - offset - limit,
   }

@@ -1,9 +1,9 @@
 import type { Session } from "../driver.ts"
 import type { BlockCounts } from "../search-counts.ts"
+import { blockSize } from "../sql/block-size.ts"
 import { query } from "../sql/catalog.ts"
 import { type ResourceTable, resourceTables } from "../sql/columns.ts"
 import type { ListArgs, ListShape } from "../sql/lists.ts"
-import { blockSize } from "../sql/search.ts"
 import { type Range, walkTo } from "./blocks.ts"
 import { forScans } from "./pages.ts"
 

@@ -63,5 +63,6 @@ async function ofPostgres(): Promise<string> {
   const kept = dump
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("--") && !line.startsWith("\\") && !line.startsWith("CREATE SCHEMA"))
-  return `create extension if not exists pg_trgm;\n${kept.join("\n")}\n`
+  const text = `${kept.join("\n")}\n`
+  return text.includes("gin_trgm_ops") ? `create extension if not exists pg_trgm;\n${text}` : text
 }
