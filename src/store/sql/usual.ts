@@ -25,6 +25,7 @@ export function usualQueries(): Query[] {
     query("auditPage", {}),
     query("auditTotal", {}),
     ...scannedLists().flatMap(ofList),
+    ...resourceTables.flatMap(ofSearches),
     ...plannedLists().flatMap((shape) => [query("seek", { ...shape, descending: true }), query("seek", { ...shape, descending: false })]),
   ] as Query[]
 }
@@ -42,6 +43,22 @@ const ofList = (shape: ListShape) => [
   query("page", { ...shape, by: "id", descending: true }),
   query("page", { ...shape, by: "id", descending: false }),
 ]
+
+/** Searches by words, and what keeps their index. */
+function ofSearches(table: (typeof resourceTables)[number]): Query[] {
+  const kept = (["holders", "blockVersions", "removeIndexed", "addIndexed", "removePending"] as const).map((name) => query(name, table))
+  const found = (["all", "visible"] as const).flatMap((sees) => {
+    const shape = { table, part: "live", sees, words: true } as const
+    const between = { ...shape, between: true } as const
+    return [
+      query("listBlocks", shape),
+      query("total", between),
+      query("page", { ...between, by: "id", descending: true }),
+      ...ofList({ ...shape, ids: true }),
+    ]
+  })
+  return [...kept, ...found] as Query[]
+}
 
 function scannedLists(): ListShape[] {
   const shapes: ListShape[] = []
