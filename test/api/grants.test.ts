@@ -19,7 +19,7 @@ const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), a
 const team = await world.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
 await world.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
 await world.acquaint(ann, bob, eve)
-const dora = await world.person("dora")
+await world.person("dora")
 
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
   ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
@@ -455,7 +455,7 @@ test("a name that the caller shares no group with is answered as one that nobody
 })
 
 test("no answer to an ordinary person tells whether somebody has a name", async () => {
-  const image = await newImage()
+  const [image, dyra] = [await newImage(), await world.person("dyra")]
   const probes = (name: string): [method: string, url: string, body?: object | string][] => [
     ["GET", `${baseUrl}/user?UserName=${name}`],
     ["GET", `${baseUrl}/users?UserName=${name}`],
@@ -478,7 +478,7 @@ test("no answer to an ordinary person tells whether somebody has a name", async 
     ["PROPFIND", `${filesUrl}/users/${name}`],
     ["MKCOL", `${filesUrl}/users/${name}`],
   ]
-  const [known, unknown] = [probes("dora"), probes("dara")]
+  const [known, unknown] = [probes(dyra.userName), probes("dira")]
   for (const [i, [method, url, body]] of known.entries()) {
     const answer = async (to: string, given: object | string | undefined) => {
       const told = await ask(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
@@ -486,13 +486,12 @@ test("no answer to an ordinary person tells whether somebody has a name", async 
         ...(given ? { body: given } : {}),
       })
       const { requestId: _, ...rest } = told.body
-      return JSON.stringify([told.status, rest]).replaceAll(/d[oa]ra/g, "X")
+      return JSON.stringify([told.status, rest]).replaceAll(/d[yi]ra/g, "X")
     }
     const [, otherUrl = "", otherBody] = unknown[i] ?? []
     const path = (whole: string) => whole.slice((whole.startsWith(filesUrl) ? filesUrl : baseUrl).length)
     assert.equal(await answer(path(url), body), await answer(path(otherUrl), otherBody), `${method} ${url}`)
   }
-  assert.equal(dora.userName, "dora")
 })
 
 test("a deleted person's grants are gone, and a disabled person's count again when they are let in", async () => {

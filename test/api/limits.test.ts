@@ -32,6 +32,7 @@ test("an absent limit stays absent, null is unlimited, and the default applies t
 
 test("objects beyond `MaxObjects` are refused with the numbers, until some are deleted", async () => {
   const bob = await world.person("bob")
+  await world.acquaint(bob, { userName: "ann" })
   const made: number[] = []
   for (let n = 0; n < 5; n += 1) made.push((await bob.client.createImage({ body: image })).ID)
   const refused = { status: 403, code: "forbidden", message: /There are 6 .*limit \(MaxObjects\) is 6; delete some/ }

@@ -63,6 +63,7 @@ test("with a range of ports a browser reaches each run at a port of its own", as
 test("own and strangers' projects, and those of two strangers, never share a port, whoever changed what in between", async () => {
   await using world = await withPorts(40)
   const [ann, eve, mal] = [await world.person("ann"), await world.person("eve"), await world.person("mal")]
+  await world.acquaint(ann, mal)
   const { port } = await browserOf(world, "ann")
   const make = async (by: typeof ann, more: object = {}) =>
     (await by.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: world.image.ID, ...more } })).ID

@@ -20,6 +20,12 @@ async function turns(work: () => Promise<unknown>): Promise<boolean> {
   return turned
 }
 
+/** The same for the first of ten tries in which it does: an answer of another thread may be there before the loop turns. */
+async function turnsOnce(work: () => Promise<unknown>): Promise<boolean> {
+  for (let i = 0; i < 10; i += 1) if (await turns(work)) return true
+  return false
+}
+
 test("A search in a large table holds nobody up, and finds what it should", async () => {
   await using database = await sqliteDatabase()
   await using store = await database.open()
@@ -32,7 +38,7 @@ test("A search in a large table holds nobody up, and finds what it should", asyn
   assert.equal(await turns(search), false)
   await add(store, 19_000)
   await search()
-  assert.equal(await turns(search), true)
+  assert.equal(await turnsOnce(search), true)
   const { rows, total } = await search()
   assert.deepEqual([total, new Set(rows.map((row) => row.name))], [21, new Set(["needle"])])
   const first = await addImage(store, ann.id, { name: "needle" })
@@ -55,7 +61,7 @@ test("A comparison with a long text reads all of them elsewhere, however small t
   const image = await addImage(store, ann.id, { doc: "a long text" })
   const search = () => store.images.list({ where: { doc: "a long text" } }, everything, { page: 1, pageSize: 2 })
   await search()
-  assert.equal(await turns(search), true)
+  assert.equal(await turnsOnce(search), true)
   assert.deepEqual((await search()).rows, [image])
 })
 
