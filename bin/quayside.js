@@ -11,7 +11,7 @@ const wantedMajor = 26
 const packages = fileURLToPath(new URL("../node_modules", import.meta.url))
 const bundledNode = `${packages}/node/bin/node`
 
-if (!existsSync(`${packages}/fastify`)) {
+if (!existsSync(`${packages}/kysely`)) {
   fail("The npm packages are missing. Run `npm ci` in the checkout (or script/start, which does it).")
 } else if (Number.parseInt(process.versions.node, 10) >= wantedMajor) {
   module.enableCompileCache(`${packages}/.cache/quayside`)

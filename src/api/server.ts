@@ -1,4 +1,4 @@
-import { type FastifyReply, type FastifyRequest, fastify } from "fastify"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
@@ -14,7 +14,7 @@ import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { anonymous, originForm, targetOf, Visit } from "./http/visit.ts"
+import { anonymous, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageAnswer } from "./page.ts"
@@ -30,26 +30,13 @@ export interface ApiServer extends AsyncDisposable {
 /** What holds 200 IDs fits. */
 const targetMax = bounds.http.targetBytes.value
 
-/** The contract checks by itself: no route has a schema of Fastify's, whose compilers are half of what Fastify costs to load. */
-function notCalled(): never {
-  throw new Error("No route has a schema")
-}
-
 export function createApi(services: Services): ApiServer {
-  const app = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
-    rewriteUrl: originForm,
-    routerOptions: { querystringParser: () => ({}) },
-    frameworkErrors: (_error, request, reply) => take(request, reply),
-  })
-  const routes = new Routes(app)
+  const routes = new Routes()
   const measures = new Measures()
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new HostCheck(services.settings.hostNames)
   const callers = new Callers(services.settings.trustedProxies)
-  const listener: Listener = new Listener((request, response) => app.routing(request, response), services.connections)
+  const listener: Listener = new Listener(take, services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.closePasswords(), { once: true })
   const feed = new Feed({
@@ -66,20 +53,18 @@ export function createApi(services: Services): ApiServer {
     urgent: urgentServices(services),
   }
 
-  /** The router has found its target: from here on the request is ours. Its body is read by the operation, which knows by then who sends it. */
-  function take(request: FastifyRequest, reply: FastifyReply): void {
-    reply.hijack()
-    const visit = new Visit(request.raw, reply.raw, callers)
-    void serve(visit, routes.accept(request.routeOptions, visit.path))
+  /** The body is read by the operation, which knows by then who sends it. */
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const visit = new Visit(request, response, callers)
+    void serve(visit, routes.find(request.method ?? "", visit.path))
   }
-  app.addHook("onRequest", (request, reply, _next) => take(request, reply))
 
   async function serve(visit: Visit, target: Target | undefined): Promise<void> {
     const started = performance.now()
     const { request, response } = visit
     measures.watch(response, nameOf(target), started)
     try {
-      checkTarget(targetOf(request))
+      checkTarget(request.url ?? "")
       checkOneHost(request)
       checkTransferCoding(request)
       hosts.check(visit.host)
@@ -93,15 +78,11 @@ export function createApi(services: Services): ApiServer {
   }
 
   return {
-    async listen(addresses) {
-      await app.ready()
-      await listener.listen(addresses)
-    },
+    listen: (addresses) => listener.listen(addresses),
     async [Symbol.asyncDispose]() {
       // Streams have no end of their own: they would be waited for.
       await feed[Symbol.asyncDispose]()
       await listener.close()
-      await app.close()
     },
   }
 }

@@ -36,8 +36,6 @@ export interface ComposeOptions {
   accessLog?: (line: string) => void
   /** Shown before the password counts. */
   announcePassword: (password: string) => void
-  /** Called when all code is loaded that a start needs, and nothing has begun; what it throws ends the start. */
-  loaded?: () => void
   /** Aborted: the start ends at its next step, with `StartStopped`. */
   signal?: AbortSignal
 }
@@ -95,7 +93,6 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   identity.onForget(async () => (await files)?.invalidate())
   const tree = treeOf(starting)
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
-  options.loaded?.()
   demandWanted()
   const confineAtLast = await confineInTime({ store, engine, clock, logger })
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)

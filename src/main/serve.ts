@@ -3,8 +3,6 @@ import { createLogger, Gathered, systemClock } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside, StartStopped } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
-import { demandCompiled, StartAgain, startAgain } from "./start-again.ts"
-import { trimAfterStart } from "./trim.ts"
 import { version } from "./version.ts"
 
 /** `quayside serve`: starts the server, prints one line with the addresses once it accepts requests, and runs until it is told to end. */
@@ -18,12 +16,10 @@ export async function serve(words: readonly string[]): Promise<number> {
     await using quayside = await start(settings, told)
     if (told.aborted) return 0
     process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
-    trimAfterStart()
     await new Promise((resolve) => told.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {
     if (error instanceof StartStopped) return 0
-    if (error instanceof StartAgain) return told.aborted ? 0 : startAgain()
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
     process.stderr.write(`quayside: ${sentence}\n`)
@@ -71,7 +67,6 @@ function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {
     logger,
     ...(isWanted ? { accessLog: (line) => log.add(line) } : {}),
     announcePassword,
-    loaded: demandCompiled,
     signal,
   })
 }

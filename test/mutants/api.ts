@@ -167,7 +167,11 @@ export const api = [
   ...faults("src/api/server.ts", http, [["a body in any transfer coding is read", "      checkTransferCoding(request)\n", ""]]),
   ...faults("src/api/routes.ts", http, [
     ["a wrong method is answered without Allow", "{ headers: { allow } })", "{})"],
-    ["nothing is found below /admin", "url === withoutAlias(path)", "url === path"],
+    [
+      "nothing is found below /admin",
+      "return this.#paths.get(withoutAlias(path))?.get(method)",
+      "return this.#paths.get(path)?.get(method)",
+    ],
   ]),
   ...faults("src/api/http/listener.ts", stop, [
     ["a stop cuts off what is under way", "if (this.#underWay === 0) this.#idle.resolve()\n    await", "this.#idle.resolve()\n    await"],

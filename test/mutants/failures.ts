@@ -124,11 +124,6 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/main/start-again.ts",
-    ["test/scripts/serve.test.ts"],
-    [["a server keeps the compiler of its first start", "if (isUseful && !isAgain) throw", "if (false) throw"]],
-  ),
-  ...faults(
     "src/runs/life.ts",
     ["src/runs/crash.test.ts"],
     [["a program that ended while nobody looked is started again", "if (this.#handedOver && (await this.#hasExited(run))) return\n", ""]],

@@ -16,7 +16,7 @@ interface Checkout extends AsyncDisposable {
 
 /** A checkout with the real bin/quayside.js and a command line that tells what it was started with. `major` is the Node that it asks for. */
 async function checkout(options: { major?: number; packages?: string[] } = {}): Promise<Checkout> {
-  const { major = 26, packages = ["fastify", "node"] } = options
+  const { major = 26, packages = ["kysely", "node"] } = options
   const directory = await mkdtemp(join(tmpdir(), "quayside-program-"))
   for (const folder of ["bin", "src/main", "node_modules"]) await mkdir(join(directory, folder), { recursive: true })
   const program = join(directory, "bin/quayside.js")
@@ -56,7 +56,7 @@ test("the program says that packages are missing", async () => {
 })
 
 test("the program says that the package node has no program in it", async () => {
-  await using there = await checkout({ major: 99, packages: ["fastify"] })
+  await using there = await checkout({ major: 99, packages: ["kysely"] })
   const { code, stderr } = await run(process.execPath, there.program, "serve")
   assert.equal(code, 1)
   assert.match(stderr, /needs Node 99.*npm rebuild node/)

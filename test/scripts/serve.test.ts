@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -91,27 +91,6 @@ test("a daemon elsewhere, which DOCKER_HOST may name, is passed over with a warn
   const { code, text } = await server.ended
   assert.equal(code, 0)
   assert.match(text, /^quayside: DOCKER_HOST is passed over, .*; got tcp:\/\/192\.0\.2\.1:2375$/m)
-})
-
-test("the first start after an install begins again with what it compiled, and nobody notices", async () => {
-  const cache = join(directory, "compiled")
-  const env = {
-    ...(await settings()),
-    QUAYSIDE_DATA_DIR: join(directory, "compiling"),
-    QUAYSIDE_ADMIN_PASSWORD: "",
-    NODE_COMPILE_CACHE: cache,
-  }
-  for (const isFirst of [true, false]) {
-    const server = started(env)
-    while (!server.printed().includes("Quayside is ready")) await once(server.child.stdout, "data")
-    const environment = (await readFile(`/proc/${server.child.pid}/environ`, "utf8")).split("\0")
-    assert.equal(environment.includes("STARTED_AGAIN=1"), isFirst)
-    server.child.kill("SIGTERM")
-    const { code, text } = await server.ended
-    assert.equal(code, 0)
-    assert.equal(text.trim().split("\n").length, isFirst ? 2 : 1, text)
-    assert.equal(/^The first administrator is admin/.test(text), isFirst)
-  }
 })
 
 test("a start is refused in one sentence when the data directory cannot be made or is none", async () => {

@@ -27,7 +27,7 @@ export class Visit {
     this.response = response
     this.#callers = callers
     this.requestId = requestIdOf(request)
-    const url = targetOf(request)
+    const url = request.url ?? ""
     const start = url.startsWith("/") ? 0 : authorityEnd(url)
     this.host = start === 0 ? (request.headers.host ?? "") : url.slice("http://".length, start)
     const mark = url.indexOf("?", start)
@@ -42,25 +42,12 @@ export class Visit {
   }
 }
 
-/** The request target as it came; the router is given the path alone. */
-export function targetOf(request: IncomingMessage & { originalUrl?: string }): string {
-  return request.originalUrl ?? request.url ?? ""
-}
-
 /** Everything answers below this, too. */
 const alias = "/admin"
 
 /** The path without the alias. */
 export function withoutAlias(path: string): string {
   return path.startsWith(`${alias}/`) ? path.slice(alias.length) : path
-}
-
-/** The request target in which a router finds its paths: without scheme, authority and alias. */
-export function originForm(request: IncomingMessage): string {
-  const url = request.url ?? ""
-  if (url.startsWith("/")) return withoutAlias(url)
-  const path = url.slice(authorityEnd(url))
-  return withoutAlias(path.startsWith("/") ? path : `/${path}`)
 }
 
 /** Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a path. */

@@ -1,5 +1,4 @@
 import type { Agent } from "node:http"
-import { registerHooks } from "node:module"
 import type Dockerode from "dockerode"
 import { bounds, reasonSentences } from "#contract"
 import { http, unlessAborted } from "#kit"
@@ -105,25 +104,8 @@ export class DockerClient {
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
 async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
-  const { default: Docker } = await withoutUnused(() => import("dockerode"))
+  const { default: Docker } = await import("dockerode")
   return new Docker({ socketPath, protocol: "http", ...({ agent, host: undefined, port: undefined, timeout: undefined } as object) })
-}
-
-/** What dockerode loads for daemons behind SSH and for BuildKit, and this program never calls: 10 MB and a tenth of a second. */
-const unused = new Set(["ssh2", "@grpc/grpc-js", "@grpc/proto-loader"])
-const nothing = "file:///absent.cjs"
-
-async function withoutUnused<T>(work: () => Promise<T>): Promise<T> {
-  const hooks = registerHooks({
-    resolve: (specifier, context, next) =>
-      unused.has(specifier) ? { url: nothing, format: "commonjs", shortCircuit: true } : next(specifier, context),
-    load: (url, context, next) => (url === nothing ? { source: "", format: "commonjs", shortCircuit: true } : next(url, context)),
-  })
-  try {
-    return await work()
-  } finally {
-    hooks.deregister()
-  }
 }
 
 export function unreachable(cause?: unknown): EngineError {
