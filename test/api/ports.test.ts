@@ -63,6 +63,7 @@ test("with a range of ports a browser reaches each run at a port of its own", as
 test("own and strangers' projects, and those of two strangers, never share a port, whoever changed what in between", async () => {
   await using world = await withPorts(40)
   const [ann, eve, mal] = [await world.person("ann"), await world.person("eve"), await world.person("mal")]
+  await world.acquaint(ann, mal)
   const { port } = await browserOf(world, "ann")
   const make = async (by: typeof ann, more: object = {}) =>
     (await by.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: world.image.ID, ...more } })).ID
@@ -91,6 +92,8 @@ test("own and strangers' projects, and those of two strangers, never share a por
   await isNew(await make(ann, { ImageID: evil.ID }), "a stranger's image in one's own project")
   const data = await eve.client.createData({ body: { Name: "d", IsPublished: true } })
   await isNew(await make(ann, { TrainData: [{ ID: data.ID }] }), "a stranger's dataset in one's own project")
+  const lent = await world.admin.createData({ body: { Name: "l", AccessInfo: "/users/eve/lent", IsPublished: true } })
+  await isNew(await make(ann, { TrainData: [{ ID: lent.ID }] }), "an administrator's dataset in a stranger's home")
   await ann.client.createGrant({ body: { ProjectID: other, UserName: "mal", Access: "write" } })
   await isNew(other, "somebody else may change the project")
   const copied = await ann.client.copyProject({ query: { ID: theirs[2] as number } })
