@@ -113,7 +113,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       events: runEvents(events),
       settings: runSettings(settings, dataDir),
       imageTerms: imageTermsOf({ store, images, clock }),
-      prepare: prepareRun({ store, tree }),
+      prepare: prepareRun({ store, tree, events }),
       revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
       storage: { book, meter: { room: async () => (await starting).room(), count: (account) => tree.count(account) } },
     }),

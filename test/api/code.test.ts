@@ -8,6 +8,7 @@ import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids } from "./asking.ts"
 import { listen } from "./listening.ts"
+import { mountsOf } from "./run-mounts.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
@@ -60,6 +61,42 @@ test("while a stranger's first start copies the code, its run says how far that 
   assert.equal(readFileSync(onDisk(`${codeOf("bob", ProjectID)}/47`)).length, 2 ** 20)
   assert.equal((await bob.client.readRun({ query: { ID } })).Progress, null)
   await bob.client.stopRun({ query: { ID } })
+})
+
+test("once a stranger's project is trusted, a run with the home begins with what was released, and what runs without it left is put aside", async () => {
+  const ProjectID = await released(1)
+  const own = `/users/bob/projects/${ProjectID}`
+  const run = async () => {
+    await using told = await listen(bob.client)
+    const { ID } = await bob.client.startRun({ body: { ProjectID } })
+    await bob.client.stopRun({ query: { ID } })
+    await eventually("the end is told", async () => told.events.some(({ data }) => data.ID === ID && data.State === "ended"))
+    const hasHome = (await mountsOf(world, ID)).some(({ source }) => source === "/users/bob")
+    return { hasHome, warnings: told.events.flatMap(({ data }) => (data.ID === ID && data.Warning ? [String(data.Warning)] : [])) }
+  }
+  const trust = async (IsTrusted: boolean) => {
+    await world.admin.updateImage({ body: { ID: web.ID, IsTrusted } })
+    await world.admin.updateProject({ body: { ID: ProjectID, IsTrusted } })
+  }
+  assert.deepEqual(await run(), { hasHome: false, warnings: [] })
+  writeFileSync(onDisk(`${own}/code/planted`), "by a program that nobody looked at")
+  writeFileSync(onDisk(`${own}/model/planted`), "by a program that nobody looked at")
+  await trust(true)
+  const { hasHome, warnings } = await run()
+  assert.equal(hasHome, true)
+  assert.deepEqual([readdirSync(onDisk(`${own}/code`)), readdirSync(onDisk(`${own}/model`))], [["0"], []])
+  assert.deepEqual(readdirSync(onDisk(`${own}/earlier-1/code`)), ["0", "planted"])
+  assert.deepEqual(readdirSync(onDisk(`${own}/earlier-1/model`)), ["planted"])
+  assert.match(warnings.join(), /begins anew with what was released: .* in .*\/earlier-1$/)
+  writeFileSync(onDisk(`${own}/code/work`), "of bob's")
+  assert.deepEqual(await run(), { hasHome: true, warnings: [] })
+  assert.deepEqual(readdirSync(onDisk(`${own}/code`)), ["0", "work"], "what begins trusted stays")
+  await trust(false)
+  assert.equal((await run()).hasHome, false)
+  await trust(true)
+  assert.equal((await run()).hasHome, true)
+  assert.deepEqual(readdirSync(onDisk(`${own}/earlier-2/code`)), ["0", "work"])
+  await trust(false)
 })
 
 test("a run that is stopped while its code is copied leaves nothing of the copy, and the next start copies it", async () => {

@@ -92,6 +92,8 @@ test("own and strangers' projects, and those of two strangers, never share a por
   await isNew(await make(ann, { ImageID: evil.ID }), "a stranger's image in one's own project")
   const data = await eve.client.createData({ body: { Name: "d", IsPublished: true } })
   await isNew(await make(ann, { TrainData: [{ ID: data.ID }] }), "a stranger's dataset in one's own project")
+  const lent = await world.admin.createData({ body: { Name: "l", AccessInfo: "/users/eve/lent", IsPublished: true } })
+  await isNew(await make(ann, { TrainData: [{ ID: lent.ID }] }), "an administrator's dataset in a stranger's home")
   await ann.client.createGrant({ body: { ProjectID: other, UserName: "mal", Access: "write" } })
   await isNew(other, "somebody else may change the project")
   const copied = await ann.client.copyProject({ query: { ID: theirs[2] as number } })

@@ -18,7 +18,8 @@ interface Parts {
  * person share a browser origin only if these names are equal, so every other name holds the project's ID too.
  *
  * A project of somebody else always counts as theirs. An administrator's image or dataset does not: whoever starts
- * containers on this machine trusts its administrators already. Everybody who may write to a part by a grant counts.
+ * containers on this machine trusts its administrators already. Everybody who may write to a part counts, by a grant or
+ * because a dataset's directory lies in their home.
  */
 export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starter, project, image, data }: Parts): Promise<string> {
   const people = new Set([project.writtenBy])
@@ -26,7 +27,7 @@ export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starte
   if (project.userId !== starter.userId) certain.add(`u${project.userId}`)
   if (!image) certain.add("unknown")
   else if (!image.isTrusted) people.add(image.userId).add(image.writtenBy)
-  for (const { userId } of data) people.add(userId)
+  for (const { userId, accessInfo } of data) people.add(userId).add((await homeHolder(reads, accessInfo)) ?? userId)
   people.delete(starter.userId)
   for (const id of people) if (!(await isAdmin(reads, id))) certain.add(`u${id}`)
   for (const grantee of await writersOf(reads, { project, image, data })) certain.add(grantee)
@@ -42,6 +43,12 @@ export function authorsAgain(projectId: number, had: string | undefined, now: st
 
 function nameOf(projectId: number, authors: readonly string[]): string {
   return `${projectId}:${createHash("sha256").update(authors.join(" ")).digest("hex").slice(0, 32)}`
+}
+
+/** In whose home a directory lies: that person writes there, whoever the dataset belongs to. */
+async function homeHolder({ users }: Pick<Reads, "users">, accessInfo: string): Promise<number | undefined> {
+  const [, name] = /^\/users\/([^/]+)/.exec(accessInfo) ?? []
+  return name === undefined ? undefined : (await users.byName(name))?.id
 }
 
 async function isAdmin({ users }: Pick<Reads, "users">, id: number): Promise<boolean> {
