@@ -91,6 +91,49 @@ test("what is replaced or deleted makes room at once", async () => {
   assert.equal((await ask("PUT", "other", { body })).status, 201)
 })
 
+test("saves of a big file that wait make room for nothing else", async () => {
+  limit(4 * mib)
+  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
+  const saves = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const connection = await world.raw()
+      const proof = Buffer.from(`${name}:right`).toString("base64")
+      connection.write(
+        `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
+      )
+      assert.match(await connection.until("\r\n\r\n"), / 100 /)
+      return connection
+    }),
+  )
+  refusal(await ask("PUT", "other", { body: Buffer.alloc(3 * mib) }))
+  for (const { socket } of saves) socket.destroy()
+})
+
+test("of several saves of one file at a time only one takes no room", async () => {
+  limit(4 * mib)
+  const body = Buffer.alloc(3 * mib)
+  assert.equal((await ask("PUT", "file", { body })).status, 201)
+  const connection = await world.raw()
+  const proof = Buffer.from(`${name}:right`).toString("base64")
+  connection.write(
+    `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  assert.match(await connection.until("\r\n\r\n"), / 100 /)
+  refusal(await ask("PUT", "file", { body }))
+  connection.write(body)
+  assert.match(await connection.until(" 204 "), / 204 /)
+  assert.equal((await ask("PUT", "file", { body })).status, 204)
+  connection.socket.destroy()
+})
+
+test("empty files count: whoever is at `MaxStorage` makes no more of them", async () => {
+  limit(16 * kib)
+  const answers: number[] = []
+  for (let i = 0; i < 20; i += 1) answers.push((await ask("PUT", `empty${i}`, { body: "" })).status)
+  assert.deepEqual([answers[0], answers.at(-1)], [201, 507])
+  assert.equal((await ask("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
+})
+
 test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and what makes room works", async () => {
   limit(mib)
   assert.equal((await ask("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
