@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chownSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
@@ -204,6 +204,54 @@ test("a count sees what lies deeper than it holds descriptors", () => {
   using root = OpenFolder.open(world.root)
   const { bytes, isComplete } = count(root, { roots: [`/users/${name}`] })
   assert.ok(bytes >= mib && isComplete, String(bytes))
+})
+
+/** Directories in each other, made and entered one by one; answers the last one's path from its own start. */
+function nest(start: string, levels: number): string {
+  const path = join(start, ...Array(levels).fill("d"))
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+test("a directory costs a count the same at any depth, so a deep tree keeps nobody's count waiting", () => {
+  using root = OpenFolder.open(world.root)
+  const costs = [15, 799].map((levels) => {
+    const tree = `users/${name}/${levels}`
+    const deepest = nest(join(world.root, tree), levels)
+    for (let i = 0; i < 2_400 - levels; i += 1) mkdirSync(join(deepest, `${i}`))
+    const before = process.cpuUsage()
+    assert.equal(count(root, { roots: [`/${tree}`] }).entries, 2_401)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  })
+  const [flat = 0, deep = 0] = costs
+  assert.ok(deep < 5 * flat, `${deep} µs, and ${flat} where they lie less deep`)
+})
+
+test("a count goes on beside a deep directory that a program moves while it is looked at", () => {
+  const home = join(world.root, "users", name)
+  const deepest = nest(home, 20)
+  const sizes = [1, 2, 3, 4].map((factor) => factor * 64 * kib)
+  for (const size of sizes) {
+    const directory = nest(join(deepest, `${size}`), 2)
+    writeFileSync(join(directory, "file"), Buffer.alloc(size, 1))
+    writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
+  }
+  using root = OpenFolder.open(world.root)
+  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [] }, settings)
+  const moved: string[] = []
+  let before = 0
+  for (const _ of scan.steps()) {
+    const found = sizes.find((size) => scan.bytes - before >= size && scan.bytes - before < size + 64 * kib)
+    before = scan.bytes
+    // The first time it is `beside`, the directory with the other file is still to come.
+    if (found === undefined || moved.length > 0) continue
+    moved.push(`${found}`)
+    renameSync(join(deepest, `${found}`), join(world.root, `away-${name}`))
+  }
+  const [away] = moved
+  const rest = sizes.filter((size) => `${size}` !== away).reduce((sum, size) => sum + 2 * size, 0)
+  assert.ok(scan.bytes >= rest + 2 * Number(away), `${scan.bytes} of all but ${away}`)
 })
 
 test("small counts end beside a large one", async () => {
