@@ -112,7 +112,7 @@ async function reserve(transfer: Transfer): Promise<Reservation> {
   const { stats } = ends.target
   const replaced = stats?.isFile() ? stats : undefined
   const account = moves && accounts.source === accounts.target ? undefined : accounts.target
-  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced })
+  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced, isOpen: true })
 }
 
 function replacedSize({ call }: Transfer, { target: { stats } }: Ends): number {

@@ -27,6 +27,18 @@ interface Entry {
   isUnknown: boolean
 }
 
+/** Of what is to be written. */
+interface RoomSize {
+  bytes: number
+  /** The file that it replaces. */
+  replaced?: Stats | undefined
+  /** Its length is not known: more may come. */
+  isOpen?: boolean
+}
+
+/** Before the first count is there somebody may store this part of their limit, whatever lies there already. */
+const littlePart = 100
+
 const uncounted = {
   counted: undefined,
   written: 0,
@@ -38,6 +50,9 @@ const uncounted = {
 } satisfies Partial<Entry>
 
 const isLimited = ({ quota }: Entry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
+
+const leastLimit = ({ quota }: Entry) =>
+  Math.min(quota?.maxBytes ?? Number.POSITIVE_INFINITY, ...(quota?.groups ?? []).map(({ maxBytes }) => maxBytes))
 
 /**
  * What people store, as this worker knows it: the last count, and what was written here since. Runs write without it; that is what counts
@@ -59,17 +74,13 @@ export class StorageLedger implements AsyncDisposable {
    * Room for so many bytes in a directory whose content counts for the account (undefined: nobody's). Refuses with 507 what the disk or the person has no room for; the file that is
    * `replaced` goes when it is done, and until then makes room for that only. To be settled with what was written, or disposed of.
    */
-  async reserve(account: string | undefined, folder: Folder, size: { bytes: number; replaced?: Stats | undefined }): Promise<Reservation> {
+  async reserve(account: string | undefined, folder: Folder, size: RoomSize): Promise<Reservation> {
     const { bytes } = size
     assertRoom(folder, bytes, this.#settings)
     if (account === undefined) return new Reservation(undefined, this.#settings)
     const entry = await this.#entry(account)
     const over = () => this.#over(account, entry, bytes - this.#replacedBy(entry, size).bytes)
-    // Once: a count that takes long is not waited for by every upload.
-    if (entry.isUnknown && isLimited(entry)) {
-      entry.isUnknown = false
-      await this.#recount(account, entry)
-    }
+    if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
     if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
     const why = over()
     if (why) throw full(why, bytes)
@@ -82,7 +93,17 @@ export class StorageLedger implements AsyncDisposable {
     return reservation
   }
 
-  #replacedBy({ replacing }: Entry, { replaced }: { replaced?: Stats | undefined }): Replaced {
+  /** Waited for once: a count that takes long keeps not every upload waiting, and none of the first small ones. */
+  async #firstCount(account: string, entry: Entry, size: RoomSize): Promise<void> {
+    const isLittle = size.isOpen !== true && entry.written + entry.reserved + size.bytes <= leastLimit(entry) / littlePart
+    if (isLittle && entry.counting) return
+    const counted = this.#recount(account, entry)
+    if (isLittle) return
+    entry.isUnknown = false
+    await counted
+  }
+
+  #replacedBy({ replacing }: Entry, { replaced }: RoomSize): Replaced {
     const id = replaced && `${replaced.dev}:${replaced.ino}`
     return !replaced || !id || replacing.has(id) ? nothing : { id, bytes: this.sizeOf(replaced) }
   }

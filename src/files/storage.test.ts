@@ -254,6 +254,20 @@ test("a count goes on beside a deep directory that a program moves while it is l
   assert.ok(scan.bytes >= rest + 2 * Number(away), `${scan.bytes} of all but ${away}`)
 })
 
+test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
+  await using other = await FilesWorld.start({ storage: { recountMs: 3_600_000, recountWaitMs: 2_000 } })
+  const roots = Array<string>(400_000).fill("/users/nobody")
+  const account = { name: "ann", roots, excluded: [] }
+  other.authority.storage = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
+  const timed = async (path: string, bytes: number) => {
+    const began = performance.now()
+    assert.equal((await other.ask("PUT", `/users/ann/${path}`, { body: Buffer.alloc(bytes) })).status, 201)
+    return performance.now() - began
+  }
+  for (let i = 0; i < 3; i += 1) assert.ok((await timed(`small${i}`, 200 * kib)) < 1_000)
+  assert.ok((await timed("large", 2 * mib)) >= 1_000)
+})
+
 test("small counts end beside a large one", async () => {
   const [large, small] = [name, `${name}b`]
   for (let i = 0; i < 5_000; i += 1) {
