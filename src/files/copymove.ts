@@ -98,7 +98,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   using ends = checkedEnds(transfer)
   if (!stage.parent.look(stage.name)) throw notFound()
   replace(transfer, ends, stage)
-  room.settle(room.bytes)
+  room.settle(room.written - replacedSize(transfer, ends))
   if (transfer.moves) await call.scene.workplace.discard(ends.source.parent, ends.source.name)
   count(transfer, ends)
   finish(transfer, ends.target)
@@ -110,9 +110,13 @@ async function reserve(transfer: Transfer): Promise<Reservation> {
   const { storage } = call.scene
   using ends = checkedEnds(transfer)
   const { stats } = ends.target
-  const replaced = stats?.isFile() ? storage.sizeOf(stats) : 0
+  const replaced = stats?.isFile() ? stats : undefined
   const account = moves && accounts.source === accounts.target ? undefined : accounts.target
-  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced })
+  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced, isOpen: true })
+}
+
+function replacedSize({ call }: Transfer, { target: { stats } }: Ends): number {
+  return stats?.isFile() ? call.scene.storage.sizeOf(stats) : 0
 }
 
 /** What went away by the transfer. */

@@ -55,8 +55,11 @@ async function begin(call: Call, account: string | undefined): Promise<Begun> {
   using place = checked(call)
   assertNotClosed(place.parent)
   using stack = new DisposableStack()
-  const replaced = place.stats ? storage.sizeOf(place.stats) : 0
-  const room = stack.use(await storage.reserve(account, place.parent, { bytes: lengthOf(call) ?? 0, replaced }))
+  // An empty file takes room, too.
+  const length = lengthOf(call)
+  const bytes = Math.max(length ?? 0, storage.sizeOfAll({ entries: 1, bytes: 0 }))
+  const size = { bytes, replaced: place.stats, isOpen: length === undefined }
+  const room = stack.use(await storage.reserve(account, place.parent, size))
   const draft = stack.use(await workplace.draft(place.parent))
   const held = stack.move()
   return { draft, room, [Symbol.dispose]: () => held.dispose() }

@@ -18,12 +18,26 @@ interface Entry {
   /** For what is being written. */
   reserved: number
   countedAt: number
+  /** Files that are being replaced. What they take makes room for one that replaces them, not for several at a time. */
+  replacing: Set<string>
   /** Directories were deleted since, whose size nobody knows. */
   isStale: boolean
   counting: Promise<void> | undefined
   /** Nobody has counted yet, nor waited for a count. */
   isUnknown: boolean
 }
+
+/** Of what is to be written. */
+interface RoomSize {
+  bytes: number
+  /** The file that it replaces. */
+  replaced?: Stats | undefined
+  /** Its length is not known: more may come. */
+  isOpen?: boolean
+}
+
+/** Before the first count is there somebody may store this part of their limit, whatever lies there already. */
+const littlePart = 100
 
 const uncounted = {
   counted: undefined,
@@ -36,6 +50,9 @@ const uncounted = {
 } satisfies Partial<Entry>
 
 const isLimited = ({ quota }: Entry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
+
+const leastLimit = ({ quota }: Entry) =>
+  Math.min(quota?.maxBytes ?? Number.POSITIVE_INFINITY, ...(quota?.groups ?? []).map(({ maxBytes }) => maxBytes))
 
 /**
  * What people store, as this worker knows it: the last count, and what was written here since. Runs write without it; that is what counts
@@ -54,20 +71,16 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Room for so many bytes in a directory whose content counts for the account (undefined: nobody's). Refuses with 507 what the disk or the person has no room for; `replaced` bytes
-   * go when it is done. To be settled with what was written, or disposed of.
+   * Room for so many bytes in a directory whose content counts for the account (undefined: nobody's). Refuses with 507 what the disk or the person has no room for; the file that is
+   * `replaced` goes when it is done, and until then makes room for that only. To be settled with what was written, or disposed of.
    */
-  async reserve(account: string | undefined, folder: Folder, size: { bytes: number; replaced?: number }): Promise<Reservation> {
-    const { bytes, replaced = 0 } = size
+  async reserve(account: string | undefined, folder: Folder, size: RoomSize): Promise<Reservation> {
+    const { bytes } = size
     assertRoom(folder, bytes, this.#settings)
     if (account === undefined) return new Reservation(undefined, this.#settings)
     const entry = await this.#entry(account)
-    const over = () => this.#over(account, entry, bytes - replaced)
-    // Once: a count that takes long is not waited for by every upload.
-    if (entry.isUnknown && isLimited(entry)) {
-      entry.isUnknown = false
-      await this.#recount(account, entry)
-    }
+    const over = () => this.#over(account, entry, bytes - this.#replacedBy(entry, size).bytes)
+    if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
     if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
     const why = over()
     if (why) throw full(why, bytes)
@@ -75,9 +88,24 @@ export class StorageLedger implements AsyncDisposable {
       const reason = this.#over(account, entry, more)
       if (reason) throw full(reason, all)
     }
-    const reservation = new Reservation({ entry, assertFits }, this.#settings)
-    reservation.hold(bytes - replaced)
+    const reservation = new Reservation({ entry, assertFits }, this.#settings, this.#replacedBy(entry, size))
+    reservation.hold(bytes)
     return reservation
+  }
+
+  /** Waited for once: a count that takes long keeps not every upload waiting, and none of the first small ones. */
+  async #firstCount(account: string, entry: Entry, size: RoomSize): Promise<void> {
+    const isLittle = size.isOpen !== true && entry.written + entry.reserved + size.bytes <= leastLimit(entry) / littlePart
+    if (isLittle && entry.counting) return
+    const counted = this.#recount(account, entry)
+    if (isLittle) return
+    entry.isUnknown = false
+    await counted
+  }
+
+  #replacedBy({ replacing }: Entry, { replaced }: RoomSize): Replaced {
+    const id = replaced && `${replaced.dev}:${replaced.ino}`
+    return !replaced || !id || replacing.has(id) ? nothing : { id, bytes: this.sizeOf(replaced) }
   }
 
   /** What an entry counts by itself; one of several names of a file frees nothing when it goes. */
@@ -116,7 +144,7 @@ export class StorageLedger implements AsyncDisposable {
     const known = this.#entries.get(account)
     if (known && now - known.askedAt < quotaMs) return known
     const quota = await this.#authority.storage(account)
-    const entry = this.#entries.get(account) ?? { ...uncounted, quota, askedAt: now }
+    const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Set(), quota, askedAt: now }
     this.#entries.set(account, entry)
     entry.quota = quota
     entry.askedAt = now
@@ -180,36 +208,58 @@ interface Held {
   assertFits(more: number, all: number): void
 }
 
+/** A file that will be gone when what replaces it is written. */
+interface Replaced {
+  id: string | undefined
+  bytes: number
+}
+
+const nothing: Replaced = { id: undefined, bytes: 0 }
+
 /** Room that is kept for something that is being written. */
 export class Reservation implements Disposable {
   readonly #held: Held | undefined
   readonly #settings: StorageSettings
+  readonly #replaced: string | undefined
+  /** What is left of the room of the file that is replaced. */
+  #free: number
   #bytes = 0
+  #written = 0
   #unchecked = 0
 
-  constructor(held: Held | undefined, settings: StorageSettings) {
+  constructor(held: Held | undefined, settings: StorageSettings, replaced = nothing) {
     this.#held = held
     this.#settings = settings
+    this.#replaced = replaced.id
+    this.#free = replaced.bytes
+    if (replaced.id !== undefined) held?.entry.replacing.add(replaced.id)
   }
 
-  /** What is reserved. */
-  get bytes(): number {
-    return this.#bytes
+  /** All that it was told of. */
+  get written(): number {
+    return this.#written
   }
 
   hold(bytes: number): void {
-    this.#bytes += bytes
-    if (this.#held) this.#held.entry.reserved += bytes
+    const more = this.#beyondFree(bytes)
+    this.#written += bytes
+    this.#free -= bytes - more
+    this.#bytes += more
+    if (this.#held) this.#held.entry.reserved += more
   }
 
   /** More is written, to a file or directory that is held, than was known. Throws 507 when it does not fit. */
   grow(bytes: number, target: { readonly self: string }): void {
-    this.#held?.assertFits(bytes, this.#bytes + bytes)
+    this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
     this.hold(bytes)
     this.#unchecked += bytes
     if (this.#unchecked < checkEvery) return
     this.#unchecked = 0
     assertRoom(target, 0, this.#settings)
+  }
+
+  #beyondFree(bytes: number): number {
+    return Math.max(0, bytes - this.#free)
   }
 
   /** It is written: so many bytes count from now on, in place of what was reserved. */
@@ -220,6 +270,7 @@ export class Reservation implements Disposable {
 
   #release(): void {
     if (this.#held) this.#held.entry.reserved -= this.#bytes
+    if (this.#replaced !== undefined) this.#held?.entry.replacing.delete(this.#replaced)
     this.#bytes = 0
   }
 

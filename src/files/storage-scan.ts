@@ -1,11 +1,12 @@
 import type { Stats } from "node:fs"
 import type { Folder, Name } from "./descriptor.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+import { DeepScan } from "./storage-deep.ts"
 
-/** So many levels are held by descriptor at once; what is deeper is opened again from its root. */
+/** So many levels are held by descriptor at once. */
 const heldLevels = 16
-/** Directories at that depth that wait to be opened. */
-const mostPending = 100_000
+/** Directories deeper than that that wait to be opened. */
+const mostWaiting = 100_000
 /** Areas of one person that are told apart. */
 const mostAreas = 10_000
 
@@ -37,7 +38,6 @@ export class StorageScan {
   readonly #account: StorageAccount
   readonly #settings: ScanSettings
   readonly #seen = new Set<string>()
-  readonly #pending: Step[] = []
 
   constructor(root: Folder, account: StorageAccount, settings: ScanSettings) {
     this.#root = root
@@ -52,23 +52,22 @@ export class StorageScan {
 
   *steps(): Generator<void> {
     for (const root of this.#account.roots) {
-      const names = root.split("/").filter((name) => name !== "")
+      yield
       this.#areas.set(root, 0)
-      this.#pending.push({ root, names: [], excluded: treeOf(root, this.#account.excluded) })
-      for (let step = this.#pending.pop(); step; step = this.#pending.pop()) yield* this.#open(names, step)
+      yield* this.#open({ root, names: [], excluded: treeOf(root, this.#account.excluded) })
     }
   }
 
-  *#open(rootNames: readonly string[], step: Step): Generator<void> {
+  *#open(step: Step): Generator<void> {
     let folder: Folder
     try {
-      folder = this.#root.descend([...rootNames, ...step.names])
+      folder = this.#root.descend(step.root.split("/").filter((name) => name !== ""))
     } catch {
       // Gone, or no directory by now.
       return
     }
     using held = folder
-    if (step.names.length === 0) this.#add(step, held.stat())
+    this.#add(step, held.stat())
     yield* this.#walk(held, step, 0)
   }
 
@@ -92,7 +91,6 @@ export class StorageScan {
     if (!stats) return
     this.#add(step, stats)
     if (!stats.isDirectory()) return
-    if (level + 1 >= heldLevels) return this.#later(step)
     let below: Folder
     try {
       below = folder.folder(name)
@@ -100,12 +98,13 @@ export class StorageScan {
       return
     }
     using held = below
-    yield* this.#walk(held, step, level + 1)
+    yield* level + 1 < heldLevels || step.excluded ? this.#walk(held, step, level + 1) : this.#deep(held, step)
   }
 
-  #later(step: Step): void {
-    if (this.#pending.length < mostPending) this.#pending.push(step)
-    else this.isComplete = false
+  *#deep(folder: Folder, step: Step): Generator<void> {
+    const deep = new DeepScan(folder, { take: (stats) => this.#add(step, stats), mostWaiting })
+    yield* deep.steps()
+    this.isComplete &&= deep.isComplete
   }
 
   #add(step: Step, stats: Stats): void {

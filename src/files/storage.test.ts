@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chownSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
@@ -91,6 +91,49 @@ test("what is replaced or deleted makes room at once", async () => {
   assert.equal((await ask("PUT", "other", { body })).status, 201)
 })
 
+test("saves of a big file that wait make room for nothing else", async () => {
+  limit(4 * mib)
+  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
+  const saves = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const connection = await world.raw()
+      const proof = Buffer.from(`${name}:right`).toString("base64")
+      connection.write(
+        `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
+      )
+      assert.match(await connection.until("\r\n\r\n"), / 100 /)
+      return connection
+    }),
+  )
+  refusal(await ask("PUT", "other", { body: Buffer.alloc(3 * mib) }))
+  for (const { socket } of saves) socket.destroy()
+})
+
+test("of several saves of one file at a time only one takes no room", async () => {
+  limit(4 * mib)
+  const body = Buffer.alloc(3 * mib)
+  assert.equal((await ask("PUT", "file", { body })).status, 201)
+  const connection = await world.raw()
+  const proof = Buffer.from(`${name}:right`).toString("base64")
+  connection.write(
+    `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  assert.match(await connection.until("\r\n\r\n"), / 100 /)
+  refusal(await ask("PUT", "file", { body }))
+  connection.write(body)
+  assert.match(await connection.until(" 204 "), / 204 /)
+  assert.equal((await ask("PUT", "file", { body })).status, 204)
+  connection.socket.destroy()
+})
+
+test("empty files count: whoever is at `MaxStorage` makes no more of them", async () => {
+  limit(16 * kib)
+  const answers: number[] = []
+  for (let i = 0; i < 20; i += 1) answers.push((await ask("PUT", `empty${i}`, { body: "" })).status)
+  assert.deepEqual([answers[0], answers.at(-1)], [201, 507])
+  assert.equal((await ask("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
+})
+
 test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and what makes room works", async () => {
   limit(mib)
   assert.equal((await ask("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
@@ -161,6 +204,68 @@ test("a count sees what lies deeper than it holds descriptors", () => {
   using root = OpenFolder.open(world.root)
   const { bytes, isComplete } = count(root, { roots: [`/users/${name}`] })
   assert.ok(bytes >= mib && isComplete, String(bytes))
+})
+
+/** Directories in each other, made and entered one by one; answers the last one's path from its own start. */
+function nest(start: string, levels: number): string {
+  const path = join(start, ...Array(levels).fill("d"))
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+test("a directory costs a count the same at any depth, so a deep tree keeps nobody's count waiting", () => {
+  using root = OpenFolder.open(world.root)
+  const costs = [15, 799].map((levels) => {
+    const tree = `users/${name}/${levels}`
+    const deepest = nest(join(world.root, tree), levels)
+    for (let i = 0; i < 2_400 - levels; i += 1) mkdirSync(join(deepest, `${i}`))
+    const before = process.cpuUsage()
+    assert.equal(count(root, { roots: [`/${tree}`] }).entries, 2_401)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  })
+  const [flat = 0, deep = 0] = costs
+  assert.ok(deep < 5 * flat, `${deep} µs, and ${flat} where they lie less deep`)
+})
+
+test("a count goes on beside a deep directory that a program moves while it is looked at", () => {
+  const home = join(world.root, "users", name)
+  const deepest = nest(home, 20)
+  const sizes = [1, 2, 3, 4].map((factor) => factor * 64 * kib)
+  for (const size of sizes) {
+    const directory = nest(join(deepest, `${size}`), 2)
+    writeFileSync(join(directory, "file"), Buffer.alloc(size, 1))
+    writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
+  }
+  using root = OpenFolder.open(world.root)
+  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [] }, settings)
+  const moved: string[] = []
+  let before = 0
+  for (const _ of scan.steps()) {
+    const found = sizes.find((size) => scan.bytes - before >= size && scan.bytes - before < size + 64 * kib)
+    before = scan.bytes
+    // The first time it is `beside`, the directory with the other file is still to come.
+    if (found === undefined || moved.length > 0) continue
+    moved.push(`${found}`)
+    renameSync(join(deepest, `${found}`), join(world.root, `away-${name}`))
+  }
+  const [away] = moved
+  const rest = sizes.filter((size) => `${size}` !== away).reduce((sum, size) => sum + 2 * size, 0)
+  assert.ok(scan.bytes >= rest + 2 * Number(away), `${scan.bytes} of all but ${away}`)
+})
+
+test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
+  await using other = await FilesWorld.start({ storage: { recountMs: 3_600_000, recountWaitMs: 2_000 } })
+  const roots = Array<string>(400_000).fill("/users/nobody")
+  const account = { name: "ann", roots, excluded: [] }
+  other.authority.storage = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
+  const timed = async (path: string, bytes: number) => {
+    const began = performance.now()
+    assert.equal((await other.ask("PUT", `/users/ann/${path}`, { body: Buffer.alloc(bytes) })).status, 201)
+    return performance.now() - began
+  }
+  for (let i = 0; i < 3; i += 1) assert.ok((await timed(`small${i}`, 200 * kib)) < 1_000)
+  assert.ok((await timed("large", 2 * mib)) >= 1_000)
 })
 
 test("small counts end beside a large one", async () => {
