@@ -2,9 +2,12 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, before, test } from "node:test"
+import { bounds } from "#contract"
 import { ask } from "../api/asking.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { openWorld, type Person, type World } from "../world.ts"
+
+const { scans, waitingScans } = bounds.texts
 
 /*
  * Somebody whose comments are one character over and over, and who searches for many runs of it: each stands nearly
@@ -56,4 +59,27 @@ test("words of a search that are longer together than they may be are refused", 
   const { status, body } = await get(`/images?q=${encodeURIComponent(character.repeat(126))}`, ann)
   assert.deepEqual([status, body.code, body.field], [400, "invalid", "q"])
   assert.equal((await get(`/images?q=${encodeURIComponent(character.repeat(125))}`, ann)).status, 200)
+})
+
+/** Makes so many further projects like this one that to compare all of them takes several turns. */
+function multiply(id: number): void {
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
+  const names = columns.map(({ name }) => name).join(", ")
+  const insert = db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`)
+  db.exec("begin immediate")
+  for (let i = 0; i < 1_000; i += 1) insert.run(id)
+  db.exec("commit")
+}
+
+test("reads that compare what is computed are few at once for each person", async () => {
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  multiply(ID)
+  const most = scans.value + waitingScans.value
+  const reads = await Promise.all(Array.from({ length: 2 * most }, () => get("/project?Running=true", ann)))
+  const missing = reads.filter(({ status }) => status === 404).length
+  const refused = reads.filter(({ status, headers }) => status === 429 && headers["retry-after"] === "1").length
+  assert.ok(missing >= most && refused > 0 && missing + refused === reads.length, `${missing} answered, ${refused} refused`)
+  assert.equal((await get(`/project?Running=false&ID=${ID}`, ann)).status, 200)
 })

@@ -68,7 +68,10 @@ test("A comparison with a long text reads all of them elsewhere, however small t
   const search = () => store.images.list({ where: { doc } }, everything, { page: 1, pageSize: 2 })
   await search()
   assert.equal(await turns(search), true)
-  assert.deepEqual((await search()).rows, [image])
+  assert.deepEqual(
+    (await search()).rows.map(({ id }) => id),
+    [image.id],
+  )
 })
 
 test("A scanner gives the rows and the errors that the database gives, and starts again after its end", async () => {
