@@ -104,6 +104,15 @@ export class Lines {
   }
 }
 
+/** An answer that was made before: JSON as it is sent. */
+export class ReadyJson {
+  readonly text: string
+
+  constructor(answer: object) {
+    this.text = JSON.stringify(answer)
+  }
+}
+
 /** A list that is too large to be made at once: its rows are read in slices while they are sent. */
 export class LongList {
   /** The members of the answer beside `data`. */

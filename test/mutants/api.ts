@@ -17,6 +17,11 @@ export const api = [
     ["the tag stays when the object changes", '`"${id}-${version}-${updatedAt.toString(36)}"`', '`"${id}"`'],
   ]),
   ...faults(
+    "src/api/handlers/installation.ts",
+    ["src/api/description.test.ts"],
+    [["the description is made anew for each who asks", "made.get(settings) ?? make(settings)", "make(settings)"]],
+  ),
+  ...faults(
     "src/api/handlers/single.ts",
     ["test/attacks/searches.test.ts"],
     [
