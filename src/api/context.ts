@@ -6,7 +6,7 @@ import type { Gateway } from "#gateway"
 import type { Images } from "#images"
 import type { Clock, ConnectionLimit, Logger } from "#kit"
 import type { Runs } from "#runs"
-import type { Store } from "#store"
+import type { Scans, Store } from "#store"
 import type { Things } from "./events/policy.ts"
 import type { ObjectRoom } from "./handlers/object-room.ts"
 import type { LargeAnswers } from "./http/large-answers.ts"
@@ -72,6 +72,7 @@ export interface Surroundings {
   /** Who is told what happens. */
   readonly feed: Feed<Caller, Things>
   readonly largeAnswers: LargeAnswers
+  readonly scans: Scans
   /** OpenMetrics text. */
   metrics(): string
   /** For what gets room on a full disk. */
@@ -100,6 +101,15 @@ export class Lines {
     this.lines = lines
     this.isLive = isLive
     this.signal = signal
+  }
+}
+
+/** An answer that was made before: JSON as it is sent. */
+export class ReadyJson {
+  readonly text: string
+
+  constructor(answer: object) {
+    this.text = JSON.stringify(answer)
   }
 }
 

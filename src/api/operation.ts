@@ -2,7 +2,7 @@ import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } fr
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
 import { proveConnection } from "#kit"
-import { type Context, EventStream, type Handler, Lines, LongList, type Services, type Surroundings } from "./context.ts"
+import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type Services, type Surroundings } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"
 import { send } from "./http/answer.ts"
@@ -100,9 +100,14 @@ export async function runOperation(services: Services, operation: Operation, vis
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (answer instanceof LongList)
     return sendLarge(surroundings, visit, () => sendLongList(response, answer, { ...options, isHead: request.method === "HEAD" }))
-  const text = type === undefined ? JSON.stringify(answer) : (answer as string)
+  const text = textOf(answer, type)
   if (text.length > largeText) return sendLarge(surroundings, visit, () => sendWhole(response, text, { ...options, status: call.status }))
   send(response, call.status, text, options)
+}
+
+function textOf(answer: unknown, type: string | undefined): string {
+  if (answer instanceof ReadyJson) return answer.text
+  return type === undefined ? JSON.stringify(answer) : (answer as string)
 }
 
 const largeText = bounds.texts.plainAnswerBytes.value

@@ -3,6 +3,7 @@ import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
 import { Callers, passOver } from "#kit"
+import { Scans } from "#store"
 import type { Services, Surroundings } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
 import { ObjectRoom } from "./handlers/object-room.ts"
@@ -49,6 +50,7 @@ export function createApi(services: Services): ApiServer {
     objects: new ObjectRoom(clock, services.settings.defaultLimits),
     feed,
     largeAnswers: new LargeAnswers(),
+    scans: new Scans(),
     metrics: () => measures.text(services, listener.underWay),
     urgent: urgentServices(services),
   }

@@ -1,3 +1,5 @@
+import { bounds } from "#contract"
+
 /** Text as it is compared when case and width do not matter. Made here so that both databases agree, whatever their own rules. */
 export function fold(text: string): string {
   // Lower case first: the capital ẞ has no other capital, so only its small letter becomes SS.
@@ -12,4 +14,12 @@ export function key(text: string): string {
   if (text.length <= keyLength) return text
   const last = text.charCodeAt(keyLength - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? keyLength - 1 : keyLength)
+}
+
+const searchedLength = bounds.texts.searchedCharacters.value
+
+/** What searches look at: some characters become up to 18 others, and each search would go through all of these. */
+export function searched(name: string, comment: string): string {
+  const folded = fold(`${name}\n${comment}`)
+  return folded.length <= searchedLength ? folded : [...folded].slice(0, searchedLength).join("")
 }

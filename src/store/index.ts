@@ -2,4 +2,5 @@ export { Duplicate, isStorageFull, StoreError, type StoreErrorKind, type Unique 
 export { fold } from "./fold.ts"
 export { openStore, type StoreOptions } from "./open.ts"
 export * from "./rows.ts"
+export { Scans } from "./scan-turns.ts"
 export * from "./store.ts"

@@ -5,26 +5,12 @@ import type { Query } from "./sql/catalog.ts"
 
 const { scans, waitingScans } = bounds.texts
 
-/** Reads that look at many rows: few at once for each person, so that nobody's searches keep others from theirs. */
-export class ScanTurns {
-  readonly #session: Session
+/** Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep others from theirs. */
+export class Scans {
   readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
 
-  constructor(session: Session) {
-    this.#session = session
-  }
-
-  of(userId: number): Session {
-    const session = this.#session
-    return {
-      all: (query, args) => this.#run(userId, () => session.all(query, args)),
-      first: <A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> =>
-        this.#run(userId, () => session.first(query, args)),
-      run: (query, args) => session.run(query, args),
-    }
-  }
-
-  async #run<T>(userId: number, work: () => Promise<T>): Promise<T> {
+  /** Throws a `Failure` (429) where too many pieces of the person's wait. */
+  async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     const person = this.#people.get(userId) ?? { semaphore: new Semaphore(scans.value, waitingScans.value), count: 0 }
     this.#people.set(userId, person)
     person.count += 1
@@ -35,6 +21,26 @@ export class ScanTurns {
     } finally {
       person.count -= 1
       if (person.count === 0) this.#people.delete(userId)
+    }
+  }
+}
+
+/** Reads that look at many rows, in turns of each person. */
+export class ScanTurns {
+  readonly #session: Session
+  readonly #scans = new Scans()
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  of(userId: number): Session {
+    const session = this.#session
+    return {
+      all: (query, args) => this.#scans.run(userId, () => session.all(query, args)),
+      first: <A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> =>
+        this.#scans.run(userId, () => session.first(query, args)),
+      run: (query, args) => session.run(query, args),
     }
   }
 }

@@ -16,6 +16,22 @@ export const api = [
     ["a weak tag matches", "if (!tags.includes(etagOf(row)))", "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
     ["the tag stays when the object changes", '`"${id}-${version}-${updatedAt.toString(36)}"`', '`"${id}"`'],
   ]),
+  ...faults(
+    "src/api/handlers/installation.ts",
+    ["src/api/description.test.ts"],
+    [["the description is made anew for each who asks", "made.get(settings) ?? make(settings)", "make(settings)"]],
+  ),
+  ...faults(
+    "src/api/handlers/single.ts",
+    ["test/attacks/searches.test.ts"],
+    [
+      [
+        "one person reads by what is computed as often at once as they like",
+        "computed.length === 0 ? search() : scan(search)",
+        "computed.length === 0 ? search() : search()",
+      ],
+    ],
+  ),
   ...faults("src/api/handlers/resource.ts", writing, [
     ["DELETE passes If-Match over", 'checkMatch(context.header("if-match"), stored as R)\n    const [was]', "const [was]"],
     [

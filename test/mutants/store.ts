@@ -50,6 +50,7 @@ export const store = [
         'return text.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase()',
         'return text.normalize("NFKC")',
       ],
+      ["what is searched has no bound", "folded.length <= searchedLength", "folded.length > 0"],
       ["a key ends within a pair of surrogates", "last >= 0xd800 && last < 0xdc00 ? keyLength - 1 : keyLength", "keyLength"],
     ],
   ),
@@ -84,6 +85,16 @@ export const store = [
     ],
     ["blocks of rows that lie unevenly are too few for the page", "if (sum(counts) < wanted)", "if (counts.length === 0)"],
   ]),
+  ...faults(
+    "src/store/tables/search.ts",
+    ["test/attacks/searches.test.ts"],
+    [["the index compares where trigrams stand", "minCharacters).join", "minCharacters + 60).join"]],
+  ),
+  ...faults(
+    "src/store/tables/pages.ts",
+    ["src/store/sqlite/scanner.test.ts"],
+    [["searches in small tables hold everybody up", "> fewComparisons", "> many"]],
+  ),
   ...faults("src/store/tables/pages.ts", suite, [
     ["ascending lists come descending", "return wanted.sort.descending ? rows : rows.reverse()", "return rows"],
     ["rows in several classes are counted in each", "return most - twice + granted.length", "return most + granted.length"],

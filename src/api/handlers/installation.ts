@@ -1,6 +1,6 @@
 import { openApi } from "#contract"
 import type { AuditRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import { type ApiSettings, type Context, type Handlers, ReadyJson, type Services } from "../context.ts"
 import { docsPage, docsPolicy } from "../docs-page.ts"
 import { iso, listAnswer, pageOf } from "./lists.ts"
 
@@ -31,6 +31,19 @@ function auditAnswer(row: AuditRow) {
   }
 }
 
+/** The same for everybody, and nobody needs to prove anything for it: made when it is first asked for, and kept. */
+function once<Answer>(make: (settings: ApiSettings) => Answer): (services: Pick<Services, "settings">) => Answer {
+  const made = new WeakMap<ApiSettings, Answer>()
+  return ({ settings }) => {
+    const answer = made.get(settings) ?? make(settings)
+    made.set(settings, answer)
+    return answer
+  }
+}
+
+const describe = once(({ version, baseUrl, memoryUnit }) => new ReadyJson(openApi({ version, baseUrl, memoryUnit })))
+const page = once(docsPage)
+
 export const installationHandlers = {
   listAudit,
   healthz: () => ({ ok: true }),
@@ -40,10 +53,10 @@ export const installationHandlers = {
     if (!ok) context.setStatus(503)
     return { ok, ...(ok ? {} : { msg: "Some part cannot be used: see checks", code: "unavailable" }), checks }
   },
-  openapi: ({ settings }) => openApi({ version: settings.version, baseUrl: settings.baseUrl, memoryUnit: settings.memoryUnit }),
-  docs({ settings }, context) {
+  openapi: describe,
+  docs(services, context) {
     context.setHeader("content-security-policy", docsPolicy)
-    return docsPage(settings)
+    return page(services)
   },
   metrics: (_services, context) => context.surroundings.metrics(),
 } satisfies Partial<Handlers>

@@ -112,6 +112,7 @@ export async function read<R extends Row, A extends object>(kind: Kind<R, A>, se
     columns: kind.columns,
     list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
     answer: async (found) => (await kind.draft(services, context, found)).answers,
+    scan: (work) => context.surroundings.scans.run(context.caller.userId, work),
   })
   const [whole] = await reads.getMany([row.id])
   if (!whole) throw notFound(kind.what)

@@ -18,6 +18,8 @@ export interface Finding<Row, Answer> {
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
   /** Long texts may be missing in them: these are compared in the store. */
   answer(found: Page<Row>): Promise<Answer[]>
+  /** Runs what may go through everything that the caller sees: few such reads at once for each person. */
+  scan<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
@@ -28,7 +30,7 @@ export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,
   finding: Finding<Row, Answer>,
 ): Promise<{ row: Row; answer: Answer }> {
-  const { what, columns } = finding
+  const { what, columns, scan } = finding
   if (Object.keys(query).length === 0)
     throw new Failure("invalid", `ID, or other fields that pick exactly one ${what}, are needed`, { field: "ID" })
   const where: Record<string, unknown> = {}
@@ -38,23 +40,37 @@ export async function findOne<Row, Answer extends object>(
     if (column) where[column] = toColumn(value)
     else computed.push([name, toColumn(value), toColumn])
   }
+  const fits = (answer: Answer) =>
+    computed.every(([name, value, toColumn]) => toColumn((answer as Record<string, unknown>)[name]) === value)
+  const search = () => searchFor(finding, { where, pageSize: computed.length === 0 ? 2 : 200, fits })
+  const found = await (computed.length === 0 ? search() : scan(search))
+  if (found.length > 1) throw new Failure("conflict", `Several ${what}s have these fields: add others, or read one by ID`)
+  if (!found[0]) throw notFound(what)
+  return found[0]
+}
+
+interface Search<Answer> {
+  where: Record<string, unknown>
+  pageSize: number
+  fits(answer: Answer): boolean
+}
+
+/** The objects that fit; where there are several, two or more of them. */
+async function searchFor<Row, Answer extends object>(
+  finding: Finding<Row, Answer>,
+  { where, pageSize, fits }: Search<Answer>,
+): Promise<{ row: Row; answer: Answer }[]> {
   const found: { row: Row; answer: Answer }[] = []
-  const pageSize = computed.length === 0 ? 2 : 200
   for (let page = 1; ; page += 1) {
     const list = await finding.list(where, { page, pageSize })
-    const { rows } = list
     const answers = await finding.answer(list)
     answers.forEach((answer, i) => {
-      if (computed.every(([name, value, toColumn]) => toColumn((answer as Record<string, unknown>)[name]) === value))
-        found.push({ row: rows[i] as Row, answer })
+      if (fits(answer)) found.push({ row: list.rows[i] as Row, answer })
     })
-    if (found.length > 1) throw new Failure("conflict", `Several ${what}s have these fields: add others, or read one by ID`)
-    if (computed.length === 0 || rows.length < pageSize) break
+    if (found.length > 1 || page * pageSize >= list.total) return found
     // Others have their turn between slices: this may go through everything that the caller sees.
     await turn()
   }
-  if (!found[0]) throw notFound(what)
-  return found[0]
 }
 
 /** The same whether it is hidden from the caller or missing. */

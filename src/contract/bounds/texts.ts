@@ -93,6 +93,20 @@ export const texts = {
     per: "request",
     beyond: "400 `invalid` with `field`",
   },
+  searchCharacters: {
+    what: "Length of these words together, as they are compared",
+    value: 500,
+    unit: "characters",
+    per: "request",
+    beyond: "400 `invalid` with `field`",
+  },
+  searchedCharacters: {
+    what: "Name and comment together, as they are compared with `q`, where some characters become several",
+    value: 2_400,
+    unit: "characters",
+    per: "object",
+    beyond: "what stands beyond is not found",
+  },
   plainAnswerBytes: {
     what: "Answer that is made and sent in one piece; a larger list is read and sent row by row",
     value: 256 * 1024,

@@ -1,6 +1,6 @@
 import type { ProjectType } from "#contract"
 import type { Value } from "../driver.ts"
-import { fold, key } from "../fold.ts"
+import { fold, key, searched } from "../fold.ts"
 import type { DataRow, GroupRow, ImageRow, Limits, ProjectRow, UserRow } from "../rows.ts"
 import type { Kind } from "./resource.ts"
 
@@ -14,7 +14,7 @@ const orNull = (value: Value | undefined) => value as number | null
 const stamps = { id: "id", createdAt: "created_at", updatedAt: "updated_at", deletedAt: "deleted_at", version: "version" } as const
 
 function named(name: string, comment: string): { name_fold: string; search: string } {
-  return { name_fold: key(fold(name)), search: fold(`${name}\n${comment}`) }
+  return { name_fold: key(fold(name)), search: searched(name, comment) }
 }
 
 export const users: Kind<UserRow> = {

@@ -1,3 +1,4 @@
+import { bounds, Failure } from "#contract"
 import type { Session, Value } from "../driver.ts"
 import { fold, key } from "../fold.ts"
 import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
@@ -39,7 +40,7 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
     shape.ids = true
     args.ids = filter.ids.filter(Number.isSafeInteger)
   }
-  const words = [...new Set((filter.words ?? []).map(fold))].filter((word) => word !== "")
+  const words = foldedWords(filter.words ?? [])
   if (words.length > 0) {
     shape.words = true
     args.words = words
@@ -51,6 +52,16 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
   }
   addViewer(kind.table, viewer, { args, shape })
   return fetchPage(session, kind, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+}
+
+const longestSearch = bounds.texts.searchCharacters.value
+
+function foldedWords(words: readonly string[]): string[] {
+  const folded = [...new Set(words.map(fold))].filter((word) => word !== "")
+  const length = folded.reduce((sum, word) => sum + word.length, 0)
+  if (length <= longestSearch) return folded
+  const most = longestSearch.toLocaleString("en")
+  throw new Failure("invalid", `The words of q may have ${most} characters together; got ${length.toLocaleString("en")}`, { field: "q" })
 }
 
 interface Draft {
@@ -147,7 +158,8 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
     const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
     return { ...outlinesOf(kind, all), total: all.length }
   }
-  const scanning = total !== undefined && isNear(shape, page, total) ? session : await forScans(session, shape, fetch.viewer.userId)
+  const scanning =
+    total !== undefined && isNear(shape, page, total) ? session : await forScans(session, { shape, args, userId: fetch.viewer.userId })
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
@@ -166,7 +178,7 @@ async function searchedPage(
   const limit = Math.min(page.pageSize, total - (page.page - 1) * page.pageSize)
   const offset = sort.descending ? (page.page - 1) * page.pageSize : total - (page.page - 1) * page.pageSize - limit
   const range = rangeOfSearch(blocks, { offset, limit })
-  const scanning = await forScans(session, shape, viewer.userId)
+  const scanning = await forScans(session, { shape, args, userId: viewer.userId })
   const values = await scanning.all(query("page", { ...shape, between: true, by: "id", descending: true }), {
     ...args,
     low: range.low,

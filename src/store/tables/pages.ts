@@ -2,7 +2,7 @@ import type { Session, Value } from "../driver.ts"
 import type { PageRequest } from "../rows.ts"
 import { query } from "../sql/catalog.ts"
 import { longColumns } from "../sql/columns.ts"
-import type { ListedTable, ListShape } from "../sql/lists.ts"
+import type { ListArgs, ListedTable, ListShape } from "../sql/lists.ts"
 import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
 import { type Range, rangeOf } from "./blocks.ts"
 import type { Plan } from "./plan.ts"
@@ -43,14 +43,36 @@ const many = 20_000
 /** Columns of which one value has few rows, and an index leads to them. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
 
-/** Where to scan a table. People, groups and live runs are never so many. Long texts are compared by reading all of them. */
-export async function forScans(session: Session, { table, part, ids, where = [] }: ListShape, userId: number): Promise<Session> {
-  if (session.scans === undefined || table === "users" || table === "groups" || table === "grants") return session
+/** Rows times words that are compared where everybody waits for it: each may take a tenth of a millisecond. */
+const fewComparisons = 500
+/** Rows of people or groups that are reckoned with. */
+const fewNames = 100
+
+interface Scan {
+  shape: ListShape
+  args: ListArgs
+  userId: number
+}
+
+/** Where to scan a table. People, groups and live runs are never so many. Long texts are compared by reading all of them, words by reading each. */
+export async function forScans(session: Session, { shape, args, userId }: Scan): Promise<Session> {
+  const { table, part, ids, where = [], words } = shape
+  if (session.scans === undefined) return session
+  if (words) {
+    const rows = args.ids?.length ?? (part === "live" ? await liveRows(session, table) : Number.POSITIVE_INFINITY)
+    return rows * (args.words ?? []).length > fewComparisons ? session.scans.of(userId) : session
+  }
+  if (table === "users" || table === "groups" || table === "grants") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
   const long = longColumns[table] ?? {}
   if (where.some((name) => name in long)) return session.scans.of(userId)
-  const plus = table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`]
-  return (await sum(session, plus)) > many ? session.scans.of(userId) : session
+  return (await liveRows(session, table)) > many ? session.scans.of(userId) : session
+}
+
+/** About how many rows that are not deleted a table has; of runs, how many are over. */
+async function liveRows(session: Session, table: ListedTable): Promise<number> {
+  if (table === "users" || table === "groups" || table === "grants") return fewNames
+  return sum(session, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
 }
 
 /** One page; undefined when it is better found by going through the rows in their order. */

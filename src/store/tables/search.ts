@@ -9,11 +9,17 @@ import { forScans } from "./pages.ts"
 
 /** Words that more rows hold are looked for by going through the rows: most of these are then on the page anyway. */
 const maxHolders = 1_000
-/** The index is asked for the longest words, and for the beginning of each; the rows decide. */
+/** The index is asked for the longest words; the rows decide. */
 const maxWords = 8
-const maxCharacters = 64
+/**
+ * Trigrams that SQLite's index is asked for, of all words together. They are looked for one by one, wherever they stand: to
+ * compare where they stand takes seconds when a row holds one of them thousands of times.
+ */
+const maxTrigrams = 32
 /** Trigrams find nothing shorter. */
 const minCharacters = 3
+/** PostgreSQL is asked for the beginning of the longest word. */
+const maxCharacters = 64
 /** Blocks that are counted one by one; when more changed, all are counted in one go. */
 const maxRecounted = 16
 
@@ -31,21 +37,35 @@ export async function findHolders(
   words: readonly string[],
 ): Promise<number[] | undefined> {
   if (!isSearched(shape.table) || !session.search?.isIndexed) return undefined
-  const beginnings = words
-    .map((word) => [...word].slice(0, maxCharacters))
+  const long = words
+    .map((word) => [...word])
     .filter((characters) => characters.length >= minCharacters)
     .sort((a, b) => b.length - a.length)
-    .map((characters) => characters.join(""))
-  const [longest] = beginnings
+  const [longest] = long
   if (longest === undefined) return undefined
-  const args = { match: matchOf(beginnings.slice(0, maxWords)), pattern: patternOf(longest), limit: maxHolders + 1 }
-  const found = await (await forScans(session, shape, userId)).all(query("holders", shape.table), args)
+  const pattern = patternOf(longest.slice(0, maxCharacters).join(""))
+  const args = { match: matchOf(long.slice(0, maxWords)), pattern, limit: maxHolders + 1 }
+  const { ids: _all, ...searched } = shape
+  const scanning = await forScans(session, { shape: searched, args: { words }, userId })
+  const found = await scanning.all(query("holders", shape.table), args)
   return found.length > maxHolders ? undefined : found.map(([id]) => id as number)
 }
 
-/** In the language of SQLite's FTS5: each text must stand there. */
-function matchOf(texts: readonly string[]): string {
-  return texts.map((text) => `"${text.replaceAll('"', '""')}"`).join(" ")
+/** In the language of SQLite's FTS5: each trigram must stand somewhere. */
+function matchOf(words: readonly (readonly string[])[]): string {
+  const each = Math.floor(maxTrigrams / words.length)
+  const trigrams = new Set(words.flatMap((characters) => trigramsOf(characters, each)))
+  return [...trigrams].map((text) => `"${text.replaceAll('"', '""')}"`).join(" ")
+}
+
+/** At most so many trigrams of a word, from its beginning to its end. */
+function trigramsOf(characters: readonly string[], most: number): string[] {
+  const count = characters.length - minCharacters + 1
+  const step = Math.max(1, (count - 1) / (most - 1))
+  return Array.from({ length: Math.min(count, most) }, (_, i) => {
+    const at = Math.round(i * step)
+    return characters.slice(at, at + minCharacters).join("")
+  })
 }
 
 function patternOf(text: string): string {
@@ -68,7 +88,7 @@ export async function searchBlocks(
   const { table } = searched
   if (!isSearched(table) || !session.search || searched.ids) return undefined
   const shape = { ...searched, table }
-  const scanning = await forScans(session, shape, userId)
+  const scanning = await forScans(session, { shape, args, userId })
   // Versions first: a count may then be newer than its version, never older.
   const versions = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
   const counts = session.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))

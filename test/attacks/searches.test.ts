@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, before, test } from "node:test"
+import { bounds } from "#contract"
+import { ask } from "../api/asking.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { openWorld, type Person, type World } from "../world.ts"
+
+const { scans, waitingScans } = bounds.texts
+
+/*
+ * Somebody whose comments are one character over and over, and who searches for many runs of it: each stands nearly
+ * everywhere in every row. U+2057 is four characters once it is folded.
+ */
+
+const count = 200
+const character = "\u2057"
+const q = Array.from({ length: 14 }, (_, i) => `${character.repeat(i + 1)}b`).join(" ")
+const search = `/images?q=${encodeURIComponent(q)}`
+
+let world: World
+let ann: Person
+let bob: Person
+before(async () => {
+  world = await openWorld()
+  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+  const Comment = `${character.repeat(590)}b`
+  for (let i = 0; i < count; i += 1) await ann.client.createImage({ body: { Name: `i${i}`, Image: "fake/ready", Comment } })
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"), { readOnly: true })
+  const pending = db.prepare("select count(*) as n from search_pending")
+  await eventually("all texts are indexed", () => pending.get()?.n === 0, 30_000)
+})
+after(() => world[Symbol.asyncDispose]())
+
+const get = (path: string, as: Person) => ask(world.quayside.baseUrl, "GET", path, { as: as.authorization })
+
+test("a search for many runs of one character keeps nobody waiting, and ends soon", { timeout: 60_000 }, async () => {
+  const started = performance.now()
+  let isOver = false
+  const searching = get(search, ann).finally(() => {
+    isOver = true
+  })
+  let longest = 0
+  while (!isOver) {
+    const asked = performance.now()
+    assert.equal((await get("/projects", bob)).status, 200)
+    longest = Math.max(longest, performance.now() - asked)
+  }
+  const { status, body } = await searching
+  const took = performance.now() - started
+  assert.equal(status, 200)
+  assert.equal((body.data as unknown as unknown[]).length, 20)
+  assert.ok(longest < 300, `somebody else waited ${longest} ms`)
+  assert.ok(took < 1_500, `it took ${took} ms`)
+})
+
+test("words of a search that are longer together than they may be are refused", async () => {
+  const { status, body } = await get(`/images?q=${encodeURIComponent(character.repeat(126))}`, ann)
+  assert.deepEqual([status, body.code, body.field], [400, "invalid", "q"])
+  assert.equal((await get(`/images?q=${encodeURIComponent(character.repeat(125))}`, ann)).status, 200)
+})
+
+/** Makes so many further projects like this one that to compare all of them takes several turns. */
+function multiply(id: number): void {
+  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
+  const names = columns.map(({ name }) => name).join(", ")
+  const insert = db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`)
+  db.exec("begin immediate")
+  for (let i = 0; i < 1_000; i += 1) insert.run(id)
+  db.exec("commit")
+}
+
+test("reads that compare what is computed are few at once for each person", async () => {
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  multiply(ID)
+  const most = scans.value + waitingScans.value
+  const reads = await Promise.all(Array.from({ length: 2 * most }, () => get("/project?Running=true", ann)))
+  const missing = reads.filter(({ status }) => status === 404).length
+  const refused = reads.filter(({ status, headers }) => status === 429 && headers["retry-after"] === "1").length
+  assert.ok(missing >= most && refused > 0 && missing + refused === reads.length, `${missing} answered, ${refused} refused`)
+  assert.equal((await get(`/project?Running=false&ID=${ID}`, ann)).status, 200)
+})
