@@ -128,7 +128,7 @@ export function scalarParams<F extends Fields>(fields: F): Params {
   const params: Record<string, Param> = {}
   for (const [name, field] of Object.entries(fields)) {
     const read = field.fromQuery
-    if (read) params[name] = { schema: field.schema, repeats: false, parse: read }
+    if (read) params[name] = { schema: field.querySchema ?? field.schema, repeats: false, parse: read }
   }
   return params
 }

@@ -17,6 +17,8 @@ export interface Field<T = unknown> {
   readonly schema: JsonSchema
   /** Shape in a body, where it differs from the answer's. */
   readonly bodySchema: JsonSchema | undefined
+  /** Shape in a query, where it differs from the answer's. */
+  readonly querySchema?: JsonSchema
   /** Checks a body's value; throws a `Failure` that names the field. */
   parse(value: unknown, field: string): T
   /** Reads a query's text; undefined for fields that are no scalars. */
@@ -119,6 +121,7 @@ export function text(options: TextOptions): Field<string> {
     write,
     initial: options.initial ?? (write === "optional" ? "" : undefined),
     schema: { type: "string", description: doc, ...(options.secret ? { writeOnly: true } : {}) },
+    querySchema: { type: "string", description: doc, pattern: plainText },
     bodySchema: {
       type: "string",
       description: doc,
