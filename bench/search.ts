@@ -52,5 +52,5 @@ function indexAll(path: string): void {
   using db = new DatabaseSync(path)
   db.exec("pragma synchronous = off")
   db.exec("insert into projects_search (rowid, search) select id, search from projects")
-  db.exec("delete from search_pending where kind = 'projects'")
+  db.exec("update search_marks set id = (select max(id) from projects) where kind = 'projects'")
 }

@@ -1,6 +1,6 @@
 /** How many rows of one search stand in a block of IDs, and of which version of the block. */
 export interface BlockCount {
-  readonly version: number
+  readonly version: string
   readonly n: number
 }
 export type BlockCounts = Map<number, BlockCount>

@@ -28,7 +28,7 @@ before(async () => {
   const Comment = `${character.repeat(590)}b`
   for (let i = 0; i < count; i += 1) await ann.client.createImage({ body: { Name: `i${i}`, Image: "fake/ready", Comment } })
   using db = new DatabaseSync(join(world.dataDir, "quayside.db"), { readOnly: true })
-  const pending = db.prepare("select count(*) as n from search_pending")
+  const pending = db.prepare("select count(*) as n from images where id > (select id from search_marks where kind = 'images')")
   await eventually("all texts are indexed", () => pending.get()?.n === 0, 30_000)
 })
 after(() => world[Symbol.asyncDispose]())

@@ -9,15 +9,17 @@ const refolded = named.map(
     `update ${table} set search = replace(search, 'ß', 'ss'), name_fold = substr(replace(name_fold, 'ß', 'ss'), 1, 300) where search like '%ß%'`,
 )
 
-/** Rows whose texts the index does not hold yet; `SearchIndexer` takes them from there. */
+/**
+ * What the index does not hold yet: rows with IDs beyond `search_marks`, and changed ones in `search_pending`; `SearchIndexer` takes them from there. A row that is made needs no trigger for it.
+ */
 function sqlite(): string[] {
   return [
+    "create table search_marks (kind $text not null, id $int not null, primary key (kind)) $keyed",
     "create table search_pending (kind $text not null, id $int not null, primary key (kind, id)) $keyed",
     ...searched.flatMap((table) => [
       `create virtual table ${table}_search using fts5(search, content='', contentless_delete=1, tokenize='trigram case_sensitive 1')`,
-      `create trigger ${table}_search_insert after insert on ${table} begin insert or ignore into search_pending values ('${table}', new.id); end`,
+      `insert into search_marks values ('${table}', 0)`,
       `create trigger ${table}_search_update after update of search on ${table} when new.search <> old.search begin insert or ignore into search_pending values ('${table}', new.id); end`,
-      `insert into search_pending select '${table}', id from ${table}`,
     ]),
   ]
 }
@@ -25,26 +27,21 @@ function sqlite(): string[] {
 /** IDs to a block, as the counters have it. */
 const block = 4096
 
-/** Each change of a row counts up its block's version, by which counts that were kept are known to be old. */
+/** Each change of a row counts up its block's version, by which counts that were kept are known to be old. New rows are known by their IDs. */
 function versions(dialect: Dialect): string[] {
   const upsert = (table: string) =>
     `insert into block_versions values ('${table}', new.id / ${block}, 1) on conflict (kind, block) do update set version = block_versions.version + 1`
   const triggers = (table: string) =>
     dialect === "sqlite"
-      ? ["insert", "update"].map(
-          (event) => `create trigger ${table}_version_${event} after ${event} on ${table} begin ${upsert(table)}; end`,
-        )
+      ? [`create trigger ${table}_version after update on ${table} begin ${upsert(table)}; end`]
       : [
           `create function ${table}_version() returns trigger language plpgsql as $body$ begin ${upsert(table)}; return null; end $body$`,
-          `create trigger ${table}_version after insert or update on ${table} for each row execute function ${table}_version()`,
+          `create trigger ${table}_version after update on ${table} for each row execute function ${table}_version()`,
         ]
   return [
     "create table block_versions (kind $text not null, block $int not null, version $int not null, primary key (kind, block)) $keyed",
     ...(dialect === "postgres" ? ["alter table block_versions set (fillfactor = 50)"] : []),
-    ...searched.flatMap((table) => [
-      `insert into block_versions select distinct '${table}', id / ${block}, 1 from ${table}`,
-      ...triggers(table),
-    ]),
+    ...searched.flatMap(triggers),
   ]
 }
 

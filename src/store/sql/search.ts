@@ -13,6 +13,8 @@ export interface HoldersArgs {
   limit: number
 }
 
+const markOf = (table: ResourceTable) => sql`(select search_marks.id from search_marks where kind = ${sql.lit(table)})`
+
 /** Finding rows by words. */
 export const search = {
   /**
@@ -25,32 +27,48 @@ export const search = {
       dialect === "postgres"
         ? sql<{ id: number }>`(select id from ${sql.table(table)} where search like ${args.pattern})`
         : sql<{ id: number }>`(select id from (select rowid as id from ${indexed} where ${indexed} match ${args.match} limit ${args.limit})
-            union select id from search_pending where kind = ${sql.lit(table)})`
+            union select id from search_pending where kind = ${sql.lit(table)}
+            union select id from (select id from ${sql.table(table)} where id > ${markOf(table)} order by id limit ${args.limit}))`
     return db.selectFrom(found.as("found")).select("id").limit(args.limit)
   },
 
-  /** How many rows of a list each block of IDs holds: block by block, which needs no sorting. */
-  listBlocks: (build: Build, args: ListArgs, shape: ListShape & { table: ResourceTable }) => {
-    const id = column(shape.table, "id")
-    const first = sql`versions.block * ${sql.lit(blockSize)}`
-    const within = sql`${id} between ${first} and ${first} + ${sql.lit(blockSize - 1)}`
+  /** How many rows of a list some blocks of IDs hold: block by block, which needs no sorting. */
+  listBlocks: (build: Build, args: ListArgs & { blocks: readonly number[] }, shape: ListShape & { table: ResourceTable }) => {
+    const first = sql`blocks.id * ${sql.lit(blockSize)}`
+    const within = sql`${column(shape.table, "id")} between ${first} and ${first} + ${sql.lit(blockSize - 1)}`
     const n = sql<number>`(select count(*) from ${sql.table(shape.table)} where ${within} and ${matches(build, args, shape)})`
-    return build.db
-      .selectFrom(sql<{ block: number }>`block_versions`.as("versions"))
-      .select(["block", n.as("n")])
-      .where(sql<boolean>`kind = ${sql.lit(shape.table)}`)
+    return build.db.selectFrom(sql<{ id: number }>`(${build.numbers(args.blocks)})`.as("blocks")).select(["id", n.as("n")])
   },
 
-  /** The version of each block of a table; it grows with each change of a row in it. */
+  /** The versions of blocks in which a row was ever changed; each change makes it grow. */
   blockVersions: ({ db }: Build, _: object, table: ResourceTable) =>
     db
       .selectFrom(sql<{ block: number; version: number }>`block_versions`.as("versions"))
       .select(["block", "version"])
       .where(sql<boolean>`kind = ${sql.lit(table)}`),
 
-  /** Rows whose texts the index of SQLite does not hold yet. */
-  searchPending: ({ db }: Build, args: { limit: number }) =>
-    db.selectFrom(sql<{ kind: string; id: number }>`search_pending`.as("pending")).select(["kind", "id"]).limit(args.limit),
+  /** Changed rows whose texts the index of SQLite does not hold yet. */
+  changedTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
+    db
+      .selectFrom(sql<{ kind: string; id: number }>`search_pending`.as("pending"))
+      .select("id")
+      .where(sql<boolean>`kind = ${sql.lit(table)}`)
+      .limit(args.limit),
+
+  /** The same for new rows, the oldest first. */
+  newTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
+    db
+      .selectFrom(table as "images")
+      .select("id")
+      .where(sql<boolean>`id > ${markOf(table)}`)
+      .orderBy("id")
+      .limit(args.limit),
+
+  markIndexed: ({ db }: Build, args: { id: number }, table: ResourceTable) =>
+    db
+      .updateTable("search_marks" as never)
+      .set({ id: args.id } as never)
+      .where(sql<boolean>`kind = ${sql.lit(table)}`),
 
   removeIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
     build.db.deleteFrom(`${table}_search` as never).where(build.among(sql.ref("rowid"), args.ids)),

@@ -46,16 +46,13 @@ const ofList = (shape: ListShape) => [
 
 /** Searches by words, and what keeps their index. */
 function ofSearches(table: (typeof resourceTables)[number]): Query[] {
-  const kept = (["holders", "blockVersions", "removeIndexed", "addIndexed", "removePending"] as const).map((name) => query(name, table))
+  const kept = (
+    ["holders", "blockVersions", "changedTexts", "newTexts", "markIndexed", "removeIndexed", "addIndexed", "removePending"] as const
+  ).map((name) => query(name, table))
   const found = (["all", "visible"] as const).flatMap((sees) => {
     const shape = { table, part: "live", sees, words: true } as const
     const between = { ...shape, between: true } as const
-    return [
-      query("listBlocks", shape),
-      query("total", between),
-      query("page", { ...between, by: "id", descending: true }),
-      ...ofList({ ...shape, ids: true }),
-    ]
+    return [query("listBlocks", shape), query("page", { ...between, by: "id", descending: true }), ...ofList({ ...shape, ids: true })]
   })
   return [...kept, ...found] as Query[]
 }

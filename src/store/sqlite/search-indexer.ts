@@ -2,7 +2,7 @@ import type { Clock, Logger } from "#kit"
 import type { Session } from "../driver.ts"
 import type { Member } from "../member.ts"
 import { query } from "../sql/catalog.ts"
-import type { ResourceTable } from "../sql/columns.ts"
+import { type ResourceTable, resourceTables } from "../sql/columns.ts"
 
 /** Rows that are indexed in one transaction: some milliseconds, in which nobody else is served. */
 const batchSize = 200
@@ -34,20 +34,29 @@ export class SearchIndexer implements AsyncDisposable {
     this.#running ??= this.#run()
   }
 
-  /** Indexes one batch of what waits; resolves with how many rows that was. */
-  async indexBatch(): Promise<number> {
+  /** Indexes one batch of what waits; resolves with whether more is waiting. */
+  async indexBatch(): Promise<boolean> {
+    let left = batchSize
+    for (const table of resourceTables) left -= left > 0 ? await this.#indexTable(table, left) : 0
+    return left <= 0
+  }
+
+  async #indexTable(table: ResourceTable, limit: number): Promise<number> {
     const { reads, change } = this.#options
-    const waiting = await reads.all(query("searchPending"), { limit: batchSize })
-    const byTable = Map.groupBy(waiting, ([kind]) => kind as ResourceTable)
-    for (const [table, rows] of byTable) {
-      const ids = rows.map(([, id]) => id as number)
-      await change(async (member) => {
-        await member.run(query("removeIndexed", table), { ids })
-        await member.run(query("addIndexed", table), { ids })
-        await member.run(query("removePending", table), { ids })
-      })
-    }
-    return waiting.length
+    const idsOf = async (name: "changedTexts" | "newTexts", most: number) =>
+      (await reads.all(query(name, table), { limit: most })).map(([id]) => id as number)
+    const changed = await idsOf("changedTexts", limit)
+    const made = await idsOf("newTexts", limit - changed.length)
+    const ids = [...changed, ...made]
+    if (ids.length === 0) return 0
+    await change(async (member) => {
+      await member.run(query("removeIndexed", table), { ids })
+      await member.run(query("addIndexed", table), { ids })
+      await member.run(query("removePending", table), { ids })
+      const id = made.at(-1)
+      if (id !== undefined) await member.run(query("markIndexed", table), { id })
+    })
+    return ids.length
   }
 
   async #run(): Promise<void> {
@@ -57,7 +66,7 @@ export class SearchIndexer implements AsyncDisposable {
       await clock.sleep(pause, signal).catch(() => {})
       if (signal.aborted) return
       try {
-        pause = (await this.indexBatch()) === batchSize ? pauseMs : everyMs
+        pause = (await this.indexBatch()) ? pauseMs : everyMs
       } catch (err) {
         // On a full disk, say: searches stay right without the index, and it is tried again.
         logger.debug({ err }, "Texts could not be indexed")

@@ -1,5 +1,4 @@
 import type { Session } from "../driver.ts"
-import type { BlockCounts } from "../search-counts.ts"
 import { blockSize } from "../sql/block-size.ts"
 import { query } from "../sql/catalog.ts"
 import { type ResourceTable, resourceTables } from "../sql/columns.ts"
@@ -20,8 +19,6 @@ const maxTrigrams = 32
 const minCharacters = 3
 /** PostgreSQL is asked for the beginning of the longest word. */
 const maxCharacters = 64
-/** Blocks that are counted one by one; when more changed, all are counted in one go. */
-const maxRecounted = 16
 
 function isSearched(table: string): table is ResourceTable {
   return (resourceTables as readonly string[]).includes(table)
@@ -72,11 +69,6 @@ function patternOf(text: string): string {
   return `%${text.replace(/[\\%_]/g, "\\$&")}%`
 }
 
-interface Counted {
-  shape: ListShape & { table: ResourceTable }
-  args: ListArgs
-}
-
 /**
  * How many rows a search finds, block by block from the highest; undefined where none are kept. Only
  * blocks that changed since the same search was last made are counted again.
@@ -90,27 +82,22 @@ export async function searchBlocks(
   const shape = { ...searched, table }
   const scanning = await forScans(session, { shape, args, userId })
   // Versions first: a count may then be newer than its version, never older.
-  const versions = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
+  const versions = await versionsOf(session, table)
   const counts = session.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
-  const stale = [...versions].filter(([block, version]) => counts.get(block)?.version !== version)
-  if (stale.length > maxRecounted) await countAll(scanning, { shape, args }, { versions, counts })
-  else for (const [block, version] of stale) counts.set(block, { version, n: await countBlock(scanning, { shape, args }, block) })
+  const stale = [...versions.keys()].filter((block) => counts.get(block)?.version !== versions.get(block))
+  if (stale.length > 0) {
+    const found = (await scanning.all(query("listBlocks", shape), { ...args, blocks: stale })) as [number, number][]
+    for (const [block, n] of found) counts.set(block, { version: versions.get(block) ?? "", n })
+  }
   return [...counts].map(([block, { n }]) => [block, n] as const).sort(([a], [b]) => b - a)
 }
 
-async function countAll(
-  session: Session,
-  { shape, args }: Counted,
-  { versions, counts }: { versions: ReadonlyMap<number, number>; counts: BlockCounts },
-): Promise<void> {
-  const found = new Map((await session.all(query("listBlocks", shape), args)) as [number, number][])
-  for (const [block, version] of versions) counts.set(block, { version, n: found.get(block) ?? 0 })
-}
-
-async function countBlock(session: Session, { shape, args }: Counted, block: number): Promise<number> {
-  const between = { low: block * blockSize, high: (block + 1) * blockSize - 1 }
-  const [n] = (await session.first(query("total", { ...shape, between: true }), { ...args, ...between })) as [number]
-  return n
+/** A version for each block of a table: it changes with its rows, and as long as the block is not full with every new row. */
+async function versionsOf(session: Session, table: ResourceTable): Promise<Map<number, string>> {
+  const [newest] = (await session.first(query("newest", { table }), {})) as [number]
+  const changed = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
+  const last = Math.floor(newest / blockSize)
+  return new Map(Array.from({ length: last + 1 }, (_, block) => [block, `${changed.get(block) ?? 0}${block === last ? ` ${newest}` : ""}`]))
 }
 
 /** Where a page of a search lies, by descending ID. */
