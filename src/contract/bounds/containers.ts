@@ -53,7 +53,7 @@ export const containers = {
   },
   imageConfigBytes: {
     what: "An image's configuration: labels, variables, command and all else that its containers get of it",
-    value: 2 ** 17,
+    value: 2 ** 16,
     unit: "bytes",
     per: "image",
     beyond: "the start fails with `image_unavailable`",
@@ -78,6 +78,13 @@ export const containers = {
     unit: "bytes",
     per: "image",
     beyond: "the start fails with `image_unavailable`",
+  },
+  listedBytes: {
+    what: "A run's command, image and mounts with their places, as every list of containers has them",
+    value: 2 ** 16,
+    unit: "bytes",
+    per: "run",
+    beyond: "the start fails with `engine_error`",
   },
   imageBytes: {
     what: "Size of an image that is fetched, packed while it comes and unpacked once it is there",

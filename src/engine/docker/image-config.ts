@@ -3,6 +3,7 @@ import type Dockerode from "dockerode"
 import { bounds, type OciReference, referenceText } from "#contract"
 import { EngineError } from "../engine.ts"
 import type { Abort, Api } from "./client.ts"
+import { sentBytes } from "./listed.ts"
 
 export type Inspected = Dockerode.ImageInspectInfo
 
@@ -39,11 +40,6 @@ export function checkConfig({ Config }: Pick<Inspected, "Config">): void {
   if (volumes > imageVolumes.value) throw refusal(`it declares ${volumes} volumes, where ${imageVolumes.value} are the most`)
   if (bytes > imageConfigBytes.value)
     throw refusal(`its configuration, labels included, has ${bytes} bytes, where ${imageConfigBytes.value} are the most`)
-}
-
-/** As the daemon sends it, which writes these characters as `\u003c`. */
-function sentBytes(value: object): number {
-  return Buffer.byteLength(JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, "\\u0000"))
 }
 
 function refusal(why: string): EngineError {
