@@ -157,8 +157,22 @@ export const containers = {
     per: "person",
     beyond: "further ones wait, and others' go before them",
   },
+  engineGraces: {
+    what: "Programs that were told to end and are waited for by the engine, at a time",
+    value: 256,
+    unit: "count",
+    per: "process",
+    beyond: "further ones are told later, in the order in which they came",
+  },
+  engineGracesOfPerson: {
+    what: "The same, of one person's runs",
+    value: 128,
+    unit: "count",
+    per: "person",
+    beyond: "further ones are told later, and others' before them",
+  },
   engineStops: {
-    what: "Calls to the engine that stop or remove something, at a time",
+    what: "Calls to the engine that remove something, at a time",
     value: 64,
     unit: "count",
     per: "process",

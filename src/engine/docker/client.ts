@@ -18,7 +18,7 @@ export interface CallOptions {
   /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
   lane?: LaneName
   /** On whose behalf, where one person is not to take the whole lane. */
-  owner?: string
+  owner?: string | undefined
   /** Aborted: the call does not begin any more. One that has begun only `signal` cuts off. */
   entering?: AbortSignal
 }
