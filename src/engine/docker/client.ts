@@ -1,5 +1,6 @@
 import type { Agent } from "node:http"
 import { registerHooks } from "node:module"
+import { inspect } from "node:util"
 import type Dockerode from "dockerode"
 import { bounds, reasonSentences } from "#contract"
 import { http, unlessAborted } from "#kit"
@@ -55,7 +56,7 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
  */
 export class DockerClient {
   readonly #socketPath: string
-  readonly #agent = new http.Agent()
+  readonly #agent = unseen(new http.Agent())
   readonly #lanes = new Lanes()
   #docker: Promise<Dockerode> | undefined
   /** How many calls were answered, be it with a refusal. */
@@ -101,6 +102,14 @@ export class DockerClient {
   close(): void {
     this.#agent.destroy()
   }
+}
+
+/**
+ * For each call dockerode writes down what it is made with, to all depth, whether or not anybody reads it: by way of the agent that would be every other open call, log and stream of
+ * events, and the more of them are open the longer each call would hold the thread.
+ */
+function unseen<T extends object>(agent: T): T {
+  return Object.defineProperty(agent, inspect.custom, { value: () => "Agent" })
 }
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
