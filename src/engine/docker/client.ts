@@ -1,4 +1,5 @@
 import type { Agent } from "node:http"
+import { inspect } from "node:util"
 import type Dockerode from "dockerode"
 import { bounds, reasonSentences } from "#contract"
 import { http, unlessAborted } from "#kit"
@@ -17,7 +18,7 @@ export interface CallOptions {
   /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
   lane?: LaneName
   /** On whose behalf, where one person is not to take the whole lane. */
-  owner?: string
+  owner?: string | undefined
   /** Aborted: the call does not begin any more. One that has begun only `signal` cuts off. */
   entering?: AbortSignal
 }
@@ -54,7 +55,7 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
  */
 export class DockerClient {
   readonly #socketPath: string
-  readonly #agent = new http.Agent()
+  readonly #agent = unseen(new http.Agent())
   readonly #lanes = new Lanes()
   #docker: Promise<Dockerode> | undefined
   /** How many calls were answered, be it with a refusal. */
@@ -100,6 +101,14 @@ export class DockerClient {
   close(): void {
     this.#agent.destroy()
   }
+}
+
+/**
+ * For each call dockerode writes down what it is made with, to all depth, whether or not anybody reads it: by way of the agent that would be every other open call, log and stream of
+ * events, and the more of them are open the longer each call would hold the thread.
+ */
+function unseen<T extends object>(agent: T): T {
+  return Object.defineProperty(agent, inspect.custom, { value: () => "Agent" })
 }
 
 /** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */

@@ -31,7 +31,7 @@ import { Firewall } from "./firewall.ts"
 import { nvidiaDevices } from "./gpus.ts"
 import { Holders } from "./holders.ts"
 import { Images } from "./image.ts"
-import { belongsTo, containerName } from "./labels.ts"
+import { belongsTo, containerName, identityOf } from "./labels.ts"
 import type { LaneName } from "./lanes.ts"
 import { readLogs } from "./logs.ts"
 import { indistinct } from "./names.ts"
@@ -207,7 +207,10 @@ class DockerEngine implements Engine {
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
     return this.#turns.stop(key, signal, async () => {
       const found = await this.#find(key, signal, "end")
-      if (found) await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, signal })
+      if (found) {
+        const owner = identityOf(found.Config.Labels)?.user
+        await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
+      }
       await this.#pins.release(key)
     })
   }

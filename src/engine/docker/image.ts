@@ -1,4 +1,3 @@
-import type Dockerode from "dockerode"
 import { fullReference, type OciReference, referenceText } from "#contract"
 import { EngineError, type ImageFacts, type ImageTerms, type Progress, type StartStep } from "../engine.ts"
 import type { Registries } from "../registries.ts"
@@ -6,10 +5,9 @@ import { checkSize, mayReplace, mayUse, referenceOf } from "../terms.ts"
 import type { Api, DockerClient } from "./client.ts"
 import { askForManifest } from "./distribution.ts"
 import { ifFound, pullError } from "./errors.ts"
+import { checkConfig, type Inspected, inspectImage } from "./image-config.ts"
 import { Origins } from "./origins.ts"
 import { fetchImage } from "./pull.ts"
-
-type Inspected = Dockerode.ImageInspectInfo
 
 export interface ImagesOptions {
   registries: Registries
@@ -68,6 +66,7 @@ export class Images {
       registries: this.#registries,
       prove: (exact) => this.#prove(exact, terms, signal),
     })
+    checkConfig(held)
     return held
   }
 
@@ -80,15 +79,18 @@ export class Images {
     await this.#registries.check(reference)
     how.report(null)
     await fetchImage(this.#client, reference, { ...how, credentials: terms.credentials, maxBytes: this.#maxBytes })
-    const fetched = await this.#inspect(reference, how.signal)
-    if (!fetched) throw pullError(new Error("gone right after its pull"))
+    let id = ""
     try {
+      const fetched = await this.#inspect(reference, how.signal)
+      if (!fetched) throw pullError(new Error("gone right after its pull"))
+      id = fetched.Id
       checkSize(fetched.Size, this.#maxBytes)
+      checkConfig(fetched)
+      return fetched
     } catch (error) {
-      await this.#undo(reference, fetched.Id, how.before)
+      if (isNotAllowed(error)) await this.#undo(reference, id, how.before)
       throw error
     }
-    return fetched
   }
 
   async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
@@ -115,8 +117,13 @@ export class Images {
   }
 
   #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
-    return ifFound(this.#client.call((docker, abort) => docker.getImage(referenceText(reference)).inspect(abort as object), { signal }))
+    return ifFound(this.#client.call((docker, abort) => inspectImage(docker, reference, abort), { signal }))
   }
+}
+
+/** Whether an image is refused for what it is, and not because the daemon could not be asked. */
+function isNotAllowed(error: unknown): boolean {
+  return error instanceof EngineError && (error.code === "image_too_large" || error.code === "image_unavailable")
 }
 
 /** A registry tells strangers that there is no such image: here it is known that there is one. */

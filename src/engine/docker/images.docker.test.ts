@@ -94,6 +94,20 @@ describe("an image", () => {
     assert.equal((await engine.image(named("zeros/other"), { prove: false, local: true }))?.digest, before.digest)
   })
 
+  test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
+    const kinds = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /tells of it/ }
+    for (const [kind, message] of Object.entries(kinds)) {
+      const image = named(`${kind}/heavy`)
+      for (const begin of [start, pull])
+        await assert.rejects(begin(image, stranger), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)
+      assert.doesNotMatch(await tagged(), /heavy/, kind)
+    }
+    const image = named("labels/held")
+    await rig.docker("pull", "--quiet", image)
+    await assert.rejects(start(image, { prove: false, local: true }), { code: "image_unavailable" })
+    await rig.docker("rmi", image)
+  })
+
   test("is fetched anew when asked for, and told about without being fetched", async () => {
     const image = named("good/news")
     assert.equal(await rig.engine.image(image, stranger), undefined)

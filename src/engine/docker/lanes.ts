@@ -1,10 +1,10 @@
 import { bounds } from "#contract"
 
 /**
- * What a call to the daemon is, so that one kind never waits behind another: `look` asks, `make` makes or starts, `end` stops or removes.
+ * What a call to the daemon is, so that one kind never waits behind another: `look` asks, `make` makes or starts, `grace` waits for a program that was told to end, `end` removes.
  * `none` has no bound: streams, and what waits for a registry and not for the daemon.
  */
-export type LaneName = "look" | "make" | "end" | "none"
+export type LaneName = "look" | "make" | "grace" | "end" | "none"
 
 interface Waiting {
   owner: string
@@ -89,10 +89,11 @@ export class Lanes {
   readonly #lanes: Record<Exclude<LaneName, "none">, Lane>
 
   constructor() {
-    const { engineCalls, engineStarts, engineStartsOfPerson, engineStops } = bounds.containers
+    const { engineCalls, engineStarts, engineStartsOfPerson, engineGraces, engineGracesOfPerson, engineStops } = bounds.containers
     this.#lanes = {
       look: new Lane(engineCalls.value),
       make: new Lane(engineStarts.value, engineStartsOfPerson.value),
+      grace: new Lane(engineGraces.value, engineGracesOfPerson.value),
       end: new Lane(engineStops.value),
     }
   }

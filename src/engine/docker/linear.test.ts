@@ -1,6 +1,7 @@
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
 import { isCommandMissing } from "./began.ts"
 import { engineError, isDiskBoundRefused, isNetworkGone, pullError } from "./errors.ts"
+import { PullProgress } from "./progress.ts"
 
 const parsers: Parser[] = [
   {
@@ -32,6 +33,17 @@ const parsers: Parser[] = [
       repeated(" "),
       repeated("unexpected HTTP status: "),
     ],
+  },
+  {
+    name: "what the daemon tells of an image's layers, one letter each",
+    parse: (layers) => {
+      const progress = new PullProgress()
+      return [...layers]
+        .map((_, n) => progress.add({ status: "Downloading", id: String(n), progressDetail: { current: 1, total: 2 } }))
+        .at(-1)
+    },
+    size: 16_384,
+    shapes: [repeated("x")],
   },
 ]
 testLinear(parsers)

@@ -22,6 +22,9 @@ interface Layer {
  */
 export class PullProgress {
   readonly #layers = new Map<string, Layer>()
+  /** Of all layers together: an image may have thousands, and each tells often. */
+  #total = 0
+  #downloaded = 0
   #current = 0
 
   /** Takes one event; answers the new sum where bytes have moved since the event before. */
@@ -29,20 +32,18 @@ export class PullProgress {
     const { id, status = "", progressDetail: { current = 0, total = 0 } = {} } = event
     if (id === undefined) return undefined
     const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 }
+    const before = { ...layer }
     const moved = advance(layer, { status, current, total })
     if (!moved) return undefined
     this.#layers.set(id, layer)
+    this.#total += layer.total - before.total
+    this.#downloaded += layer.downloaded - before.downloaded
     return this.#sum(status === "Extracting" ? "extracting" : "downloading")
   }
 
   #sum(step: string): Progress {
-    const layers = [...this.#layers.values()]
-    const total = layers.reduce((sum, layer) => sum + layer.total, 0)
-    this.#current = Math.max(
-      this.#current,
-      layers.reduce((sum, layer) => sum + layer.downloaded, 0),
-    )
-    return { step: this.#current < total ? "downloading" : step, current: this.#current, total, unit: "bytes" }
+    this.#current = Math.max(this.#current, this.#downloaded)
+    return { step: this.#current < this.#total ? "downloading" : step, current: this.#current, total: this.#total, unit: "bytes" }
   }
 }
 

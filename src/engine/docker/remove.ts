@@ -4,11 +4,13 @@ import { ifFound, statusOf } from "./errors.ts"
 export interface RemoveOptions {
   graceMs: number
   running: boolean
+  /** Whose run it is: whoever has programs that take their whole grace keeps nobody else's waiting. */
+  owner?: string | undefined
   signal?: AbortSignal | undefined
 }
 
 /** Ends a container, with whole seconds of grace, and removes it with its anonymous volumes. Resolves when it is gone, whoever removed it. */
-export async function removeContainer(client: DockerClient, id: string, { graceMs, running, signal }: RemoveOptions): Promise<void> {
+export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
   const seconds = Math.ceil(graceMs / 1_000)
   if (running && seconds > 0) {
     const ms = graceMs + 30_000
@@ -16,7 +18,8 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
       client.call((docker, abort) => docker.getContainer(id).stop({ t: seconds, ...abort }), {
         signal,
         ms,
-        lane: "end",
+        lane: "grace",
+        owner,
       }),
     ).catch(ignoreStopped)
   }

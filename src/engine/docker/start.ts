@@ -6,6 +6,7 @@ import { accountFiles } from "./accounts.ts"
 import { Beginning } from "./began.ts"
 import type { Abort, Api, DockerClient } from "./client.ts"
 import { bareOptions, type ContainerOptions, containerOptions, homeOf } from "./container.ts"
+import { createContainer } from "./create-container.ts"
 import { DiskBound } from "./disk-bound.ts"
 import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isMomentary, isNetworkFull, isNetworkGone } from "./errors.ts"
 import { finish } from "./finish.ts"
@@ -13,6 +14,7 @@ import type { Firewall } from "./firewall.ts"
 import type { Images } from "./image.ts"
 import { ImageAccounts } from "./image-accounts.ts"
 import { belongsTo, containerName } from "./labels.ts"
+import { checkListed } from "./listed.ts"
 import type { Networks, Place } from "./networks.ts"
 import { openFilesBound } from "./open-files.ts"
 import type { DockerOptions } from "./options.ts"
@@ -111,6 +113,7 @@ export class Starter {
       throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
     }
     if (left?.State.Running) return left.Image
+    checkListed(spec, this.#options.instance)
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
     const imageId = await this.#images.ensure(spec.image, spec.imageTerms, { report, signal })
     checkDigest(spec, imageId)
@@ -184,7 +187,7 @@ export class Starter {
   /** By a container of the run's own name and labels: whoever finds it after a crash knows what to do with it. */
   async #look(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
     const body = { ...bareOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
-    const { id } = await this.#finish((docker, abort) => docker.createContainer({ ...body, ...abort }), { owner: spec.user, signal })
+    const { id } = await this.#finish((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
     await this.#accounts.check(imageId, id, signal)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
@@ -212,7 +215,7 @@ export class Starter {
     const { instance, uid, gid = uid } = this.#options
     const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles, seccomp: this.#seccomp })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#finish((docker, abort) => docker.createContainer({ ...named, ...abort }), { owner: parts.spec.user, signal })
+    return this.#finish((docker, abort) => createContainer(docker, named, abort), { owner: parts.spec.user, signal })
   }
 
   async #finish<T>(work: (docker: Api, abort: Abort) => Promise<T>, { owner, signal }: { owner: string; signal: AbortSignal }): Promise<T> {
