@@ -60,8 +60,8 @@ export const origins = [
     ["a stranger's image counts as one's own", "else if (!image.isTrusted) people", "else if (image.userId < 0) people"],
     [
       "a stranger's dataset counts as one's own",
-      "for (const { userId } of data) people.add(userId)",
-      "for (const { userId } of data) people.delete(userId)",
+      "people.add(userId).add((await homeHolder(reads, accessInfo)) ?? userId)",
+      "people.delete(userId)",
     ],
     ["whoever may write by a grant does not count", 'access === "write"', 'access === "read"'],
   ]),
