@@ -14,7 +14,7 @@ import { type Element, parseXml, serializeXml } from "./xml.ts"
  * A short request must not become a long answer, much memory, or anybody else's wait.
  */
 
-const { listingBytes, listingBytesPerEntry, propertyNames } = bounds.files
+const { entryProperties, listingBytes, listingBytesPerEntry, propertyNames } = bounds.files
 const names = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `<${prefix}:p${i}/>`).join("")
 const propfind = (count: number, ns: string) =>
   `<D:propfind xmlns:D="DAV:" xmlns:x="${ns}"><D:prop>${names(count, "x")}</D:prop></D:propfind>`
@@ -74,6 +74,41 @@ test("what is written from an XML body grows with the body, whatever its namespa
     const again = parseXml(Buffer.from(text.replace(/^<[^\s/>]+/, '$& xmlns:D="DAV:"')))
     assert.deepEqual(plain(again), plain(element), what)
   }
+})
+
+/** Each of `count` properties uses all namespaces that the element around them declares. */
+function usingAll(count: number): string {
+  const prefixes = Array.from({ length: 30 }, (_, i) => `n${i}`)
+  const declared = prefixes.map((prefix, i) => ` xmlns:${prefix}='${'"'.repeat(1_000)}${i}'`).join("")
+  const used = prefixes.map((prefix) => ` ${prefix}:a=''`).join("")
+  const properties = Array.from({ length: count }, (_, i) => `<p${i}${used}/>`).join("")
+  return `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop${declared}>${properties}</D:prop></D:set></D:propertyupdate>`
+}
+
+test("a short PROPPATCH stores no more than one entry may have", async () => {
+  await using world = await FilesWorld.start()
+  await world.ask("PUT", "/users/ann/f", { body: "x" })
+  const patch = async (body: string) => (await world.ask("PROPPATCH", "/users/ann/f", { body })).status
+  assert.equal(await patch(usingAll(35)), 507)
+  assert.equal(await patch(usingAll(35).replaceAll('"'.repeat(1_000), "urn:")), 207)
+})
+
+test("what one entry's properties make of an answer is bounded, and each of its neighbours has as much", async () => {
+  await using world = await FilesWorld.start()
+  const value = "v".repeat(50_000)
+  const patch = async (name: string, i: number, step = "set") => {
+    const body = `<propertyupdate xmlns="DAV:"><${step}><prop><p${i} xmlns="urn:x">${value}</p${i}></prop></${step}></propertyupdate>`
+    return (await world.ask("PROPPATCH", `/users/ann/${name}`, { body })).status
+  }
+  for (const name of ["f", "g"]) {
+    await world.ask("PUT", `/users/ann/${name}`, { body: "x" })
+    assert.deepEqual([await patch(name, 1), await patch(name, 2), await patch(name, 3)], [207, 207, 507])
+  }
+  assert.equal(await patch("f", 2), 207, "one in the place of another")
+  const { text } = await world.ask("PROPFIND", "/users/ann/f", { headers: { depth: "0" } })
+  assert.ok(text.includes(value) && text.length < 2 * entryProperties.value, `${text.length} characters`)
+  assert.equal(await patch("f", 1, "remove"), 207)
+  assert.equal(await patch("f", 3), 207)
 })
 
 /** Texts that lie side by side are one. */

@@ -45,6 +45,7 @@ export class DeadProperties implements Disposable {
   patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
     this.#load()
     const onlyRemoves = changes.every(({ value }) => value === null)
+    if (!onlyRemoves && !this.#table.fitsEntry(path, changes)) throw overEntry()
     if (!onlyRemoves && !this.#table.fits(path, changes)) throw overBudget(path)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemoves) this.#follow(entries)
@@ -203,6 +204,14 @@ function parse(line: string): Entry | undefined {
   } catch {
     return undefined
   }
+}
+
+/** More than one file or directory may have. */
+export function overEntry(): Refusal {
+  const { value } = bounds.files.entryProperties
+  return new Refusal(507, "storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
+    condition: "<D:quota-not-exceeded/>",
+  })
 }
 
 function overBudget(path: string): Refusal {

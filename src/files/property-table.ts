@@ -1,4 +1,5 @@
 import { bounds } from "#contract"
+import { escapeXml } from "./xml.ts"
 
 /** One change, a line of the log. */
 export type Entry =
@@ -17,6 +18,7 @@ interface Usage {
 
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
+const maxOfEntry = bounds.files.entryProperties.value
 /** What a property takes in memory beside its texts, roughly. */
 const overhead = 64
 
@@ -52,6 +54,18 @@ export class PropertyTable {
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
     return this.#hasRoom(ownerOf(path), bytes, count)
+  }
+
+  /** Whether one entry may have these values in place of the present ones: an answer holds all that it has at once. Less than before always fits. */
+  fitsEntry(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
+    const before = this.#byPath.get(path) ?? new Map<string, string>()
+    const after = new Map(before)
+    for (const { key, value } of changes) {
+      if (value === null) after.delete(key)
+      else after.set(key, value)
+    }
+    const size = answeredLength(after)
+    return size <= maxOfEntry || size <= answeredLength(before)
   }
 
   /** Whether another owner's budget has room for what is stored on a path and below. Within one tree a move needs none. */
@@ -134,5 +148,12 @@ export class PropertyTable {
 }
 
 const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)
+
+/** What an answer with all of them has, roughly. Values are kept as they are written. */
+function answeredLength(stored: ReadonlyMap<string, string>): number {
+  let length = 0
+  for (const [key, value] of stored) length += escapeXml(key).length + value.length + overhead
+  return length
+}
 
 const costOf = (path: string, key: string, value: string): number => path.length + key.length + value.length + overhead

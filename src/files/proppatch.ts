@@ -1,6 +1,8 @@
+import { bounds } from "#contract"
 import { readXml } from "./body.ts"
 import type { Call } from "./call.ts"
 import { checkWrite, validatorsOf } from "./conditions.ts"
+import { overEntry } from "./dead-properties.ts"
 import { checkLocks } from "./locking.ts"
 import { placeOfExisting } from "./place.ts"
 import { keyOf, type PropertyName } from "./properties.ts"
@@ -59,18 +61,25 @@ function checkTarget(call: Call): boolean {
   return place.stats.isDirectory()
 }
 
-/** The instructions in their order; of several on one property the last counts. */
+/**
+ * The instructions in their order; of several on one property the last counts. Each value declares the namespaces that it uses, so
+ * a short body may make long ones: no more are made than an entry may have.
+ */
 function readUpdate(body: Buffer): Wanted[] {
   const root = parseXml(body)
   if (!isDav(root, "propertyupdate")) throw invalid(`The body's element must be DAV: propertyupdate, got ${JSON.stringify(root.name)}`)
   const wanted = new Map<string, Wanted>()
+  let characters = 0
   for (const step of elementsOf(root)) {
     const prop = child(step, DAV, "prop")
     if (!prop || !(isDav(step, "set") || isDav(step, "remove")))
       throw invalid("A propertyupdate element holds set and remove, each with one prop")
     for (const property of elementsOf(prop)) {
       const { ns, name } = property
-      wanted.set(keyOf(property), { ns, name, value: isDav(step, "set") ? serializeXml(withLanguage(property, prop)) : null })
+      const value = isDav(step, "set") ? serializeXml(withLanguage(property, prop)) : null
+      characters += value?.length ?? 0
+      if (characters > bounds.files.entryProperties.value) throw overEntry()
+      wanted.set(keyOf(property), { ns, name, value })
     }
   }
   checkNames(wanted.size)

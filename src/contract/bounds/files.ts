@@ -66,6 +66,13 @@ export const files = {
     per: "home or top directory",
     beyond: "507 `storage_full`; removing works",
   },
+  entryProperties: {
+    what: "Properties that PROPPATCH stores at one file or directory, with names and 64 for each",
+    value: 128 * 1024,
+    unit: "characters",
+    per: "file or directory",
+    beyond: "507 `storage_full`; removing works",
+  },
   listingBytes: {
     what: "Answer to a PROPFIND, without what it may have for each entry",
     value: 16 * 1024 * 1024,
