@@ -27,6 +27,8 @@ export const longestLockMs = bounds.files.lockMs.value
 /** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
 export class Locks {
   readonly #byPath = new Map<string, Lock[]>()
+  /** A person's, with some that have ended: taking one costs nothing for those of others. */
+  readonly #byPerson = new Map<number, Set<Lock>>()
 
   /** Locks that bind this path: on it, or deep ones above it. */
   on(path: string): Lock[] {
@@ -56,9 +58,11 @@ export class Locks {
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
     if (rival) throw lockedBy(rival, "no-conflicting-lock")
     if (here.length >= mostShared) throw new Refusal(429, "too_many_requests", `At most ${mostShared} locks bind one file or directory`)
-    this.#assertNotTooMany(wanted.userId)
+    const own = this.#ownOf(wanted.userId)
+    if (own.size >= mostPerPerson) throw new Refusal(429, "too_many_requests", `A person can hold ${mostPerPerson} locks`)
     const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
     this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
+    this.#byPerson.set(lock.userId, own.add(lock))
     return lock
   }
 
@@ -68,6 +72,7 @@ export class Locks {
   }
 
   remove(lock: Lock): void {
+    this.#byPerson.get(lock.userId)?.delete(lock)
     this.#keep(
       lock.path,
       this.#at(lock.path).filter((other) => other !== lock),
@@ -95,9 +100,12 @@ export class Locks {
     return [...locks]
   }
 
-  #assertNotTooMany(userId: number): void {
-    const own = [...this.#byPath.keys()].flatMap((path) => this.#at(path)).filter((lock) => lock.userId === userId)
-    if (own.length >= mostPerPerson) throw new Refusal(429, "too_many_requests", `A person can hold ${mostPerPerson} locks`)
+  /** A person's locks, without those that have ended. */
+  #ownOf(userId: number): Set<Lock> {
+    const own = this.#byPerson.get(userId) ?? new Set()
+    const now = performance.now()
+    for (const lock of own) if (lock.until <= now) this.remove(lock)
+    return own
   }
 }
 
