@@ -11,6 +11,7 @@ import {
   isAnswering,
   noteRequest,
   type ParseError,
+  Pieces,
   refuseNoRequests,
   takeInTurn,
 } from "#kit"
@@ -90,18 +91,17 @@ function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Ca
 
 /** Reads on while the answer is awaited: only who reads learns that the client has gone. */
 function readEarly(socket: Socket, head: Buffer): () => Buffer {
-  const early = [head]
-  let length = head.length
+  const early = new Pieces()
+  early.add(head)
   const onData = (chunk: Buffer) => {
-    early.push(chunk)
-    length += chunk.length
-    if (length > earlyMost) socket.pause()
+    early.add(chunk)
+    if (early.length > earlyMost) socket.pause()
   }
   const onEnd = () => socket.destroy()
   socket.on("data", onData).on("end", onEnd)
   return () => {
     socket.off("data", onData).off("end", onEnd)
-    return Buffer.concat(early)
+    return Buffer.concat(early.take())
   }
 }
 
