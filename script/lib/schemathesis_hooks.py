@@ -7,7 +7,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 # What fits every schema may still be refused for what no schema can say: what it refers to, and what its members or parameters say together.
 BEYOND_SCHEMAS = re.compile(
-    r"who does not exist$|which does not exist or may not be used$|^UserName must name a person |^GroupName must be a group that"
+    r"who does not exist$|which does not exist or may not be used$|^There is no person called|^UserName must name a person |^GroupName must be a group that"
     r"|^ID, or other fields that pick exactly one|^Either ID or ProjectID is needed|^(Image|Project) or (Image|Project)ID is needed"
     r"|^Image and ImageID name two images|^Project and ProjectID|^TrainData names the dataset|must be another place than|mounted at places of their own"
     r"|^(Memory|GpuMemory|Limits|TotalLimits) must be at most [0-9]+, in (bytes|MiB|GiB); got |^One of ImageID, DataID, ProjectID and RunID is needed|^Either UserName or GroupName is needed|^(Until|ExpiresAt) must be a time in the future|names nothing: one of|^TotalLimits must be amounts|^This .* belongs to .*, who may do everything with it|^A time in the future is wanted|^(UserName|GroupName) never changes$|^ID or (User|Group)Name is needed$"
