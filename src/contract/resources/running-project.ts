@@ -41,7 +41,10 @@ export const runningProjectFields = {
     },
   }),
   QueuePosition: {
-    ...shaped<number | null>({ doc: "From 1 while it is queued, else null.", schema: { type: ["integer", "null"], minimum: 1 } }),
+    ...shaped<number | null>({
+      doc: "From 1 while it is queued, else null.",
+      schema: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    }),
     fromQuery: position.fromQuery,
   },
   Progress: shaped<Progress | null>({
