@@ -47,7 +47,7 @@ try {
   await rm(directory, { recursive: true })
 }
 
-/** What the indexer does in the background, in one go. */
+/** Indexes all rows at once, as the indexer does in the background. */
 function indexAll(path: string): void {
   using db = new DatabaseSync(path)
   db.exec("pragma synchronous = off")
