@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts Quayside from a checkout with any Node that can read this file: the one it needs comes with the npm packages.
+// Starts Quayside from a checkout with any Node that can read this file: the one it needs comes
+// with the npm packages.
 
 import { spawn } from "node:child_process"
 import { existsSync, realpathSync } from "node:fs"
@@ -29,7 +30,8 @@ function becomeBundledNode() {
   const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
   if (process.execve) process.execve(bundledNode, [bundledNode, ...args], process.env)
   const child = spawn(bundledNode, args, { stdio: "inherit" })
-  // The handlers keep this process alive until the child has ended. A terminal sends its own signals to both: one is enough.
+  // The handlers keep this process alive until the child has ended. A terminal sends its own
+  // signals to both: one is enough.
   const fromTerminal = process.stdin.isTTY ? ["SIGINT", "SIGQUIT", "SIGHUP"] : []
   for (const signal of ["SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGUSR2"]) {
     process.on(signal, () => fromTerminal.includes(signal) || child.kill(signal))

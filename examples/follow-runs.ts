@@ -1,4 +1,5 @@
-// Prints what happens to runs, until it is interrupted. A lost connection is made again, and nothing is missed.
+// Prints what happens to runs, until it is interrupted. A lost connection is made again, and
+// nothing is missed.
 import { follow } from "#client"
 import { connect, print } from "./connect.ts"
 

@@ -1,8 +1,12 @@
 // Puts one small fault at a time into a copy of the tree and runs the tests that should notice.
-// Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker] [--deadline SECONDS] [REPORT]
-// Without --part all parts of test/mutants/index.ts are taken, with --fault only faults that these words describe. Faults that only tests with Docker notice come last, one at a time; --docker takes them alone, --no-docker leaves them out. They need root, and run
-// apart: with a daemon, a network and processes of their own, of which nothing is left. A fault whose tests do not end within --deadline (300) is caught.
-// One line for each fault on standard output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for each.
+// Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker]
+// [--deadline SECONDS] [REPORT] Without --part all parts of test/mutants/index.ts are taken, with
+// --fault only faults that these words describe. Faults that only tests with Docker notice come
+// last, one at a time; --docker takes them alone, --no-docker leaves them out. They need root, and
+// run apart: with a daemon, a network and processes of their own, of which nothing is left. A fault
+// whose tests do not end within --deadline (300) is caught. One line for each fault on standard
+// output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for
+// each.
 
 import { spawn } from "node:child_process"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
@@ -25,9 +29,15 @@ const { values, positionals } = parseArgs({
   },
 })
 const report = positionals[0]
-/** Copies at work at once: as many as there are processors here and on the machines that run the tests. */
+/**
+ * Copies at work at once: as many as there are processors here and on the machines that run the
+ * tests.
+ */
 const workers = 2
-/** So long the tests of one fault may take before they count as hanging; of a fault that blocks a whole process no test's own bound tells. */
+/**
+ * So long the tests of one fault may take before they count as hanging; of a fault that blocks a
+ * whole process no test's own bound tells.
+ */
 const deadlineMs = Number(values.deadline) * 1_000
 if (!(deadlineMs > 0)) throw new TypeError(`--deadline must be a number of seconds; got ${JSON.stringify(values.deadline)}`)
 /** So long all tests together may take without any fault, for each file. */
@@ -140,7 +150,8 @@ interface Tests {
 }
 
 /**
- * The first test that fails, in the order in which they end. Nothing else has to be known, so the others are stopped then, with all that they started: processes, and where they run apart
+ * The first test that fails, in the order in which they end. Nothing else has to be known, so the
+ * others are stopped then, with all that they started: processes, and where they run apart
  * containers, networks, rules and mounts.
  */
 async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
@@ -176,7 +187,9 @@ async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
   return { caught: true, by: failed ?? `exit code ${code}` }
 }
 
-/** The tests' processes, and those that they started, also where one of them has ended by itself. */
+/**
+ * The tests' processes, and those that they started, also where one of them has ended by itself.
+ */
 function stopGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, "SIGKILL")

@@ -1,5 +1,6 @@
-// Pulls an image, and gives up when for 15 s no progress came: behind a closed network a plain pull may hang.
-// Usage: node script/pull.ts IMAGE   Exit code 0 when the engine has it, 1 when it cannot be had.
+// Pulls an image, and gives up when for 15 s no progress came: behind a closed network a plain pull
+// may hang. Usage: node script/pull.ts IMAGE Exit code 0 when the engine has it, 1 when it cannot
+// be had.
 
 import Docker from "dockerode"
 

@@ -1,6 +1,6 @@
-// Makes the sample through the public HTTP API and WebDAV, as any client would: a dataset, two images, a project, its run.
-// What is there already is left as it is.
-// Usage: node script/sample.ts BASE_URL FILES_URL PASSWORD_FILE
+// Makes the sample through the public HTTP API and WebDAV, as any client would: a dataset, two
+// images, a project, its run. What is there already is left as it is. Usage: node script/sample.ts
+// BASE_URL FILES_URL PASSWORD_FILE
 
 import { readFile } from "node:fs/promises"
 import { relative } from "node:path"
@@ -43,7 +43,10 @@ async function sample(): Promise<void> {
   say(`penguins   ${url}`)
 }
 
-/** The project is published once its notebook is there: what others start from is what it holds at that moment. */
+/**
+ * The project is published once its notebook is there: what others start from is what it holds at
+ * that moment.
+ */
 async function ensureProject(image: Row, data: Row): Promise<Row> {
   const project = await ensure("/project", "/projects", {
     ProjectName: "penguins",
@@ -96,7 +99,9 @@ async function list(plural: string): Promise<Row[]> {
   return rows
 }
 
-/** Puts a file by WebDAV where there is none, with the directories above it. True when it was put. */
+/**
+ * Puts a file by WebDAV where there is none, with the directories above it. True when it was put.
+ */
 async function ensureFile(path: string, source: string): Promise<boolean> {
   const there = await request(files, "HEAD", path)
   if (there.ok) return false

@@ -1,5 +1,6 @@
-// Runs a strict validator and schemathesis against a server of its own, with the fake engine and some things to find.
-// Usage: node script/schemathesis.ts BIN-OF-VENV [options of `schemathesis run`]
+// Runs a strict validator and schemathesis against a server of its own, with the fake engine and
+// some things to find. Usage: node script/schemathesis.ts BIN-OF-VENV [options of `schemathesis
+// run`]
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -35,7 +36,8 @@ await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: im
 const description = join(directory, "openapi.json")
 await writeFile(description, JSON.stringify(await client.openapi()))
 process.exitCode = await run("openapi-spec-validator", ["--schema", "3.1", description])
-// That what fits is accepted is asked for by a check of our own, which knows what is beyond schemas: lib/schemathesis_hooks.py.
+// That what fits is accepted is asked for by a check of our own, which knows what is beyond
+// schemas: lib/schemathesis_hooks.py.
 const config = `[checks]
 positive_data_acceptance.enabled = false
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 414, 415, 429, "5xx"]

@@ -1,4 +1,5 @@
-// The layout that ARCHITECTURE.md describes, held by a test: who may import whom, and by which door.
+// The layout that ARCHITECTURE.md describes, held by a test: who may import whom, and by which
+// door.
 
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
@@ -13,7 +14,10 @@ const root = resolve(import.meta.dirname, "..")
 const order = "kit contract client store engine events access runs images gateway files control api web cli main".split(" ")
 /** What also runs in a browser. */
 const browserFolders = ["contract", "web"]
-/** Programs of their own, started by another folder: what holds for `main` about signals holds for them. */
+/**
+ * Programs of their own, started by another folder: what holds for `main` about signals holds for
+ * them.
+ */
 const programs = ["src/files/worker.ts"]
 
 interface Source {
@@ -28,7 +32,10 @@ const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-
   .filter((path) => path !== "" && existsSync(join(root, path)))
 const sources = tracked.filter((path) => /\.[jt]sx?$/.test(path)).map(read)
 const inSrc = sources.filter(({ path }) => path.startsWith("src/"))
-/** What runs at a user's: all that the doors and the programs lead to. The rest is tests and what they share. */
+/**
+ * What runs at a user's: all that the doors and the programs lead to. The rest is tests and what
+ * they share.
+ */
 const product = reachable(["src/main/cli.ts", ...programs, ...order.map((folder) => `src/${folder}/index.ts`)])
 
 function read(path: string): Source {

@@ -12,7 +12,10 @@ export interface ServerProcess extends AsyncDisposable {
   readonly baseUrl: string
   readonly appsUrl: string
   readonly filesUrl: string
-  /** Its working directory: the data directory is `data` in it, the administrator's password `data/admin-password`. */
+  /**
+   * Its working directory: the data directory is `data` in it, the administrator's password
+   * `data/admin-password`.
+   */
   readonly directory: string
   readonly password: string
   readonly child: ChildProcess
@@ -79,7 +82,10 @@ export async function startServer(
   }
 }
 
-/** Resolves at the line with the addresses; rejects with what was printed when the process ends before it. */
+/**
+ * Resolves at the line with the addresses; rejects with what was printed when the process ends
+ * before it.
+ */
 async function ready(child: ChildProcess): Promise<void> {
   let printed = ""
   await new Promise<void>((resolve, reject) => {

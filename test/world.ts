@@ -10,7 +10,10 @@ import { freePorts } from "./fixtures/free-ports.ts"
 
 export const adminPassword = "correct horse battery"
 
-/** A whole installation in this process, on free ports and a directory of its own: real store, files and gateway; the fake engine unless told otherwise. */
+/**
+ * A whole installation in this process, on free ports and a directory of its own: real store, files
+ * and gateway; the fake engine unless told otherwise.
+ */
 export interface World extends AsyncDisposable {
   readonly quayside: Quayside
   readonly dataDir: string

@@ -11,8 +11,9 @@ const bootMs = 60_000
 const groupsRoot = "/sys/fs/cgroup"
 
 /**
- * A place with processes, mounts, a network and a Docker daemon of its own. Whatever is done in it, by whatever hangs or has a fault, ends with it: the kernel sees to that. The daemon's images
- * stay from one time to the next.
+ * A place with processes, mounts, a network and a Docker daemon of its own. Whatever is done in it,
+ * by whatever hangs or has a fault, ends with it: the kernel sees to that. The daemon's images stay
+ * from one time to the next.
  */
 export interface Apart extends AsyncDisposable {
   /** Starts it; to be called again after `end`. Its daemon has images and nothing else. */
@@ -23,7 +24,10 @@ export interface Apart extends AsyncDisposable {
   end(): Promise<void>
 }
 
-/** What is mounted here is seen there alone. The kernel's groups of processes are seen through a mount that a new `/sys` would hide. */
+/**
+ * What is mounted here is seen there alone. The kernel's groups of processes are seen through a
+ * mount that a new `/sys` would hide.
+ */
 const first = `set -e
 mkdir -p "$1/groups" "$1/run"
 mount --rbind ${groupsRoot} "$1/groups"

@@ -30,7 +30,8 @@ wait_for() {
   done
 }
 
-# Tells whether the process in a pid file is alive and still the program that wrote it: alive FILE WORD-OF-ITS-COMMAND-LINE
+# Tells whether the process in a pid file is alive and still the program that wrote it: alive FILE
+# WORD-OF-ITS-COMMAND-LINE
 alive() {
   local pid
   pid=$(cat "$1" 2>/dev/null) || return 1

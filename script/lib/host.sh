@@ -1,4 +1,5 @@
-# What a build stage must know of this host to reach package indexes: certificates, proxies, mirrors. Read from the
+# What a build stage must know of this host to reach package indexes: certificates, proxies,
+# mirrors. Read from the
 # host's own configuration each time; nothing of it is ever part of an image.
 
 # Writes a folder that a stage sees as /host: `env` to be sourced, and the files that it names.
@@ -29,7 +30,8 @@ describe_certificates() {
   done
 }
 
-# Mirrors of the host are used for the image's release, with the proxies and credentials that belong to them.
+# Mirrors of the host are used for the image's release, with the proxies and credentials that belong
+# to them.
 describe_apt() {
   local mirror; mirror=$(host_mirror)
   [ -n "$mirror" ] || return 0
@@ -49,7 +51,8 @@ END
   echo 'export APT_CONFIG=/host/apt.conf' >>"$1/env"
 }
 
-# Settings of pip as files and as environment; those that name local files of the host mean nothing in a container.
+# Settings of pip as files and as environment; those that name local files of the host mean nothing
+# in a container.
 describe_pip() {
   local name wanted='^(index-url|extra-index-url|trusted-host|proxy|timeout|default-timeout)[[:space:]]*='
   { echo '[global]'; cat /etc/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf 2>/dev/null | grep -E "$wanted"; } >"$1/pip.conf" || true

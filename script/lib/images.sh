@@ -15,7 +15,8 @@ need_base_image() {
   debootstrap_base
 }
 
-# The image is named only when it is whole, and keeps Debian's own mirror: how this host reaches one stays with the host.
+# The image is named only when it is whole, and keeps Debian's own mirror: how this host reaches one
+# stays with the host.
 debootstrap_base() (
   work=$(as_root mktemp -d /var/tmp/quayside-base.XXXXXX)
   trap 'as_root rm -rf --one-file-system "$work"' EXIT
@@ -50,7 +51,8 @@ need_image() {
   }
 }
 
-# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. What knew the host's settings, the
+# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. What knew the
+# host's settings, the
 # context and the stage that read it, is removed afterwards.
 build_image() (
   context=$(mktemp -d "${TMPDIR:-/tmp}/quayside-image.XXXXXX")

@@ -2,8 +2,9 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
 /**
- * Passes requests on to a port of this machine, each from another loopback address: a caller who tries many wrong passwords would be slowed down. For clients that send one request after
- * the other on a connection.
+ * Passes requests on to a port of this machine, each from another loopback address: a caller who
+ * tries many wrong passwords would be slowed down. For clients that send one request after the
+ * other on a connection.
  */
 export async function fromManyAddresses(port: number): Promise<AsyncDisposable & { port: number }> {
   let count = 0

@@ -1,5 +1,6 @@
-// Exit code 0 when every package of package-lock.json that this machine needs is installed in its version, else 1.
-// Plain JavaScript: it runs before there are packages, with whatever Node the machine has.
+// Exit code 0 when every package of package-lock.json that this machine needs is installed in its
+// version, else 1. Plain JavaScript: it runs before there are packages, with whatever Node the
+// machine has.
 
 import { readFileSync } from "node:fs"
 

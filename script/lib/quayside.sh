@@ -13,7 +13,8 @@ address() { ready_line | grep -oE 'https?://[^ ]+' | sed -n "$1p"; }
 base_url() { address 1; }
 files_url() { address 3; }
 
-# The password that the first start gives to `admin`; an own choice by QUAYSIDE_ADMIN_PASSWORD is kept there as well.
+# The password that the first start gives to `admin`; an own choice by QUAYSIDE_ADMIN_PASSWORD is
+# kept there as well.
 need_password() {
   [ ! -s "$password_file" ] || return 0
   (umask 077 && printf '%s\n' "${QUAYSIDE_ADMIN_PASSWORD:-$("$node" -e 'console.log(crypto.randomBytes(12).toString("base64url"))')}" >"$password_file")
@@ -33,7 +34,8 @@ need_quayside() {
   }
 }
 
-# Its own session, so that the terminal's end is not its end; without the script's lock. The log of the start before is kept.
+# Its own session, so that the terminal's end is not its end; without the script's lock. The log of
+# the start before is kept.
 launch_quayside() {
   [ ! -f "$quayside_log" ] || mv -f "$quayside_log" "$quayside_log.1"
   QUAYSIDE_DATA_DIR=$data QUAYSIDE_ADMIN_PASSWORD=$(cat "$password_file") \

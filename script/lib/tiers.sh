@@ -1,4 +1,5 @@
-# Test tiers: groups of tests with the same needs. Each prints its time; the sum of all is the script's last line.
+# Test tiers: groups of tests with the same needs. Each prints its time; the sum of all is the
+# script's last line.
 
 results=$cache/test-results
 passed=0
@@ -15,7 +16,8 @@ find_tests() {
     { if [ "$1" = unit ]; then grep -vE "$special" | grep -vx test/architecture.test.ts; else cat; fi; } | sort)
 }
 
-# The files that the tier runs: those that were named (`only`), or all of its kind. False when there are none.
+# The files that the tier runs: those that were named (`only`), or all of its kind. False when there
+# are none.
 choose_tests() {
   find_tests "$1"
   [ ${#only[@]} = 0 ] || keep_named "$1"
@@ -30,7 +32,8 @@ keep_named() {
   test_files=("${only[@]#./}")
 }
 
-# run_tests NAME CONCURRENCY SECONDS: runs test_files; one test may take 2 minutes, all of them together SECONDS.
+# run_tests NAME CONCURRENCY SECONDS: runs test_files; one test may take 2 minutes, all of them
+# together SECONDS.
 run_tests() {
   local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1
   : >"$report"

@@ -43,7 +43,10 @@ export function copyTree(root: string): TreeCopy {
   }
 }
 
-/** Tests that were stopped, or whose fault it is, leave things mounted: their folder could not be removed then. */
+/**
+ * Tests that were stopped, or whose fault it is, leave things mounted: their folder could not be
+ * removed then.
+ */
 function unmountBelow(folder: string): void {
   const places = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")

@@ -1,10 +1,16 @@
 import { Failure } from "#contract"
 import type { Viewer } from "#store"
 
-/** What a proof allows at most: `read`, `write`, or `run:<ID>`, which opens that run's address and nothing else. */
+/**
+ * What a proof allows at most: `read`, `write`, or `run:<ID>`, which opens that run's address and
+ * nothing else.
+ */
 export type Scope = "read" | "write" | `run:${number}`
 
-/** What proved who somebody is. `id` is opaque, holds no secret, and is what `Identity.recall` takes. */
+/**
+ * What proved who somebody is. `id` is opaque, holds no secret, and is what `Identity.recall`
+ * takes.
+ */
 export interface Proof {
   kind: "password" | "token" | "session" | "files"
   id: string
@@ -32,7 +38,10 @@ export function onlyRun(caller: Pick<Caller, "scopes">): number | undefined {
   return scope === undefined ? undefined : Number(scope.slice("run:".length))
 }
 
-/** Why a proof was not accepted: 401, 403, 429 (with `Retry-After`) or 503. It can be thrown as it is. */
+/**
+ * Why a proof was not accepted: 401, 403, 429 (with `Retry-After`) or 503. It can be thrown as it
+ * is.
+ */
 export class Refusal extends Failure {
   readonly retryAfterSeconds: number | undefined
   /** Whose proof it was, where it was right and yet not good for this. */
@@ -50,7 +59,9 @@ export class Refusal extends Failure {
   }
 }
 
-/** The one sentence for an unknown person, a wrong password, a wrong token and a disabled person. */
+/**
+ * The one sentence for an unknown person, a wrong password, a wrong token and a disabled person.
+ */
 export function wrongProof(): Refusal {
   return new Refusal("unauthorized", "The user name and the password or token do not belong together, or the person is disabled")
 }

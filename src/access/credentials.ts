@@ -58,7 +58,8 @@ function malformed(wanted: string): Refusal {
 
 /**
  * The one `Authorization` header of a request, from its raw headers (name, value, name, value, …).
- * Node keeps only the first of several, so who asks Node's own `headers` never learns that there were two.
+ * Node keeps only the first of several, so who asks Node's own `headers` never learns that there
+ * were two.
  */
 export function soleAuthorization(rawHeaders: readonly string[]): string | undefined | Refusal {
   let found: string | undefined

@@ -9,17 +9,24 @@ interface Claims {
   proofId: string
 }
 
-/** Signs a token that only the files address accepts. Any process with the same key can read it; it ends with the proof that it was made by. */
+/**
+ * Signs a token that only the files address accepts. Any process with the same key can read it; it
+ * ends with the proof that it was made by.
+ */
 export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { token: string; expiresAt: number } {
   const expiresAt = now + filesTokenMs
   const payload = Buffer.from(JSON.stringify([caller.userId, `files:${expiresAt}:${caller.proof.id}`])).toString("base64url")
   return { token: `qf_${payload}.${sign(key, payload)}`, expiresAt }
 }
 
-/** What a token of `signFilesToken` says; undefined when this key did not sign it. Whether it has ended is not asked here. */
+/**
+ * What a token of `signFilesToken` says; undefined when this key did not sign it. Whether it has
+ * ended is not asked here.
+ */
 export function readFilesToken(key: Uint8Array, token: string): Claims | undefined {
   const [payload = "", signature = ""] = token.slice("qf_".length).split(".")
-  // Compared as written: two texts can stand for the same bytes, and only one of them was handed out.
+  // Compared as written: two texts can stand for the same bytes, and only one of them was handed
+  // out.
   const given = Buffer.from(signature)
   const right = Buffer.from(sign(key, payload))
   if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined

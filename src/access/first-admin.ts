@@ -11,7 +11,9 @@ interface Means {
   announce: ((generated: string) => void) | undefined
 }
 
-/** See `Identity.ensureAdmin`. Several processes may call it at once: one of them makes the person. */
+/**
+ * See `Identity.ensureAdmin`. Several processes may call it at once: one of them makes the person.
+ */
 export async function ensureAdmin({ store, identity, announce }: Means, password?: string): Promise<string | undefined> {
   if ((await store.users.count()) > 0) return undefined
   const generated = password === undefined ? randomBytes(15).toString("base64url") : undefined

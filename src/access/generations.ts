@@ -1,6 +1,7 @@
 /**
- * A map that forgets what was not used for long. It keeps two generations: when the young one is full it becomes the old one, and what the old
- * one held and nobody asked for since is gone. A hit costs one lookup; at most twice `size` entries are kept.
+ * A map that forgets what was not used for long. It keeps two generations: when the young one is
+ * full it becomes the old one, and what the old one held and nobody asked for since is gone. A hit
+ * costs one lookup; at most twice `size` entries are kept.
  */
 export class Generations<Value> {
   readonly #size: number

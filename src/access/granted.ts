@@ -6,13 +6,19 @@ import { grantOf } from "./things.ts"
 
 export type GrantReads = Pick<Reads, "grants">
 
-/** `can`, with the grants that are in force now. They are read only where one could change the answer: not for owners, and for administrators hardly ever. */
+/**
+ * `can`, with the grants that are in force now. They are read only where one could change the
+ * answer: not for owners, and for administrators hardly ever.
+ */
 export async function decide(reads: GrantReads, caller: Caller, action: Action, thing: Thing): Promise<Answer> {
   const [whole] = await withGrants(reads, caller, { actions: [action], things: [thing] })
   return can(caller, action, whole as Thing)
 }
 
-/** Things of one type with what the caller was granted on them, as far as these actions depend on it. One query, or none. */
+/**
+ * Things of one type with what the caller was granted on them, as far as these actions depend on
+ * it. One query, or none.
+ */
 export async function withGrants(
   reads: GrantReads,
   caller: Caller,
@@ -29,7 +35,9 @@ export async function withGrants(
   })
 }
 
-/** Things of one type with all grants in force on them: for telling those who see them. One query. */
+/**
+ * Things of one type with all grants in force on them: for telling those who see them. One query.
+ */
 export async function withAllGrants(reads: GrantReads, type: GrantRow["thingType"], things: readonly Thing[]): Promise<Thing[]> {
   const rows = await reads.grants.of(
     type,

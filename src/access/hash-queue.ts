@@ -1,7 +1,10 @@
 import { Overloaded } from "#kit"
 import { Generations } from "./generations.ts"
 
-/** In which row somebody waits: devices that signed in as this name before, addresses that have not failed lately, and all others. */
+/**
+ * In which row somebody waits: devices that signed in as this name before, addresses that have not
+ * failed lately, and all others.
+ */
 export type Lane = "known" | "clean" | "suspect"
 
 export interface HashPlace {
@@ -18,8 +21,9 @@ interface Waiting extends HashPlace {
 const lanes: readonly Lane[] = ["known", "clean", "suspect"]
 
 /**
- * Lets few hashes run at once, and has the others take turns: first between lanes, then whoever's name and address were served longest ago. However many wait for one name or
- * come from one address, somebody else waits for about one of them.
+ * Lets few hashes run at once, and has the others take turns: first between lanes, then whoever's
+ * name and address were served longest ago. However many wait for one name or come from one
+ * address, somebody else waits for about one of them.
  */
 export class HashQueue {
   readonly #width: number

@@ -7,7 +7,9 @@ import { HashThreads } from "./hash-threads.ts"
 
 const parameters = () => ({ message: "sesam", nonce: randomBytes(16), memory: 33 * 1024, passes: 2, parallelism: 1, tagLength: 32 })
 
-/** The priorities of this process's threads, by their IDs; 0 is the usual one, and higher is less. */
+/**
+ * The priorities of this process's threads, by their IDs; 0 is the usual one, and higher is less.
+ */
 function priorities(): Map<string, number> {
   const of = (thread: string) => {
     const stat = readFileSync(`/proc/self/task/${thread}/stat`, "utf8")

@@ -3,22 +3,32 @@ import { readlinkSync } from "node:fs"
 import { getPriority, setPriority } from "node:os"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
-/** Milliseconds after which threads that nobody needs are ended, to give their memory back: about 30 MiB each, and a new one is there in less time than a hash takes. */
+/**
+ * Milliseconds after which threads that nobody needs are ended, to give their memory back: about 30
+ * MiB each, and a new one is there in less time than a hash takes.
+ */
 const idleMs = 1_000
-/** So much below the service's own. What is answered meanwhile goes first on every core; even where all are busy with other things, a hash has a quarter of one. */
+/**
+ * So much below the service's own. What is answered meanwhile goes first on every core; even where
+ * all are busy with other things, a hash has a quarter of one.
+ */
 const niceness = 5
 /** There is no less. */
 const least = 19
 
 /**
- * Derives keys by argon2id in threads of their own, of lower priority than the service's. A hash fills a core for as long as it lasts: in the thread pool it would
- * stand before files and name look-ups, and at equal priority before the answers to everybody else.
+ * Derives keys by argon2id in threads of their own, of lower priority than the service's. A hash
+ * fills a core for as long as it lasts: in the thread pool it would stand before files and name
+ * look-ups, and at equal priority before the answers to everybody else.
  */
 export class HashThreads {
   readonly #free: Worker[] = []
   #timer: NodeJS.Timeout | undefined
 
-  /** As many at once as are asked for: the caller bounds them. Each is a thread, kept for the next one. */
+  /**
+   * As many at once as are asked for: the caller bounds them. Each is a thread, kept for the next
+   * one.
+   */
   async derive(parameters: Argon2Parameters): Promise<Buffer> {
     clearTimeout(this.#timer)
     const thread = this.#free.pop() ?? this.#start()
@@ -61,7 +71,10 @@ async function derivedBy(thread: Worker, parameters: Argon2Parameters): Promise<
   }
 }
 
-/** Linux has a priority for each thread; elsewhere, and where it may not be set, a hash has that of all others. */
+/**
+ * Linux has a priority for each thread; elsewhere, and where it may not be set, a hash has that of
+ * all others.
+ */
 function yieldToOthers(): void {
   try {
     const [id] = /\d+$/.exec(readlinkSync("/proc/thread-self")) ?? []

@@ -185,7 +185,8 @@ describe("a proof", () => {
   it("of Basic costs one hash a minute, however often its person is read again", async () => {
     await using world = await identityWorld()
     const { id } = await world.person("ann", "sesam")
-    // One hash at a time and nobody may wait: while somebody else's is under way, another one is refused.
+    // One hash at a time and nobody may wait: while somebody else's is under way, another one is
+    // refused.
     const identity = world.another({ hashing: { width: 1, queue: 0 }, freshMs: 2_000 })
     const header = basic("ann", "sesam")
     const whileBusy = async () => {

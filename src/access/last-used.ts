@@ -4,7 +4,9 @@ import type { Store } from "#store"
 const everyMs = 60_000
 const gatherMs = 1_000
 
-/** Writes when tokens were last used: at most once a minute for each, those of a second together. */
+/**
+ * Writes when tokens were last used: at most once a minute for each, those of a second together.
+ */
 export class LastUsed implements AsyncDisposable {
   readonly #store: Store
   readonly #clock: Clock

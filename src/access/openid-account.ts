@@ -8,7 +8,9 @@ import type { People } from "./people.ts"
 export interface OpenIdRules {
   /** Whether somebody without an account gets one. */
   unknown: "refuse" | "create"
-  /** Which account of the same name, that nobody signs in to by this provider yet, becomes theirs. */
+  /**
+   * Which account of the same name, that nobody signs in to by this provider yet, becomes theirs.
+   */
   link: "never" | "no-password" | "all"
   /** Groups whose members the provider decides: names, or with `*` at the end their beginnings. */
   groups: readonly string[]
@@ -24,8 +26,9 @@ export interface Admitted {
 }
 
 /**
- * Finds or makes the account, and brings administration and groups to what the provider says now. A subject keeps its account for ever, whatever its claims
- * become; an account of the same name is somebody else's unless the rules say otherwise. Throws a `Refusal` (403).
+ * Finds or makes the account, and brings administration and groups to what the provider says now. A
+ * subject keeps its account for ever, whatever its claims become; an account of the same name is
+ * somebody else's unless the rules say otherwise. Throws a `Refusal` (403).
  */
 export async function admit(tx: Change, person: ProvidedPerson, means: { people: People; rules: OpenIdRules }): Promise<Admitted> {
   const found = (await known(tx, person)) ?? (await linked(tx, person, means.rules)) ?? (await created(tx, person, means))

@@ -5,7 +5,10 @@ import { Refusal } from "./caller.ts"
 export interface ClaimNames {
   /** Holds the user name that a new person gets. */
   userClaim: string
-  /** Cut off the end of the user name, such as `@example.com`; who has another end is refused. Empty: nothing is. */
+  /**
+   * Cut off the end of the user name, such as `@example.com`; who has another end is refused.
+   * Empty: nothing is.
+   */
   userSuffix: string
   /** Holds the names of the person's groups. Empty: no groups are taken over. */
   groupsClaim: string
@@ -40,7 +43,10 @@ export function personOf(claims: Record<string, unknown>, names: ClaimNames): Pr
   }
 }
 
-/** The name in lower case; whoever else has it then is told apart by the subject. Empty when there is none. */
+/**
+ * The name in lower case; whoever else has it then is told apart by the subject. Empty when there
+ * is none.
+ */
 function nameIn(value: unknown, suffix: string): string {
   if (typeof value !== "string" || !value.toLowerCase().endsWith(suffix.toLowerCase())) return ""
   return value.slice(0, value.length - suffix.length).toLowerCase()

@@ -1,9 +1,15 @@
 import type { CustomFetchOptions } from "openid-client"
 
-/** No document of a provider is a tenth of it: metadata and keys have some kilobytes, tokens of people in thousands of groups some hundred. */
+/**
+ * No document of a provider is a tenth of it: metadata and keys have some kilobytes, tokens of
+ * people in thousands of groups some hundred.
+ */
 const answerMax = 1024 * 1024
 
-/** `fetch` of answers that have an end. Rejects with a `TypeError`, as it does where nobody answers, on one of more than 1 MiB, before the rest of it is read. */
+/**
+ * `fetch` of answers that have an end. Rejects with a `TypeError`, as it does where nobody answers,
+ * on one of more than 1 MiB, before the rest of it is read.
+ */
 export async function boundedFetch(url: string, options: CustomFetchOptions): Promise<Response> {
   const answer = await fetch(url, options as RequestInit)
   const chunks: Uint8Array[] = []

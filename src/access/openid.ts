@@ -13,7 +13,10 @@ export interface OpenIdOptions extends ClaimNames {
   clientSecret: string
   /** What is asked for, with spaces between; `openid` at least. */
   scope: string
-  /** The base URL, without a slash at its end; the provider sends browsers back to `/oidc/callback` there. */
+  /**
+   * The base URL, without a slash at its end; the provider sends browsers back to `/oidc/callback`
+   * there.
+   */
   baseUrl: string
   /** At least 32 bytes that all processes of this installation share. */
   key: Uint8Array
@@ -22,17 +25,29 @@ export interface OpenIdOptions extends ClaimNames {
   patienceSeconds?: number
 }
 
-/** Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject with a `Refusal` that tells a person what is wrong. */
+/**
+ * Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject
+ * with a `Refusal` that tells a person what is wrong.
+ */
 export interface OpenId {
-  /** Where to send the browser, and the cookie that binds the sign-in to it. `next`: a path of this service to end at. */
+  /**
+   * Where to send the browser, and the cookie that binds the sign-in to it. `next`: a path of this
+   * service to end at.
+   */
   begin(next: string | undefined): Promise<{ location: string; cookie: string }>
-  /** Who the provider says that it is, once for each begin. `query`: the callback's own, as it came. `next` is an address of this service. */
+  /**
+   * Who the provider says that it is, once for each begin. `query`: the callback's own, as it came.
+   * `next` is an address of this service.
+   */
   finish(query: string, cookie: string | undefined): Promise<{ person: ProvidedPerson; next: string }>
 }
 
 /** How long somebody may take at the provider. */
 export const openIdMs = 10 * 60_000
-/** How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a moment ago counts. */
+/**
+ * How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a
+ * moment ago counts.
+ */
 const metadataMs = 10 * 60_000
 const patienceDefault = 10
 const home = "/ui/"
@@ -71,7 +86,10 @@ interface Secrets {
   verifier: string
 }
 
-/** The other side, as its metadata describes it. The library is loaded when somebody first signs in this way. */
+/**
+ * The other side, as its metadata describes it. The library is loaded when somebody first signs in
+ * this way.
+ */
 class Provider {
   readonly #options: OpenIdOptions
   #metadata: { until: number; found: Promise<Library.ServerMetadata> } | undefined
@@ -139,7 +157,10 @@ class Provider {
     return configuration
   }
 
-  /** The ID token's signature is checked, though it came straight from the provider: by plain text on this machine, at least, anybody may be in between. */
+  /**
+   * The ID token's signature is checked, though it came straight from the provider: by plain text
+   * on this machine, at least, anybody may be in between.
+   */
   #extensions(library: typeof Library) {
     const isPlain = this.#options.issuer.startsWith("http:")
     return [library.enableNonRepudiationChecks, ...(isPlain ? [library.allowInsecureRequests] : [])]

@@ -8,8 +8,9 @@ import { type HashPlace, HashQueue } from "./hash-queue.ts"
 import { HashThreads } from "./hash-threads.ts"
 
 /**
- * 35 to 60 ms on one core of a small server, and 33 MiB while it lasts; OWASP asks for at least 19 MiB and 2 passes. More than 32 MiB is
- * given back at once; glibc keeps what is smaller for the next hash, which an idle server then holds for ever.
+ * 35 to 60 ms on one core of a small server, and 33 MiB while it lasts; OWASP asks for at least 19
+ * MiB and 2 passes. More than 32 MiB is given back at once; glibc keeps what is smaller for the
+ * next hash, which an idle server then holds for ever.
  */
 const cost = { memory: 33 * 1024, passes: 2, parallelism: 1 }
 const tagLength = 32
@@ -22,7 +23,10 @@ interface Hash {
   tag: Buffer
 }
 
-/** What nobody's password has, in the cost of a real one: checked for people who do not exist or have no password. */
+/**
+ * What nobody's password has, in the cost of a real one: checked for people who do not exist or
+ * have no password.
+ */
 export function dummyHash(): string {
   return toPhc({ ...cost, nonce: randomBytes(16), tag: randomBytes(tagLength) })
 }
@@ -48,7 +52,10 @@ function fromPhc(text: string): Hash {
   }
 }
 
-/** Refuses what cannot be a password: empty, longer than 1,024 bytes, NUL in it, or of the form of a token. */
+/**
+ * Refuses what cannot be a password: empty, longer than 1,024 bytes, NUL in it, or of the form of a
+ * token.
+ */
 export function checkNewPassword(password: string, field = "Password"): void {
   if (password === "") throw new Failure("invalid", "A password is wanted, got an empty one", { field })
   if (Buffer.byteLength(password) > maxPasswordBytes) {
@@ -63,7 +70,10 @@ const { waitingHashes, waitingSuspectHashes } = bounds.accounts
 export interface HasherOptions {
   /** Hashes at once, 33 MiB each. Default: one less than there are cores, 1 to 3. */
   width?: number
-  /** How many may wait, known devices and addresses that have not failed each, and a tenth of that of the others. Default 1,000. */
+  /**
+   * How many may wait, known devices and addresses that have not failed each, and a tenth of that
+   * of the others. Default 1,000.
+   */
   queue?: number
 }
 
@@ -74,7 +84,10 @@ export interface VerifyOptions extends HashPlace {
   end?: (right: boolean) => void
 }
 
-/** Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal` (503) when too many wait, and when it was closed. */
+/**
+ * Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal`
+ * (503) when too many wait, and when it was closed.
+ */
 export class Hasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
   readonly #queue: HashQueue
@@ -119,7 +132,10 @@ export class Hasher implements AsyncDisposable {
     return this.#threads.derive({ message: password.normalize("NFC"), nonce, memory, passes, parallelism, tagLength: length })
   }
 
-  /** For the end of the service: a queue takes up to half a minute, and who waits is better told at once. */
+  /**
+   * For the end of the service: a queue takes up to half a minute, and who waits is better told at
+   * once.
+   */
   close(): void {
     this.#queue.close(new Refusal("unavailable", "The service stops", { retryAfterSeconds: 5 }))
   }

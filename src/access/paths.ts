@@ -5,16 +5,23 @@ import { can, type Grant, type Thing } from "./policy.ts"
 import { dataThing, noThing } from "./things.ts"
 
 /**
- * What a person may do with a path below the files root. `none`: it does not exist for them. `passage`: a directory above something they may see, which
- * shows only such entries. `read` and `write` hold for all below it too.
+ * What a person may do with a path below the files root. `none`: it does not exist for them.
+ * `passage`: a directory above something they may see, which shows only such entries. `read` and
+ * `write` hold for all below it too.
  */
 export interface FileAccess {
   level: "none" | "passage" | "read" | "write"
-  /** Whether the entry itself may be deleted, replaced or moved: what holds it is writable, and no home or dataset begins at it or below it. */
+  /**
+   * Whether the entry itself may be deleted, replaced or moved: what holds it is writable, and no
+   * home or dataset begins at it or below it.
+   */
   own: boolean
   /** Set where everything below has this level too, and `own` exactly where that is `write`. */
   uniform?: true
-  /** Of what may be written: the person for whom counts what is stored there. With `uniform` that is so for everything below. */
+  /**
+   * Of what may be written: the person for whom counts what is stored there. With `uniform` that is
+   * so for everything below.
+   */
   account?: string
 }
 
@@ -29,7 +36,10 @@ export function homeOf(userName: string): string {
   return `${people}/${userName}`
 }
 
-/** For each path (absolute below the files root, normalized, no trailing slash but the root's own), in the same order. */
+/**
+ * For each path (absolute below the files root, normalized, no trailing slash but the root's own),
+ * in the same order.
+ */
 export async function fileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
   if (onlyRun(caller) !== undefined) return paths.map(() => ({ level: "none", own: false }))
   const question: Question = { reads, caller, below: new Map(), around: new Map() }
@@ -41,7 +51,10 @@ export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Gran
   return mountOf(caller, dataThing(dataset, grants))
 }
 
-/** How each of these datasets may be mounted into the caller's run, grants included. One query, or none; `undefined` stands for one that is not there, and costs what a hidden one does. */
+/**
+ * How each of these datasets may be mounted into the caller's run, grants included. One query, or
+ * none; `undefined` stands for one that is not there, and costs what a hidden one does.
+ */
 export async function mountsOf(
   reads: Pick<Reads, "grants">,
   caller: Caller,
@@ -58,8 +71,9 @@ function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
 }
 
 /**
- * For each path, the mounts by which runs have it, as one text: homes, the directories of one project, datasets. Where two are alike, whoever has one of the paths in a
- * run has the other as well.
+ * For each path, the mounts by which runs have it, as one text: homes, the directories of one
+ * project, datasets. Where two are alike, whoever has one of the paths in a run has the other as
+ * well.
  */
 export async function mountAreas(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
   return Promise.all(
@@ -97,7 +111,10 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
   return isBroad(path) || (await holdsDataset(question, path)) ? { level, own, ...counted } : { level, own, uniform: true, ...counted }
 }
 
-/** The owner of the innermost dataset, else of the home; a dataset that was deleted counts for whom it lies with. */
+/**
+ * The owner of the innermost dataset, else of the home; a dataset that was deleted counts for whom
+ * it lies with.
+ */
 function accountOf(path: string, datasets: readonly Place[]): string | undefined {
   const around = datasets.filter((dataset) => isBeneath(path, dataset.path))
   const innermost = around.reduce<Place | undefined>((a, b) => (a && a.path.length >= b.path.length ? a : b), undefined)
@@ -127,7 +144,9 @@ async function leadsSomewhere({ reads, caller }: Question, path: string): Promis
   return reads.data.visibleBelow(path, viewerOf(caller))
 }
 
-/** Of a path that may be written: that is inherited from above but where a home or a dataset begins. */
+/**
+ * Of a path that may be written: that is inherited from above but where a home or a dataset begins.
+ */
 async function isOwn(question: Question, path: string, datasets: readonly Place[]): Promise<boolean> {
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
@@ -135,15 +154,19 @@ async function isOwn(question: Question, path: string, datasets: readonly Place[
   return !(await holdsDataset(question, path))
 }
 
-/** Whether a live dataset begins strictly below. Most directories hold none at all, so their parent's answer is theirs. */
+/**
+ * Whether a live dataset begins strictly below. Most directories hold none at all, so their
+ * parent's answer is theirs.
+ */
 async function holdsDataset(question: Question, path: string): Promise<boolean> {
   const parent = parentOf(path) ?? path
   return (isBroad(parent) || (await anyBelow(question, parent))) && (await anyBelow(question, path))
 }
 
 /**
- * The live datasets that the path lies in or that begin at it. Where the parent holds none, its own answer is that of all its entries; only to those whose path it is, since the number
- * of questions would tell others that there are some.
+ * The live datasets that the path lies in or that begin at it. Where the parent holds none, its own
+ * answer is that of all its entries; only to those whose path it is, since the number of questions
+ * would tell others that there are some.
  */
 async function datasetsOf(question: Question, path: string): Promise<readonly Place[]> {
   const parent = parentOf(path)

@@ -7,8 +7,9 @@ export interface People {
   /** `conflict` when the name was ever given before. */
   create(tx: Change, person: NewPerson): Promise<UserRow>
   /**
-   * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256, as in the proof's id after `session:`);
-   * disabling ends sessions and tokens. `conflict` when nobody would be left to administer.
+   * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
+   * as in the proof's id after `session:`); disabling ends sessions and tokens. `conflict` when
+   * nobody would be left to administer.
    */
   update(tx: Change, id: number, fields: Partial<Omit<NewPerson, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
   /** Soft: the row and its name stay; sessions and tokens end. */

@@ -54,7 +54,10 @@ function granted(access: Grant["access"]): [Actor, Partial<Thing>][] {
   ]
 }
 
-/** Written by hand from the specification. y: yes, n: forbidden, h: hidden; in the order of `columns`. */
+/**
+ * Written by hand from the specification. y: yes, n: forbidden, h: hidden; in the order of
+ * `columns`.
+ */
 const order = ["owner", "write", "use", "read", "administrator", "stranger"] as const
 const table = {
   //                owner write use read admin stranger

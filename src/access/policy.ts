@@ -14,7 +14,10 @@ import {
 /** As much of a caller as the policy looks at. */
 export type Actor = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes">
 
-/** A right that was given to a person, to the members of a group, or (neither is set) to everyone who is signed in. */
+/**
+ * A right that was given to a person, to the members of a group, or (neither is set) to everyone
+ * who is signed in.
+ */
 export interface Grant {
   access: "read" | "use" | "write"
   userId?: number
@@ -38,12 +41,15 @@ export interface Thing {
   grants?: readonly Grant[]
 }
 
-/** `hidden`: for this actor it does not exist (404). `forbidden`: they see it, or its existence is no secret, but may not (403). */
+/**
+ * `hidden`: for this actor it does not exist (404). `forbidden`: they see it, or its existence is
+ * no secret, but may not (403).
+ */
 export type Answer = "yes" | "hidden" | "forbidden"
 
 /**
- * Whether the actor may. Without a thing: whether there can be one on which they may, so a `forbidden` needs no look into the database.
- * Pure: equal arguments, equal answers.
+ * Whether the actor may. Without a thing: whether there can be one on which they may, so a
+ * `forbidden` needs no look into the database. Pure: equal arguments, equal answers.
  */
 export function can(actor: Actor, action: Action, thing?: Thing): Answer {
   const right = rightOf(action)
@@ -60,7 +66,9 @@ function attainable(actor: Actor, { who }: Right): boolean {
   return actor.isAdmin || who.some((standing) => standing !== "administrator")
 }
 
-/** A deleted thing is there only for who may restore it, or shows where another object refers to it. */
+/**
+ * A deleted thing is there only for who may restore it, or shows where another object refers to it.
+ */
 function visible(standing: Standings, right: Right, thing: Thing): boolean {
   if (thing.deleted && !right.deleted) return false
   if (thing.deleted) return meets(standing, right)
@@ -75,7 +83,10 @@ function meets(standing: Standings, { bits }: Right): boolean {
 
 const is = Object.fromEntries(standings.map((each) => [each, standingBits(each)])) as Record<Standing, Standings>
 
-/** What the actor is to the thing: several at once, as an administrator with a grant is. Publication and membership of a group are grants like those that an owner writes down. */
+/**
+ * What the actor is to the thing: several at once, as an administrator with a grant is. Publication
+ * and membership of a group are grants like those that an owner writes down.
+ */
 function standingsOf(actor: Actor, thing: Thing): Standings {
   let standing = is.anyone
   if (actor.isAdmin) standing |= is.administrator

@@ -12,7 +12,9 @@ import type { PasswordCheck } from "./sign-in.ts"
 
 /** How long a Basic header with the right password is believed without another hash. */
 const basicMs = bounds.accounts.basicMs.value
-/** Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other. */
+/**
+ * Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other.
+ */
 const secretLength = 43
 
 interface Means {
@@ -24,7 +26,9 @@ interface Means {
   filesKey: Uint8Array
 }
 
-/** Looks proofs up, first among those that are known. See `Identity` for what each method promises. */
+/**
+ * Looks proofs up, first among those that are known. See `Identity` for what each method promises.
+ */
 export class Proofs {
   readonly #means: Means
   readonly #basicKey = createSecretKey(randomBytes(32))
@@ -41,7 +45,10 @@ export class Proofs {
     return kept && !this.#isGuessed(kept.caller, address) ? this.#use(kept) : undefined
   }
 
-  /** Whoever has guessed too often is not told that a guess was right because its person came with it a moment ago. */
+  /**
+   * Whoever has guessed too often is not told that a guess was right because its person came with
+   * it a moment ago.
+   */
   #isGuessed({ proof, userName }: Caller, address: string): boolean {
     return proof.kind === "password" && this.#means.passwords.refuses(userName, address)
   }
@@ -112,7 +119,10 @@ export class Proofs {
     return this.#checked(key, proof, address)
   }
 
-  /** Undefined where a hash is needed: the header is new, or too old, or the person has another password by now. */
+  /**
+   * Undefined where a hash is needed: the header is new, or too old, or the person has another
+   * password by now.
+   */
   async #knownPassword(key: string): Promise<Caller | undefined> {
     const right = this.#right.get(key)
     if (right === undefined || right.until <= this.#means.clock.now()) return undefined

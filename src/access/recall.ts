@@ -30,12 +30,16 @@ export function passwordProof(user: UserRow): Proof {
 type Ground = { scopes: readonly Scope[]; until: number; token?: { id: number; notedAt: number } }
 type Readable = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
 
-/** Who a proof belongs to now, from the rows; undefined when it has ended or its person is disabled or deleted. */
+/**
+ * Who a proof belongs to now, from the rows; undefined when it has ended or its person is disabled
+ * or deleted.
+ */
 export async function loadCaller(reads: Readable, userId: number, proofId: string, now: number): Promise<Loaded | undefined> {
   const proof: Proof = { kind: kindOf(proofId), id: proofId }
   const ground = await groundOf(reads, userId, proofId, now)
   if (!ground) return undefined
-  // The person is read after the proof: who disables somebody ends their proofs in the same transaction.
+  // The person is read after the proof: who disables somebody ends their proofs in the same
+  // transaction.
   const user = await reads.users.get(userId)
   if (!user || !isLivePerson(user) || !passwordStands(proofId, user)) return undefined
   const groups = await reads.groups.ofUser(userId)

@@ -1,6 +1,7 @@
 /**
- * What somebody is to a thing. `owner`: it belongs to them (a run to its starter, a person's account and tokens to the person). `write`, `use`, `read`: granted.
- * `projectOwner`: a run of their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
+ * What somebody is to a thing. `owner`: it belongs to them (a run to its starter, a person's
+ * account and tokens to the person). `write`, `use`, `read`: granted. `projectOwner`: a run of
+ * their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
  */
 export const standings = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
 export type Standing = (typeof standings)[number]
@@ -27,7 +28,10 @@ const read = (...who: Standing[]): Right => ({ scope: "read", who, bits: standin
 const write = (...who: Standing[]): Right => ({ scope: "write", who, bits: standingBits(...who) })
 const onDeleted = (right: Right): Right => ({ ...right, deleted: true })
 
-/** What images and projects have in common. `refer`: to be shown inside another object, deleted or not. */
+/**
+ * What images and projects have in common. `refer`: to be shown inside another object, deleted or
+ * not.
+ */
 const shared = {
   list: read("anyone"),
   create: write("owner", "administrator"),
@@ -41,7 +45,10 @@ const shared = {
   handOver: write("administrator"),
 } as const
 
-/** The table of rights. Everything that anybody may do stands here; what does not stand here nobody may. `docs` and the tests read it too. */
+/**
+ * The table of rights. Everything that anybody may do stands here; what does not stand here nobody
+ * may. `docs` and the tests read it too.
+ */
 export const rights = {
   image: {
     ...shared,

@@ -9,14 +9,17 @@ import { loadCaller, sha256 } from "./recall.ts"
 export const sessionMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
 
 export interface Sessions {
-  /** A session with a secret of its own for who just signed in; the one that the browser came with (`previous`, its secret) ends. */
+  /**
+   * A session with a secret of its own for who just signed in; the one that the browser came with
+   * (`previous`, its secret) ends.
+   */
   create(tx: Change, caller: Caller, previous?: string): Promise<{ secret: string; row: SessionRow }>
   /** Ends the session with this secret; false when there is none. */
   end(tx: Change, secret: string): Promise<boolean>
   endAll(tx: Change, userId: number): Promise<void>
   /**
-   * Whether this sign-in may use the room that the database keeps back for a full disk. `who` is opaque, and one person's. Counted: nobody uses the
-   * room up by signing in again and again.
+   * Whether this sign-in may use the room that the database keeps back for a full disk. `who` is
+   * opaque, and one person's. Counted: nobody uses the room up by signing in again and again.
    */
   mayUseReserve(who: string): boolean
 }

@@ -8,7 +8,10 @@ export interface SignInPlace {
   isKnown: boolean
 }
 
-/** Bounds how many checks of passwords are under way or wait, of one name and from one address. A name's known devices are counted apart from strangers. */
+/**
+ * Bounds how many checks of passwords are under way or wait, of one name and from one address. A
+ * name's known devices are counted apart from strangers.
+ */
 export class SignInLimit {
   readonly #open = new Map<string, number>()
 

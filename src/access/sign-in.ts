@@ -9,7 +9,10 @@ import { isLivePerson } from "./recall.ts"
 import { SignInLimit } from "./sign-in-limit.ts"
 import { type Attempt, Throttle } from "./throttle.ts"
 
-/** Checks a name with its password: slowly, few at a time, and as long for who does not exist as for who does. */
+/**
+ * Checks a name with its password: slowly, few at a time, and as long for who does not exist as for
+ * who does.
+ */
 export class PasswordCheck {
   readonly #store: Store
   readonly #clock: Clock
@@ -28,9 +31,10 @@ export class PasswordCheck {
   }
 
   /**
-   * The row whose password it is, as it was read before the hash. Much may have changed in the queue: who goes on with it reads the person again, by
-   * `passwordProof` of this row, which ends with that password. The same words from the same address are checked once at a time: a client that opens
-   * a hundred connections at once costs one hash.
+   * The row whose password it is, as it was read before the hash. Much may have changed in the
+   * queue: who goes on with it reads the person again, by `passwordProof` of this row, which ends
+   * with that password. The same words from the same address are checked once at a time: a client
+   * that opens a hundred connections at once costs one hash.
    */
   check(proof: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
     const words = JSON.stringify([proof.userName, proof.password, address])
@@ -58,7 +62,10 @@ export class PasswordCheck {
     }
   }
 
-  /** Whether a check would be refused for too many wrong passwords. Whoever answers from memory asks first: else a right guess would tell itself. */
+  /**
+   * Whether a check would be refused for too many wrong passwords. Whoever answers from memory asks
+   * first: else a right guess would tell itself.
+   */
   refuses(userName: string, address: string): boolean {
     return this.#throttle.refuses(userName, address)
   }

@@ -2,7 +2,10 @@ import type { Reads, UserRow } from "#store"
 import type { Caller } from "./caller.ts"
 import { loadCaller, passwordProof } from "./recall.ts"
 
-/** A person as they would be had they signed in: for what is done in their name. Undefined when they could not sign in. */
+/**
+ * A person as they would be had they signed in: for what is done in their name. Undefined when they
+ * could not sign in.
+ */
 export async function standIn(
   reads: Pick<Reads, "users" | "groups" | "tokens" | "sessions">,
   user: UserRow | undefined,
@@ -12,7 +15,8 @@ export async function standIn(
 }
 
 /**
- * The owner of something as the policy judges a use that others make of it: by what is theirs, published or granted. An administrator's right to everything does not count: nobody borrows it.
+ * The owner of something as the policy judges a use that others make of it: by what is theirs,
+ * published or granted. An administrator's right to everything does not count: nobody borrows it.
  * Disabled and deleted people still own what they own.
  */
 export async function ownerAsActor(reads: Pick<Reads, "groups">, owner: { id: number; userName: string }): Promise<Caller> {

@@ -2,7 +2,10 @@ import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRo
 import type { Grant, Thing } from "./policy.ts"
 import type { ThingType } from "./rights.ts"
 
-/** Stands for what is not there, where what is hidden must cost the same: nobody's, and nobody was given it. */
+/**
+ * Stands for what is not there, where what is hidden must cost the same: nobody's, and nobody was
+ * given it.
+ */
 export function noThing(type: ThingType): Thing {
   return { type, id: 0, ownerId: 0 }
 }
@@ -21,7 +24,10 @@ export function projectThing(row: ProjectRow, grants: readonly Grant[] = []): Th
   return { type: "project", id, ownerId, published, groupId, deleted: row.deletedAt !== null, grants }
 }
 
-/** `projectOwnerId`: whose the run's project is, where that is known; it shows the owner that others run it. */
+/**
+ * `projectOwnerId`: whose the run's project is, where that is known; it shows the owner that others
+ * run it.
+ */
 export function runThing(row: RunRow, projectOwnerId?: number, grants: readonly Grant[] = []): Thing {
   return { type: "run", id: row.id, ownerId: row.userId, ...(projectOwnerId === undefined ? {} : { projectOwnerId }), grants }
 }
@@ -43,7 +49,10 @@ export function grantOf({ access, userId, groupId }: GrantRow): Grant {
   return { access, ...(groupId === 0 ? { userId } : { groupId }) }
 }
 
-/** A grant as a thing that is told of: it is its thing's owner's, and seen by those to whom it was given. */
+/**
+ * A grant as a thing that is told of: it is its thing's owner's, and seen by those to whom it was
+ * given.
+ */
 export function grantThing(row: GrantRow): Thing {
   return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [grantOf(row)] }
 }

@@ -10,7 +10,10 @@ const { wrongPerNameAndAddress, wrongPerAddress, wrongPerNameFree, wrongPerNameS
   bounds.accounts
 const perPair = wrongPerNameAndAddress.value
 const perAddress = wrongPerAddress.value
-/** Failures of a name within an hour that slow nobody, what each further one adds, and the most it comes to. */
+/**
+ * Failures of a name within an hour that slow nobody, what each further one adds, and the most it
+ * comes to.
+ */
 const slow = { free: wrongPerNameFree.value, step: wrongPerNameStepMs.value, most: wrongPerNameMaxMs.value }
 
 /** One try to sign in, as the throttle sees it. */
@@ -18,7 +21,10 @@ export interface Attempt {
   /** The name, or one word for all that cannot be names. */
   readonly name: string
   readonly address: string
-  /** Whether this name signed in from this address before: what strangers do elsewhere does not slow it. */
+  /**
+   * Whether this name signed in from this address before: what strangers do elsewhere does not slow
+   * it.
+   */
   readonly isKnown: boolean
   /** Whether this address failed lately, with any name. */
   readonly suspect: boolean
@@ -42,7 +48,10 @@ export class Throttle {
   readonly #pairs = new Generations<number[]>(countedNames.value)
   readonly #addresses = new Generations<number[]>(countedNames.value)
   readonly #names = new Generations<Hourly>(countedNames.value)
-  /** When each name last signed in from each address. Only right passwords enter anything here, so strangers push nobody out. */
+  /**
+   * When each name last signed in from each address. Only right passwords enter anything here, so
+   * strangers push nobody out.
+   */
   readonly #known = new Generations<number>(countedNames.value)
 
   constructor(clock: Clock) {
@@ -77,7 +86,10 @@ export class Throttle {
     }
   }
 
-  /** Whether a try of somebody whose name is one would be refused now. Costs next to nothing while nobody has failed. */
+  /**
+   * Whether a try of somebody whose name is one would be refused now. Costs next to nothing while
+   * nobody has failed.
+   */
   refuses(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
     const from = networkOf(address)
@@ -115,7 +127,10 @@ export class Throttle {
     counts.set(key, [...recent(counts.get(key), now), now].slice(-most))
   }
 
-  /** The last hour is what the running hour holds and the share of the one before that still lies in it. */
+  /**
+   * The last hour is what the running hour holds and the share of the one before that still lies in
+   * it.
+   */
   #delay(name: string): number {
     const now = this.#clock.now()
     const { now: running, before } = turned(this.#names.get(name), now)

@@ -53,11 +53,17 @@ export interface ApiSettings {
   hostNames: ReadonlySet<string>
   trustedProxies: readonly string[]
   memoryUnit: MemoryUnit
-  /** The limits of people who are no administrators, where nobody set another one. Memory and disk are MiB. */
+  /**
+   * The limits of people who are no administrators, where nobody set another one. Memory and disk
+   * are MiB.
+   */
   defaultLimits: EffectiveLimits
   /** How often a person who is no administrator may do what. */
   rates: RateSettings
-  /** Groups with an internet setting of their own; the first that somebody is in counts for their runs. */
+  /**
+   * Groups with an internet setting of their own; the first that somebody is in counts for their
+   * runs.
+   */
   internetGroups: readonly string[]
   /** Whether browsers reach the base URL by TLS. */
   secureCookies: boolean
@@ -81,7 +87,9 @@ export interface Surroundings {
 
 /** An answer that goes on: events, told until one of the two ends goes away. */
 export class EventStream {
-  /** Resolves when it is known from where; the stream begins when what it resolves with is called. */
+  /**
+   * Resolves when it is known from where; the stream begins when what it resolves with is called.
+   */
   readonly open: () => Promise<(sink: Sink) => void>
 
   constructor(open: () => Promise<(sink: Sink) => void>) {

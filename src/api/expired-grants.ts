@@ -6,7 +6,10 @@ import { peopleOf } from "./handlers/grants.ts"
 const everyMs = 5_000
 const atOnce = 100
 
-/** Removes grants when their time is over, which ended them already, and tells those who had them. Until it is disposed of. */
+/**
+ * Removes grants when their time is over, which ended them already, and tells those who had them.
+ * Until it is disposed of.
+ */
 export function expireGrants({
   store,
   events,

@@ -26,7 +26,10 @@ export class Measures {
   readonly #rows = new Map<string, Row[]>()
   readonly #times: Times = { buckets: bounds.map(() => 0), sum: 0, count: 0 }
 
-  /** Counts a request when its answer is sent, or was cut short. An event stream counts once it has begun: it has no end. */
+  /**
+   * Counts a request when its answer is sent, or was cut short. An event stream counts once it has
+   * begun: it has no end.
+   */
   watch(response: ServerResponse, operation: string, started: number): void {
     let isSent = false
     const count = (status: number) => this.#count(operation, status, (performance.now() - started) / 1_000)

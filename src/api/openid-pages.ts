@@ -42,7 +42,10 @@ function beginning({ settings }: Services, value: string | undefined): string {
 
 type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
 
-/** The secret of a new session for whoever the provider says that it is; their account is made or renewed in the same change. */
+/**
+ * The secret of a new session for whoever the provider says that it is; their account is made or
+ * renewed in the same change.
+ */
 async function signedIn(services: Services, tx: Change, came: { person: Provided; request: PageRequest }): Promise<string> {
   const { identity, events, clock } = services
   const { rules } = configured(services)

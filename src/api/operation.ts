@@ -82,7 +82,8 @@ export async function runOperation(services: Services, operation: Operation, vis
   visit.userName = caller?.userName ?? anonymous
   if (caller && !proveConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
-  // Where no proof is asked for and none comes in a body, a session is what is acted on: signing out is proved by it.
+  // Where no proof is asked for and none comes in a body, a session is what is acted on: signing
+  // out is proved by it.
   const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: visit.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
@@ -140,7 +141,10 @@ async function sendEvents(visit: Visit, { open }: EventStream): Promise<void> {
   begin(takeStream(visit))
 }
 
-/** Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the event loop. */
+/**
+ * Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the
+ * event loop.
+ */
 function callerOf(
   services: Services,
   endpoint: Endpoint,

@@ -28,7 +28,10 @@ export interface PageAnswer {
 
 export type Page = (services: Services, request: PageRequest) => Promise<PageAnswer>
 
-/** The page with these query parameters and no others, each once, as at every operation: a token among others would be carried on. */
+/**
+ * The page with these query parameters and no others, each once, as at every operation: a token
+ * among others would be carried on.
+ */
 export function withParameters(names: readonly string[], page: Page): Page {
   const params = Object.fromEntries(names.map((name) => [name, textParam]))
   return async (services, request) => {

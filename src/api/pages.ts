@@ -32,7 +32,10 @@ const noPort = {
   }),
 }
 
-/** Brings a signed-in browser to a run's own origin: with a nonce of that origin by a one-time ticket, without one to where the nonce is made. */
+/**
+ * Brings a signed-in browser to a run's own origin: with a nonce of that origin by a one-time
+ * ticket, without one to where the nonce is made.
+ */
 const open: Page = async (services, request) => {
   const { gateway, runs } = services
   const caller = await sessionCaller(services, request)
@@ -53,7 +56,10 @@ const open: Page = async (services, request) => {
   return redirect(gateway.tickets.issue({ visitor, target, nonce, path }))
 }
 
-/** Asks for project and grants also where there is no run: what is hidden costs no other queries than what never was. */
+/**
+ * Asks for project and grants also where there is no run: what is hidden costs no other queries
+ * than what never was.
+ */
 async function mayOpen({ store }: Services, caller: Caller, run: RunRow | undefined): Promise<boolean> {
   const project = await store.projects.get(run?.projectId ?? 0)
   return mayOn(store, caller, "run:open", run && runThing(run, project?.userId))

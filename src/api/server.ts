@@ -102,11 +102,17 @@ function checkTarget(url: string): void {
   }
 }
 
-/** The body of a refused request: in general answers follow whole requests, but nobody is waited for who proved nothing. */
+/**
+ * The body of a refused request: in general answers follow whole requests, but nobody is waited for
+ * who proved nothing.
+ */
 const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
 const drainUnproved = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBytes: bounds.http.unprovedDiscardedBytes.value }
 
-/** Sends the refusal; what is the program's own fault is logged, what is about rights is told to the audit. */
+/**
+ * Sends the refusal; what is the program's own fault is logged, what is about rights is told to the
+ * audit.
+ */
 async function refuse(
   { logger, events }: Services,
   visit: Visit,

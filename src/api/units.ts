@@ -31,7 +31,10 @@ export function fromMiB(amount: number, unit: MemoryUnit): number {
   return unit === "bytes" ? amount * mib : unit === "GiB" ? Math.ceil(amount / 1024) : amount
 }
 
-/** What is left to be had, as it is answered: never more than there is, so whole GiB are rounded down. */
+/**
+ * What is left to be had, as it is answered: never more than there is, so whole GiB are rounded
+ * down.
+ */
 export function leftOf(amount: number, unit: MemoryUnit): number {
   return unit === "GiB" ? Math.floor(amount / 1024) : fromMiB(amount, unit)
 }

@@ -2,7 +2,10 @@
 export interface ServerEvent {
   /** What `Last-Event-ID` takes, to go on after it. */
   id: string
-  /** `reset`: something was missed and everything is to be read again. `place`: nothing happened; the stream got so far. */
+  /**
+   * `reset`: something was missed and everything is to be read again. `place`: nothing happened;
+   * the stream got so far.
+   */
   event: string
   /** At least the `ID` of what it happened to; nothing for `reset` and `place`. */
   data: { readonly ID: number; readonly [name: string]: unknown }

@@ -14,8 +14,8 @@ export interface Following {
 }
 
 /**
- * Everything that happens, until the signal is aborted: where a connection ends, the next one goes on after the last event. Ends with the `Failure` of a refusal that
- * waiting does not help against.
+ * Everything that happens, until the signal is aborted: where a connection ends, the next one goes
+ * on after the last event. Ends with the `Failure` of a refusal that waiting does not help against.
  */
 export async function* follow(client: Streams, { signal, after, waitMs = 2_000 }: Following): AsyncGenerator<ServerEvent, void, undefined> {
   let last = after

@@ -60,7 +60,10 @@ export interface Capacity {
   you: { Cpus: number | null; Memory: number | null; Gpus: number | null }
 }
 
-/** What a run used at one time; null is what is not known. Amounts of memory and disk in the unit of `Memory`, traffic in bytes since the start. */
+/**
+ * What a run used at one time; null is what is not known. Amounts of memory and disk in the unit of
+ * `Memory`, traffic in bytes since the start.
+ */
 export interface RunStats {
   Time: string
   Cpus: number | null
@@ -97,7 +100,10 @@ export interface AuditEntry {
   Outcome: "done" | "refused"
   Address: string
   RequestID: string
-  /** How many times: refusals of one minute are one row, whose time, address and request are those of the first. */
+  /**
+   * How many times: refusals of one minute are one row, whose time, address and request are those
+   * of the first.
+   */
   Count: number
 }
 
@@ -194,7 +200,10 @@ function failureFrom(status: number, body: FailureBody): Failure {
   return new Failure(code, msg, { status, extra, ...(field === undefined ? {} : { field }) })
 }
 
-/** The API takes one ID alone for the question after one object: a page is asked for where a list of IDs was given. */
+/**
+ * The API takes one ID alone for the question after one object: a page is asked for where a list of
+ * IDs was given.
+ */
 function queryOf({ answer }: Endpoint, { query = {} }: Asking<Operation>): object {
   return "oneOrList" in answer && "ID" in query && Array.isArray(query.ID) ? { page: 1, ...query } : query
 }

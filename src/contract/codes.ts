@@ -1,4 +1,6 @@
-/** Why a request failed, as a program reads it, and the HTTP status that goes with it by default. */
+/**
+ * Why a request failed, as a program reads it, and the HTTP status that goes with it by default.
+ */
 export const failureStatus = {
   invalid: 400,
   unauthorized: 401,
@@ -20,7 +22,9 @@ export const failureStatus = {
 } as const
 export type FailureCode = keyof typeof failureStatus
 
-/** Why a run ended or failed, and the plain sentence that stands where nothing more exact is known. */
+/**
+ * Why a run ended or failed, and the plain sentence that stands where nothing more exact is known.
+ */
 export const reasonSentences = {
   image_not_found: "Neither the engine nor the registry has the image",
   image_pull_denied: "The registry refused to hand out the image",

@@ -3,7 +3,9 @@ import { type FailureCode, failureStatus, type ReasonCode } from "./codes.ts"
 export interface FailureOptions {
   /** The body field or query parameter at fault. */
   field?: string
-  /** Overrides the code's own status: 414 and 417 share a code with others, and so do failed starts. */
+  /**
+   * Overrides the code's own status: 414 and 417 share a code with others, and so do failed starts.
+   */
   status?: number
   /** Further members of the answer, such as the run that is already there. */
   extra?: Readonly<Record<string, unknown>>
@@ -11,7 +13,10 @@ export interface FailureOptions {
   cause?: unknown
 }
 
-/** A refusal that its receiver can understand: it reaches the caller as `{ok: false, msg, code, field?, …}`. */
+/**
+ * A refusal that its receiver can understand: it reaches the caller as `{ok: false, msg, code,
+ * field?, …}`.
+ */
 export class Failure extends Error {
   override readonly name = "Failure"
   readonly code: FailureCode | ReasonCode

@@ -295,7 +295,10 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
   }
 }
 
-/** The OpenAPI 3.1 description, made from the table. `memoryUnit` is the unit of `Memory` and `GpuMemory` in force. */
+/**
+ * The OpenAPI 3.1 description, made from the table. `memoryUnit` is the unit of `Memory` and
+ * `GpuMemory` in force.
+ */
 export function openApi(options: { version: string; baseUrl: string; memoryUnit: string }): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {}
   for (const [name, endpoint] of Object.entries(endpoints)) {

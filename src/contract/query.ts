@@ -134,8 +134,8 @@ export function scalarParams<F extends Fields>(fields: F): Params {
 }
 
 /**
- * Reads a query string by its table: unknown names (with the nearest known one), names that stand twice and values of the wrong form are refused, so that no
- * filter is silently ignored.
+ * Reads a query string by its table: unknown names (with the nearest known one), names that stand
+ * twice and values of the wrong form are refused, so that no filter is silently ignored.
  */
 export function parseQuery(params: Params, text: string): Record<string, unknown> {
   const result: Record<string, unknown> = {}
@@ -185,7 +185,10 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Whether two words are the same but for their case, or one, of three characters at least, is a part of the other. */
+/**
+ * Whether two words are the same but for their case, or one, of three characters at least, is a
+ * part of the other.
+ */
 function holds(one: string, other: string): boolean {
   const [short, long] = [one.toLowerCase(), other.toLowerCase()].sort((a, b) => a.length - b.length) as [string, string]
   return short === long || (short.length > 2 && long.includes(short))

@@ -5,10 +5,12 @@ import { Failure } from "./failure.ts"
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * One field of a structure: how it looks in an answer, what a body may set it to, and what a query may compare it with.
+ * One field of a structure: how it looks in an answer, what a body may set it to, and what a query
+ * may compare it with.
  *
- * `write` says what a body can do with it: `never` (ignored: the service keeps or computes it), `optional`, or `required` (wanted
- * by POST). `initial` is what POST stores where an optional field is absent.
+ * `write` says what a body can do with it: `never` (ignored: the service keeps or computes it),
+ * `optional`, or `required` (wanted by POST). `initial` is what POST stores where an optional field
+ * is absent.
  */
 export interface Field<T = unknown> {
   readonly write: "never" | "optional" | "required"
@@ -51,7 +53,10 @@ export function describe(value: unknown): string {
   return String(value)
 }
 
-/** Control characters (C0, DEL and C1) other than tab, line feed and carriage return: nobody types them, and JSON needs six bytes for each. */
+/**
+ * Control characters (C0, DEL and C1) other than tab, line feed and carriage return: nobody types
+ * them, and JSON needs six bytes for each.
+ */
 const controls = "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f"
 const control = new RegExp(`[${controls}]`)
 /** What every text matches. */
@@ -79,8 +84,8 @@ export function checkPlain(value: string, field: string): void {
 }
 
 /**
- * What a text that is not new is checked for. A password is never answered nor shown, so control characters in it cost
- * nobody anything, and accounts that have such a password keep it.
+ * What a text that is not new is checked for. A password is never answered nor shown, so control
+ * characters in it cost nobody anything, and accounts that have such a password keep it.
  */
 export function checkWellFormed(value: string, field: string): void {
   checkUnicode(value, field)
@@ -90,9 +95,15 @@ export function checkWellFormed(value: string, field: string): void {
 export interface TextOptions extends Common<string> {
   /** Longest length in characters (code points). Default 1,024. */
   max?: number
-  /** Further rule: returns the sentence of what is wanted when the text does not fit, else undefined. */
+  /**
+   * Further rule: returns the sentence of what is wanted when the text does not fit, else
+   * undefined.
+   */
   format?: (text: string) => string | undefined
-  /** For the description: what every text that fits matches, as far as a regular expression can say it. */
+  /**
+   * For the description: what every text that fits matches, as far as a regular expression can say
+   * it.
+   */
   pattern?: string
   /** So many bytes at most in UTF-8. Default: as many as `max` characters have. */
   maxBytes?: number
@@ -275,8 +286,9 @@ export function shaped<T>(
 }
 
 /**
- * The fields that a body sets, checked; unknown ones and those that the service keeps are passed over. A text that equals
- * what is `stored` is not checked: rules grow stricter, and whatever a GET answered can be sent back with PUT.
+ * The fields that a body sets, checked; unknown ones and those that the service keeps are passed
+ * over. A text that equals what is `stored` is not checked: rules grow stricter, and whatever a GET
+ * answered can be sent back with PUT.
  */
 export function parseBody<F extends Fields>(fields: F, body: unknown, stored: Readonly<Record<string, unknown>> = {}): Partial<Answer<F>> {
   const object = asObject(body, "The body")

@@ -1,4 +1,7 @@
-/** The states of a run in the order of its life, each with the states that may come next. Server, web UI and docs use this one table. */
+/**
+ * The states of a run in the order of its life, each with the states that may come next. Server,
+ * web UI and docs use this one table.
+ */
 export const runStates = {
   queued: { next: ["pulling", "stopping", "failed"], live: true },
   pulling: { next: ["creating", "stopping", "failed"], live: true },

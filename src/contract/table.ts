@@ -31,7 +31,10 @@ import { projectTypes, runStateNames } from "./states.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE"
 
-/** One operation of the API: everything that routing, checks, the client and the description need to know about it. */
+/**
+ * One operation of the API: everything that routing, checks, the client and the description need to
+ * know about it.
+ */
 export interface Endpoint {
   method: Method
   path: string
@@ -41,7 +44,10 @@ export interface Endpoint {
   query: Params
   /** Headers that change what it does. `If-Match` of PUT and DELETE need not be said. */
   headers?: readonly ChosenHeader[]
-  /** The body's fields; absent: no body is read. `either`: of each group at least one field is needed. */
+  /**
+   * The body's fields; absent: no body is read. `either`: of each group at least one field is
+   * needed.
+   */
   body?: { name: string; fields: Fields; mode: "create" | "update"; either?: readonly (readonly string[])[] }
   /** What success answers: a schema's name, a list of it, or only that it is done. */
   answer:
@@ -52,7 +58,10 @@ export interface Endpoint {
     | { description: true }
     | { text: string }
     | { stream: string }
-  /** What the caller must be allowed to do: an action of the table of rights. `none`: no proof of identity is asked for. */
+  /**
+   * What the caller must be allowed to do: an action of the table of rights. `none`: no proof of
+   * identity is asked for.
+   */
   permission: string
   /** Callers on the same machine need no proof. */
   fromLoopback?: true
@@ -187,7 +196,10 @@ const grantQuery = scalarParams(grantSearch) as {
   readonly [K in keyof typeof grantSearch]: Param<Answer<typeof grantSearch>[K]> & { repeats: false }
 }
 
-/** The API as one table. Names are the operations; handlers, client methods and the description go by them. */
+/**
+ * The API as one table. Names are the operations; handlers, client methods and the description go
+ * by them.
+ */
 export const endpoints = {
   createImage: image.create,
   updateImage: image.update,

@@ -11,7 +11,10 @@ export interface Subject {
   /** An engine that looks at the same containers under another instance's name. */
   stranger(): Promise<Engine>
   images: {
-    /** Listens on the spec's port, answers HTTP with status 200, prints a line soon after it started, ends when asked to. */
+    /**
+     * Listens on the spec's port, answers HTTP with status 200, prints a line soon after it
+     * started, ends when asked to.
+     */
     serves: Program
     /** Ends with exit code 3. */
     exits: Program

@@ -6,7 +6,10 @@ import type { FakeWorld } from "./fake/world.ts"
 
 export type EngineOptions = ({ kind: "docker" } & DockerOptions) | ({ kind: "fake" } & FakeEngineOptions)
 
-/** Makes an engine. Only the chosen adapter's code is loaded, and Docker's client not before the first call that needs it. */
+/**
+ * Makes an engine. Only the chosen adapter's code is loaded, and Docker's client not before the
+ * first call that needs it.
+ */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   if (options.kind === "fake") {
     const { FakeEngine } = await import("./fake/engine.ts")
@@ -16,7 +19,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return createDockerEngine(options)
 }
 
-/** What a fake engine holds. It outlives the engines made on it; with `stateDir` its containers also outlive the process. */
+/**
+ * What a fake engine holds. It outlives the engines made on it; with `stateDir` its containers also
+ * outlive the process.
+ */
 export async function openFakeWorld(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
   const { FakeWorld } = await import("./fake/world.ts")
   return FakeWorld.open(options)

@@ -7,7 +7,10 @@ import { EngineError } from "./engine.ts"
 
 const { nameLookups, nameLookupMs } = bounds.containers
 
-/** Registries that many people use, whose operators let nobody else choose where they send those who ask. */
+/**
+ * Registries that many people use, whose operators let nobody else choose where they send those who
+ * ask.
+ */
 export const wellKnownRegistries = [
   "docker.io",
   "ghcr.io",
@@ -27,7 +30,10 @@ export const wellKnownRegistries = [
 const anyPublic = "public"
 const entryForm = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::(?:\d{1,5}|\*))?$|^\[[a-f0-9:]+\](?::(?:\d{1,5}|\*))?$/
 
-/** Whether an entry of the list of registries is `public`, a host with or without a port (`*`: any), or `*.` and a domain. */
+/**
+ * Whether an entry of the list of registries is `public`, a host with or without a port (`*`: any),
+ * or `*.` and a domain.
+ */
 export function isRegistryEntry(text: string): boolean {
   return entryForm.test(text)
 }
@@ -44,7 +50,10 @@ export interface RegistriesOptions {
   patienceMs?: number
 }
 
-/** The system looks names up in the threads that files and passwords need too: whoever names hosts that nobody answers for keeps no more than these. */
+/**
+ * The system looks names up in the threads that files and passwords need too: whoever names hosts
+ * that nobody answers for keeps no more than these.
+ */
 const lookups = new Semaphore(nameLookups.value)
 
 /** Where images may come from. */
@@ -70,8 +79,9 @@ export class Registries {
   }
 
   /**
-   * Rejects with an `EngineError` where images may not come from this registry, by its name or by any address that it has now. Who fetches looks the name up once more:
-   * a name whose addresses change in between is not caught.
+   * Rejects with an `EngineError` where images may not come from this registry, by its name or by
+   * any address that it has now. Who fetches looks the name up once more: a name whose addresses
+   * change in between is not caught.
    */
   async check({ host }: Pick<OciReference, "host">): Promise<void> {
     const refusal = this.refusal({ host })
@@ -137,7 +147,10 @@ async function systemLookup(name: string): Promise<string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address)
 }
 
-/** One list for each family: a list of both would find every IPv4 address in the part of IPv6 that they are mapped to. */
+/**
+ * One list for each family: a list of both would find every IPv4 address in the part of IPv6 that
+ * they are mapped to.
+ */
 const notPublic = {
   4: blockList(
     "ipv4",
@@ -156,7 +169,10 @@ function blockList(family: "ipv4" | "ipv6", networks: string): BlockList {
   return list
 }
 
-/** This machine's own addresses are not: what listens on them may count on being asked from outside only. */
+/**
+ * This machine's own addresses are not: what listens on them may count on being asked from outside
+ * only.
+ */
 function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family !== 4 && family !== 6) return false

@@ -25,7 +25,10 @@ export interface Judging {
   prove(reference: OciReference): Promise<void>
 }
 
-/** Whether an image that the engine holds may be used on these terms; rejects with an `EngineError` where not. */
+/**
+ * Whether an image that the engine holds may be used on these terms; rejects with an `EngineError`
+ * where not.
+ */
 export async function mayUse({ reference, registryDigest }: Held, terms: ImageTerms, { registries, prove }: Judging): Promise<void> {
   if (registryDigest === undefined) {
     if (!terms.local) throw builtHere(reference)

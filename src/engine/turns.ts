@@ -3,13 +3,17 @@ import { EngineError } from "./engine.ts"
 /**
  * Starts and stops of one key never overlap.
  *
- * They run in the order in which they were asked for. A stop cuts every start before it short, so that it need not wait for a
- * pull; that start fails and has cleaned up before the stop's own work begins.
+ * They run in the order in which they were asked for. A stop cuts every start before it short, so
+ * that it need not wait for a pull; that start fails and has cleaned up before the stop's own work
+ * begins.
  */
 export class Turns {
   readonly #lanes = new Map<string, Lane>()
 
-  /** Runs `work` when the key is free. Rejects at once, without running it, when the signal is aborted while it waits. */
+  /**
+   * Runs `work` when the key is free. Rejects at once, without running it, when the signal is
+   * aborted while it waits.
+   */
   start<T>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController()
     const both = AbortSignal.any([signal, cut.signal])
@@ -24,7 +28,10 @@ export class Turns {
     return this.#enter(key, signal, work)
   }
 
-  /** Runs `work` as a turn of its own, unless anything of the key runs or waits: that sees to it, and nothing is done here. */
+  /**
+   * Runs `work` as a turn of its own, unless anything of the key runs or waits: that sees to it,
+   * and nothing is done here.
+   */
   ifFree(key: string, work: () => Promise<void>): Promise<void> {
     return this.has(key) ? Promise.resolve() : this.#enter(key, undefined, work)
   }
@@ -60,7 +67,10 @@ interface Lane {
   starts: Set<AbortController>
 }
 
-/** The work's own answer once it has begun; before that an abort is not kept waiting for those ahead. */
+/**
+ * The work's own answer once it has begun; before that an abort is not kept waiting for those
+ * ahead.
+ */
 function orAborted<T>(result: Promise<T>, signal: AbortSignal, begun: () => boolean): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

@@ -19,7 +19,10 @@ export interface AuditKeeperOptions {
   logger: Logger
 }
 
-/** Removes rows of the audit by their age and by their actor's number, in small steps, until it is disposed of. */
+/**
+ * Removes rows of the audit by their age and by their actor's number, in small steps, until it is
+ * disposed of.
+ */
 export class AuditKeeper implements AsyncDisposable {
   readonly #options: AuditKeeperOptions
   /** Rows that each actor wrote since their number was looked at. */
@@ -54,7 +57,10 @@ export class AuditKeeper implements AsyncDisposable {
     return removed < step ? this.#trimActors() : removed
   }
 
-  /** Looks at those who wrote much. Whoever wrote little since the start of the process is looked at when that adds up. */
+  /**
+   * Looks at those who wrote much. Whoever wrote little since the start of the process is looked at
+   * when that adds up.
+   */
   async #trimActors(): Promise<number> {
     const { rows = bounds.runs.auditRows.value } = this.#options
     for (const [actor, count] of this.#written) {

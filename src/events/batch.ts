@@ -13,7 +13,10 @@ export function placeText(id: number): string {
   return `id: ${id}\n\n`
 }
 
-/** Rows that follow each other, and what each looker is sent of them. Every event is written once, and whole answers once for each class of lookers. */
+/**
+ * Rows that follow each other, and what each looker is sent of them. Every event is written once,
+ * and whole answers once for each class of lookers.
+ */
 export class Batch<L extends Looker, Things> {
   readonly last: number
   readonly #policy: FeedPolicy<L, Things>

@@ -24,9 +24,14 @@ export interface Thing {
 
 export type Verb = "created" | "updated" | "deleted" | "restored"
 
-/** What the change of a thing means for who sees it, as far as the thing as it now is does not tell. */
+/**
+ * What the change of a thing means for who sees it, as far as the thing as it now is does not tell.
+ */
 export interface Sight {
-  /** The thing as the rights saw it before: whoever saw it and does not any more is told that it is gone. */
+  /**
+   * The thing as the rights saw it before: whoever saw it and does not any more is told that it is
+   * gone.
+   */
   was?: object
   /** The thing as the rights see it now; where that is the same, `was` is not kept. */
   now?: object
@@ -36,22 +41,34 @@ export interface Sight {
 
 /** One function per business event: what the audit, the journal and the log keep of it. */
 export interface Events extends AsyncDisposable {
-  /** A stored thing was made, changed, deleted or restored. Part of the change's own transaction; logged after COMMIT. */
+  /**
+   * A stored thing was made, changed, deleted or restored. Part of the change's own transaction;
+   * logged after COMMIT.
+   */
   changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing } & Sight): Promise<void>
   /**
-   * A right on a thing was given, given anew or taken back; `people` are those who have it, or had it. The audit names the thing, the journal the grant and, for these
-   * people, the thing.
+   * A right on a thing was given, given anew or taken back; `people` are those who have it, or had
+   * it. The audit names the thing, the journal the grant and, for these people, the thing.
    */
   granted(
     tx: Change,
     actor: Actor,
     what: { verb: Exclude<Verb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
   ): Promise<void>
-  /** These people see these things anew, or not any more, though nothing about the things changed: who joined or left a group. */
+  /**
+   * These people see these things anew, or not any more, though nothing about the things changed:
+   * who joined or left a group.
+   */
   sightChanged(tx: Change, what: { things: readonly Thing[]; people: readonly number[] }): Promise<void>
-  /** What these people see changed in more ways than are told one by one: they are to read everything again. */
+  /**
+   * What these people see changed in more ways than are told one by one: they are to read
+   * everything again.
+   */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
-  /** Nobody vouches for something any more, by somebody's change of it, which is told for itself: these people are told why. */
+  /**
+   * Nobody vouches for something any more, by somebody's change of it, which is told for itself:
+   * these people are told why.
+   */
   trustEnded(tx: Change, what: { thing: Thing; people: readonly number[]; text: string }): Promise<void>
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
@@ -71,7 +88,10 @@ export interface Events extends AsyncDisposable {
     image: ImageRow,
     what: { State: "pulling" | "present" | "failed"; Progress: Progress | null; Reason: Reason | null },
   ): Promise<void>
-  /** Requests were refused (one, unless `count` says more): logged at once, and counted for the audit. The actor is somebody who exists, or the same for all who proved nothing. */
+  /**
+   * Requests were refused (one, unless `count` says more): logged at once, and counted for the
+   * audit. The actor is somebody who exists, or the same for all who proved nothing.
+   */
   refused(actor: Actor, action: string, why: { code: string; count?: number }): void
   /** Calls back after every COMMIT that wrote to the journal. */
   onJournal(listener: () => void): Disposable
@@ -82,7 +102,10 @@ export interface EventsOptions {
   /** Default: the system's. */
   clock?: Clock
   logger: Logger
-  /** Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must not throw. */
+  /**
+   * Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must
+   * not throw.
+   */
   onChange?: (thing: Thing) => void
   /** Rows of the audit are removed after so many days. Default 0: never. */
   auditDays?: number

@@ -9,16 +9,27 @@ import { type Watch, Watches } from "./watches.ts"
 
 export type { Sink } from "./reader.ts"
 
-/** Deliveries are gathered for so long, except the first after a silence. Other processes' rows are found within the same time. */
+/**
+ * Deliveries are gathered for so long, except the first after a silence. Other processes' rows are
+ * found within the same time.
+ */
 const gatherMs = 250
 const heartbeatMs = 15_000
-/** Without news it is looked for some after so long, in a database that this process has for itself. */
+/**
+ * Without news it is looked for some after so long, in a database that this process has for itself.
+ */
 const quietMs = 5_000
-/** Every so often it is looked whether proofs still stand; with the age of a remembered caller this stays below 5 s. */
+/**
+ * Every so often it is looked whether proofs still stand; with the age of a remembered caller this
+ * stays below 5 s.
+ */
 const proofsMs = 500
 /** Rows that are read at once. */
 const pageSize = 500
-/** Readers are written to for so long, then others have their turn for at least as long as `breathMs`. */
+/**
+ * Readers are written to for so long, then others have their turn for at least as long as
+ * `breathMs`.
+ */
 const sliceMs = 0.25
 const breathMs = 1
 /** So many readers at once are told a page of what they missed. */
@@ -44,7 +55,9 @@ export interface OpenOptions<L extends Looker> {
   most?: number
 }
 
-/** Tells readers what happens, each what they may see: one reading of the journal for all of them. */
+/**
+ * Tells readers what happens, each what they may see: one reading of the journal for all of them.
+ */
 export class Feed<L extends Looker, Things> implements AsyncDisposable {
   readonly #options: FeedOptions<L, Things>
   readonly #watches: Watches<L>
@@ -74,8 +87,9 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
   }
 
   /**
-   * Resolves with what begins the stream, which must be called, once it is known from where: whatever is committed from now on is told. Throws `Failure` where somebody
-   * has as many streams as they may, and when the service stops.
+   * Resolves with what begins the stream, which must be called, once it is known from where:
+   * whatever is committed from now on is told. Throws `Failure` where somebody has as many streams
+   * as they may, and when the service stops.
    */
   async open({ looker, proofId, after, most = bounds.rates.openStreams.value }: OpenOptions<L>): Promise<(sink: Sink) => void> {
     if (this.#closed.signal.aborted) throw stops()
@@ -105,7 +119,10 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
     else this.#catchUp(watch, reader).catch((err) => this.#fail(err, reader))
   }
 
-  /** Sends what was missed, page by page, until nothing is left between it and what all are sent. While a page is taken others catch up: who takes nothing is in nobody's way. */
+  /**
+   * Sends what was missed, page by page, until nothing is left between it and what all are sent.
+   * While a page is taken others catch up: who takes nothing is in nobody's way.
+   */
   async #catchUp(watch: Watch<L>, reader: Reader): Promise<void> {
     while (!reader.isOver && reader.place < (this.#place ?? 0)) {
       await this.#replays.run(() => this.#replay(watch, reader))
@@ -168,7 +185,10 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
     await this.#send((reader) => reader.beat())
   }
 
-  /** Readers are written to in slices with pauses, so that no request waits for more than one of them. Who is behind makes no pauses. */
+  /**
+   * Readers are written to in slices with pauses, so that no request waits for more than one of
+   * them. Who is behind makes no pauses.
+   */
   async #send(tell: (reader: Reader, looker: L) => void): Promise<void> {
     const began = performance.now()
     let now = began

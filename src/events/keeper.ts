@@ -12,7 +12,10 @@ export class JournalKeeper {
   readonly #store: Store
   readonly #logger: Logger
   readonly #listeners = new Set<() => void>()
-  /** The first row of a process makes it look: what was left by processes that wrote little is removed as well. */
+  /**
+   * The first row of a process makes it look: what was left by processes that wrote little is
+   * removed as well.
+   */
   #sinceTrim = batch - 1
 
   constructor(store: Store, logger: Logger) {

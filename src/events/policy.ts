@@ -6,11 +6,15 @@ export interface Looker {
 }
 
 /**
- * What somebody is told of a row: all of it; its outline; that the thing is gone (its ID alone); that everything is to be read again; nothing.
+ * What somebody is told of a row: all of it; its outline; that the thing is gone (its ID alone);
+ * that everything is to be read again; nothing.
  */
 export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
 
-/** The rules of who sees what, as the feed asks them. They come from outside: the feed knows rows and readers. */
+/**
+ * The rules of who sees what, as the feed asks them. They come from outside: the feed knows rows
+ * and readers.
+ */
 export interface FeedPolicy<L extends Looker, Things> {
   /** The looker of an earlier proof as they are now; undefined when the proof has ended. */
   recall(userId: number, proofId: string): Promise<L | undefined>

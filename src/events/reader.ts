@@ -6,9 +6,14 @@ export interface Sink {
   write(bytes: Uint8Array | string): void
   /** Bytes that were written and not taken yet. */
   readonly pending: number
-  /** Resolves when what was written has been taken, or the reader is gone, or at the latest when this is aborted. */
+  /**
+   * Resolves when what was written has been taken, or the reader is gone, or at the latest when
+   * this is aborted.
+   */
   drained(latest: AbortSignal): Promise<void>
-  /** Ends the stream after these last words; what is not taken within some seconds is thrown away. */
+  /**
+   * Ends the stream after these last words; what is not taken within some seconds is thrown away.
+   */
   end(text: string): void
   /** Calls back once, when the reader is gone. */
   onGone(listener: () => void): void
@@ -55,7 +60,10 @@ export class Reader {
     this.sink.write(resetText(place))
   }
 
-  /** Keeps the connection open and the place fresh, so that somebody who is told nothing for long has no gap. */
+  /**
+   * Keeps the connection open and the place fresh, so that somebody who is told nothing for long
+   * has no gap.
+   */
   beat(): void {
     if (!this.isOver && this.sink.pending === 0) this.sink.write(`: still here\n${placeText(this.place)}`)
   }

@@ -8,8 +8,9 @@ const countedMax = 1_000
 type Counted = AuditEntry & { at: number; count: number }
 
 /**
- * Counts refusals by actor, action and minute, and writes each count once, when its minute is over or the service stops: a flood of them is one row a minute, and no row is
- * changed. What a process counted and did not write dies with it.
+ * Counts refusals by actor, action and minute, and writes each count once, when its minute is over
+ * or the service stops: a flood of them is one row a minute, and no row is changed. What a process
+ * counted and did not write dies with it.
  */
 export class Refusals implements AsyncDisposable {
   readonly #store: Store

@@ -79,7 +79,10 @@ export class Watches<L extends Looker> {
     for (const watch of this.#byProof.values()) if (userIds?.includes(watch.userId) ?? true) watch.isDoubtful = true
   }
 
-  /** Resolves when nobody is in doubt: whoever's proof has ended is cut off. `all`: also looks at those who are not in doubt, whose proofs may have ended by themselves. */
+  /**
+   * Resolves when nobody is in doubt: whoever's proof has ended is cut off. `all`: also looks at
+   * those who are not in doubt, whose proofs may have ended by themselves.
+   */
   async settle(options: { all?: boolean } = {}): Promise<void> {
     const wanted = [...this.#byProof.values()].filter((watch) => options.all || watch.isDoubtful || watch.checking)
     for (let i = 0; i < wanted.length; i += width) {

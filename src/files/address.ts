@@ -1,12 +1,18 @@
 import { invalid, notFound, Refusal } from "./refusal.ts"
 
-/** What a request's target names: single names from the root downwards, and whether it ends with a slash. */
+/**
+ * What a request's target names: single names from the root downwards, and whether it ends with a
+ * slash.
+ */
 export interface Address {
   names: readonly string[]
   slash: boolean
 }
 
-/** Hidden names: what Quayside keeps beside people's files. `/.quayside` at the root, uploads beside their target anywhere. */
+/**
+ * Hidden names: what Quayside keeps beside people's files. `/.quayside` at the root, uploads beside
+ * their target anywhere.
+ */
 export const hiddenFolder = ".quayside"
 export const hiddenPrefix = ".quayside-upload-"
 
@@ -15,8 +21,9 @@ export function isHidden(name: string, depth: number): boolean {
 }
 
 /**
- * Reads a request target in origin or absolute form. Bytes that can be no name (a bad escape, not UTF-8, NUL) are 400; names that could
- * lead elsewhere (`.`, `..`, an encoded slash) do not exist: 404. Doubled slashes count once.
+ * Reads a request target in origin or absolute form. Bytes that can be no name (a bad escape, not
+ * UTF-8, NUL) are 400; names that could lead elsewhere (`.`, `..`, an encoded slash) do not exist:
+ * 404. Doubled slashes count once.
  */
 export function parseTarget(target: string): Address {
   const path = pathOf(target)
@@ -49,7 +56,8 @@ function decodeName(part: string): string {
 function decode(part: string): string {
   if (!needsDecoding.test(part)) return part
   try {
-    // Node reads the request line as Latin-1: bytes that came unescaped are put together again before they are decoded as UTF-8.
+    // Node reads the request line as Latin-1: bytes that came unescaped are put together again
+    // before they are decoded as UTF-8.
     return decodeURIComponent(part.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`))
   } catch {
     throw invalid("The request's target is not percent-encoded UTF-8")

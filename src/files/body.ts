@@ -4,7 +4,10 @@ import { hasBody, trickles, tricklesMsg } from "#kit"
 import type { Call } from "./call.ts"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
-/** Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny pieces with 400. */
+/**
+ * Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny
+ * pieces with 400.
+ */
 export async function readBody(request: IncomingMessage, most: number): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
   const tooLarge = () => new Refusal(413, "too_large", `The body has more than ${most} bytes`)
@@ -24,7 +27,9 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
   })
 }
 
-/** Reads an XML body. A long one waits for its caller's turn of the processor before it is parsed. */
+/**
+ * Reads an XML body. A long one waits for its caller's turn of the processor before it is parsed.
+ */
 export async function readXml({ request, scene, person }: Call): Promise<Buffer> {
   const body = await readBody(request, bounds.files.xmlBytes.value)
   if (body.length > shortXml) await scene.slices.turn(person.userId)

@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Refusal } from "./refusal.ts"
 
 /**
- * A strong validator: another file (inode), another length or another time of modification is another entity. A program in a container that
- * rewrites a file in place within the same tick of the kernel's clock (4 ms) and with the same length escapes it.
+ * A strong validator: another file (inode), another length or another time of modification is
+ * another entity. A program in a container that rewrites a file in place within the same tick of
+ * the kernel's clock (4 ms) and with the same length escapes it.
  */
 export function etagOf(stats: Stats): string {
   return `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${Math.round(stats.mtimeMs * 1000).toString(36)}"`

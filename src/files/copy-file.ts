@@ -26,7 +26,10 @@ const small = 2 ** 16
 /** Holes of smaller files are found by reading them. */
 const large = 2 ** 24
 
-/** Copies a regular file with its nine permission bits; anything else that stands there by now is passed over. */
+/**
+ * Copies a regular file with its nine permission bits; anything else that stands there by now is
+ * passed over.
+ */
 export async function copyFile(tally: Tally, from: Spot, to: Spot): Promise<void> {
   const source = from.parent.open(from.name, constants.O_RDONLY)
   try {

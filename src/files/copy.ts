@@ -16,8 +16,10 @@ export interface Spot {
 }
 
 /**
- * Copies a file or a directory with all below it, by descriptor: regular files and directories only, links and special files are passed over. Content and the
- * nine permission bits are copied, holes stay holes; a whole copy has the links and the times too. `to` must not exist and should be out of others' reach. What was copied before a failure stays.
+ * Copies a file or a directory with all below it, by descriptor: regular files and directories
+ * only, links and special files are passed over. Content and the nine permission bits are copied,
+ * holes stay holes; a whole copy has the links and the times too. `to` must not exist and should be
+ * out of others' reach. What was copied before a failure stays.
  */
 export async function copyEntry(from: Spot, to: Spot, options: CopyOptions = {}): Promise<Copied> {
   const tally = new Tally(options)

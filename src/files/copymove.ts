@@ -32,8 +32,9 @@ export async function copy(call: Call): Promise<void> {
 }
 
 /**
- * Gives an entry another place, or a copy there instead: on another file system, and where other runs have it mounted. A program keeps what it holds open, or has another name for, wherever
- * that is moved to; of a copy it has nothing.
+ * Gives an entry another place, or a copy there instead: on another file system, and where other
+ * runs have it mounted. A program keeps what it holds open, or has another name for, wherever that
+ * is moved to; of a copy it has nothing.
  */
 export async function move(call: Call): Promise<void> {
   await call.owned()
@@ -152,7 +153,10 @@ function moveNow(transfer: Transfer): boolean {
   return true
 }
 
-/** A file is replaced by a file in one step; a directory goes first, within the same turn of the event loop. */
+/**
+ * A file is replaced by a file in one step; a directory goes first, within the same turn of the
+ * event loop.
+ */
 function replace({ call, target }: Transfer, ends: Ends, from: Spot): void {
   const { workplace, locks, properties } = call.scene
   const { parent, name, stats } = ends.target

@@ -8,8 +8,9 @@ const exposedHeaders =
   "Content-Length, Content-Range, Content-Disposition, DAV, ETag, Last-Modified, Lock-Token, Retry-After, WWW-Authenticate"
 
 /**
- * Lets pages of one origin, the web UI's, use the files address with a token in `Authorization`; never with what a browser keeps for this
- * address itself, since credentials are not allowed. Answers true when the request was only the browser's question whether it may.
+ * Lets pages of one origin, the web UI's, use the files address with a token in `Authorization`;
+ * never with what a browser keeps for this address itself, since credentials are not allowed.
+ * Answers true when the request was only the browser's question whether it may.
  */
 export function shareWith(origin: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
   if (origin === undefined) return false

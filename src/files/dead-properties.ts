@@ -15,10 +15,10 @@ const readPiece = 2 ** 20
 const linesAtOnce = 1_000
 
 /**
- * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use on, and in a log of
- * changes in the hidden place, of which a process that is killed leaves at most a last line cut short. Each owner's tree
- * has a budget; what removes properties works at its end, and on a full disk. What a container renames loses its
- * properties.
+ * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use
+ * on, and in a log of changes in the hidden place, of which a process that is killed leaves at most
+ * a last line cut short. Each owner's tree has a budget; what removes properties works at its end,
+ * and on a full disk. What a container renames loses its properties.
  */
 export class DeadProperties implements Disposable {
   readonly #root: Folder
@@ -71,7 +71,11 @@ export class DeadProperties implements Disposable {
     this.#follow(fits ? [...forgets, { copy: path, to, deep }] : forgets, forgets)
   }
 
-  /** The files have changed already, and nobody is told otherwise: what the disk has no room for, of which `least` is what must be, counts in memory, and the log catches up with the next change that finds room. */
+  /**
+   * The files have changed already, and nobody is told otherwise: what the disk has no room for, of
+   * which `least` is what must be, counts in memory, and the log catches up with the next change
+   * that finds room.
+   */
   #follow(entries: readonly Entry[], least = entries): void {
     try {
       this.#write(entries)

@@ -5,7 +5,10 @@ import { placeOfExisting } from "./place.ts"
 import { invalid, notFound } from "./refusal.ts"
 import { answerEmpty } from "./respond.ts"
 
-/** A big tree is gone at once, yet its space takes longer to be freed; the answer waits so long for that. */
+/**
+ * A big tree is gone at once, yet its space takes longer to be freed; the answer waits so long for
+ * that.
+ */
 const patienceMs = 20_000
 
 export async function remove(call: Call): Promise<void> {

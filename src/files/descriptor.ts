@@ -17,8 +17,9 @@ export const fileFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 /**
  * A directory held by a plain descriptor, worked on synchronously.
  *
- * The kit's `Directory` does the same through the thread pool; a name costs it ten times as much, and this server resolves several for
- * every request. Links are never followed and nothing is waited for: `O_NONBLOCK` makes a FIFO open at once and a leased file fail with `EAGAIN`.
+ * The kit's `Directory` does the same through the thread pool; a name costs it ten times as much,
+ * and this server resolves several for every request. Links are never followed and nothing is
+ * waited for: `O_NONBLOCK` makes a FIFO open at once and a leased file fail with `EAGAIN`.
  */
 export class Folder implements Disposable {
   readonly fd: number
@@ -55,7 +56,10 @@ export class Folder implements Disposable {
     return new Folder(openSync(this.at(name), directoryFlags))
   }
 
-  /** Opens a child, whatever it is, and answers the descriptor. The caller checks the kind and closes it. */
+  /**
+   * Opens a child, whatever it is, and answers the descriptor. The caller checks the kind and
+   * closes it.
+   */
   open(name: Name, flags: number, mode?: number): number {
     return openSync(this.at(name), flags | fileFlags, mode)
   }

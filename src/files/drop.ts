@@ -2,19 +2,21 @@ import { readFileSync } from "node:fs"
 import type { Owner } from "./messages.ts"
 
 /**
- * The first user ID of a range that no account or container manager hands out (see systemd's `UIDS-GIDS`), and
- * one for user namespaces, which map 65,536 of them.
+ * The first user ID of a range that no account or container manager hands out (see systemd's
+ * `UIDS-GIDS`), and one for user namespaces, which map 65,536 of them.
  */
 const spareUids = { first: 1_900_000_000, inNamespace: 65_530 }
 
 /**
- * Gives up root for good: no groups, no capabilities, the owner's uid for all work on files. Does nothing when this
- * process is not root. Returns the protections that this machine does not have, in words for the log.
+ * Gives up root for good: no groups, no capabilities, the owner's uid for all work on files. Does
+ * nothing when this process is not root. Returns the protections that this machine does not have,
+ * in words for the log.
  *
- * The kernel lets a process signal another one if its uid is the other's real or saved one. These two become a uid that
- * nobody has; only the effective one, which files are opened with, is the owner's. The process changes its uids itself
- * rather than being started with others: it loads its code as root, and it stays undumpable, so that nobody of the same
- * uid can trace it or read its memory, in which people's passwords pass by.
+ * The kernel lets a process signal another one if its uid is the other's real or saved one. These
+ * two become a uid that nobody has; only the effective one, which files are opened with, is the
+ * owner's. The process changes its uids itself rather than being started with others: it loads its
+ * code as root, and it stays undumpable, so that nobody of the same uid can trace it or read its
+ * memory, in which people's passwords pass by.
  */
 export async function dropPrivileges(owner: Owner | undefined): Promise<string[]> {
   process.umask(0o022)
@@ -27,7 +29,10 @@ export async function dropPrivileges(owner: Owner | undefined): Promise<string[]
   return missing(owner)
 }
 
-/** Node sets all three uids or the effective one alone, so the C library is called. False where it cannot be. */
+/**
+ * Node sets all three uids or the effective one alone, so the C library is called. False where it
+ * cannot be.
+ */
 async function setUids(uid: number): Promise<boolean> {
   try {
     const { dlopen } = await import("node:ffi")

@@ -9,7 +9,10 @@ import { notFound, Refusal } from "./refusal.ts"
 import { guardHeaders } from "./respond.ts"
 import { sendFile } from "./send-file.ts"
 
-/** Up to here a file is read at once and synchronously: it costs less than one hop to the thread pool. */
+/**
+ * Up to here a file is read at once and synchronously: it costs less than one hop to the thread
+ * pool.
+ */
 const smallFile = 65_536
 
 /** GET and HEAD of a file. A directory's content is asked for with PROPFIND. */
@@ -54,7 +57,10 @@ async function answer(call: Call, fd: number, stats: Stats): Promise<void> {
   else await sendBytes(call, fd, start, end + 1)
 }
 
-/** One range is served; several, or what is no range of bytes, get the whole file, as RFC 9110 allows. */
+/**
+ * One range is served; several, or what is no range of bytes, get the whole file, as RFC 9110
+ * allows.
+ */
 function partOf(range: string | undefined, size: number): { start: number; end: number } | undefined {
   if (range === undefined) return undefined
   const parts = parseRange(size, range, { combine: true })
@@ -72,7 +78,8 @@ async function sendBytes(call: Call, fd: number, start: number, end: number): Pr
   const length = end - start
   if (length > smallFile) return sendFile(response, fd, { start, end })
   const bytes = Buffer.allocUnsafe(length)
-  // A program that shortens the file meanwhile leaves less than was promised: the client must see that it is incomplete.
+  // A program that shortens the file meanwhile leaves less than was promised: the client must see
+  // that it is incomplete.
   if (length > 0 && readSync(fd, bytes, 0, length, start) !== length) response.destroy()
   else response.end(bytes)
 }

@@ -4,7 +4,10 @@ import { codingFault } from "#kit"
 import { isReading } from "./methods.ts"
 import { forbidden, invalid } from "./refusal.ts"
 
-/** `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into this server (DNS rebinding). */
+/**
+ * `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into
+ * this server (DNS rebinding).
+ */
 export function checkHost(request: IncomingMessage, allowed: ReadonlySet<string>): void {
   const authority = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1] ?? request.headers.host ?? ""
   const name = hostName(authority)
@@ -25,7 +28,10 @@ function isLoopback(name: string): boolean {
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))
 }
 
-/** Headers that decide who is asked for what, and by whom, may stand once only: of two, others on the way may have read the other one. */
+/**
+ * Headers that decide who is asked for what, and by whom, may stand once only: of two, others on
+ * the way may have read the other one.
+ */
 export function checkSingle({ rawHeaders }: IncomingMessage): void {
   const seen = new Set<string>()
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -43,7 +49,10 @@ export function checkTransferCoding({ headers }: IncomingMessage): void {
   if (fault !== undefined) throw invalid(fault)
 }
 
-/** A write that a browser sends for a page of another place is refused, whatever proof goes with it. Programs send neither header. */
+/**
+ * A write that a browser sends for a page of another place is refused, whatever proof goes with it.
+ * Programs send neither header.
+ */
 export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {
   if (isReading(request.method)) return
   const { origin, "sec-fetch-site": site } = request.headers

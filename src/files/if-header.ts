@@ -15,7 +15,10 @@ export interface ConditionList {
 
 const maxLists = bounds.files.ifLists.value
 
-/** Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which must all hold. */
+/**
+ * Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which
+ * must all hold.
+ */
 export function parseIf(header: string): ConditionList[] {
   const lists: ConditionList[] = []
   let resource: string | undefined
@@ -53,7 +56,9 @@ function parseConditions(text: string): Condition[] {
 
 const malformed = (text: string) => invalid(`The If header cannot be read at ${JSON.stringify(text.slice(0, 60))}`)
 
-/** Every state token that the header names, whether it holds or not: naming it is what submits it. */
+/**
+ * Every state token that the header names, whether it holds or not: naming it is what submits it.
+ */
 export function tokensIn(lists: readonly ConditionList[]): Set<string> {
   return new Set(lists.flatMap(({ conditions }) => conditions.filter(({ kind }) => kind === "token").map(({ value }) => value)))
 }

@@ -1,6 +1,9 @@
 import mime from "mime"
 
-/** Kinds that a browser shows; all others are saved. None of them can carry a script or refer to anything else. */
+/**
+ * Kinds that a browser shows; all others are saved. None of them can carry a script or refer to
+ * anything else.
+ */
 const shown = new Set([
   "text/plain",
   "image/png",

@@ -13,7 +13,10 @@ import type { Workplace } from "./workplace.ts"
 
 type Copy = Extract<TreeCall, { op: "copyTree" }>
 
-/** Does what a `Tree` asks for, by descriptor. Rejects with a `Refusal` where the caller can be told why. */
+/**
+ * Does what a `Tree` asks for, by descriptor. Rejects with a `Refusal` where the caller can be told
+ * why.
+ */
 export class LocalTree {
   readonly #root: Folder
   readonly #workplace: Workplace
@@ -173,7 +176,10 @@ async function copyAside(call: Copy, { spot, stage, room, options }: Aside): Pro
   return copied
 }
 
-/** Answers false when somebody else was quicker: the kernel puts no directory over what holds something. */
+/**
+ * Answers false when somebody else was quicker: the kernel puts no directory over what holds
+ * something.
+ */
 function placed(stage: Spot, to: Spot): boolean {
   try {
     renameSync(stage.parent.at(stage.name), to.parent.at(to.name))

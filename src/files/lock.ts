@@ -16,7 +16,10 @@ import { child, DAV, isDav, parseXml, serializeXml } from "./xml.ts"
 const usualLockMs = 600_000
 const mostOwner = bounds.files.lockOwnerCharacters.value
 
-/** Takes a lock, or with an empty body renews one. Where nothing is, an empty file is made and locked. */
+/**
+ * Takes a lock, or with an empty body renews one. Where nothing is, an empty file is made and
+ * locked.
+ */
 export async function lock(call: Call): Promise<void> {
   await call.writable()
   call.proceed()

@@ -16,8 +16,8 @@ export interface Change {
 }
 
 /**
- * Checks the `If` header (412) and that the caller named the token of every lock that binds what will change (423). Synchronous, so that it can stand
- * directly before the change.
+ * Checks the `If` header (412) and that the caller named the token of every lock that binds what
+ * will change (423). Synchronous, so that it can stand directly before the change.
  */
 export function checkLocks(call: Call, changes: readonly Change[]): void {
   const header = call.request.headers.if
@@ -47,8 +47,9 @@ function assertSubmitted(call: Call, locks: ReturnType<Call["scene"]["locks"]["o
 }
 
 /**
- * Looks up which of the other resources that the `If` header names the caller may read. A condition about any other one
- * is judged as if that did not exist: the answer must not tell whether a guess about it is right.
+ * Looks up which of the other resources that the `If` header names the caller may read. A condition
+ * about any other one is judged as if that did not exist: the answer must not tell whether a guess
+ * about it is right.
  */
 export async function readableTags(call: Call): Promise<ReadonlySet<string>> {
   const header = call.request.headers.if?.toString()

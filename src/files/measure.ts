@@ -1,7 +1,10 @@
 import { assertShallow, eachEntry, type Spot } from "./copy.ts"
 import { type Copied, type CopyOptions, Tally, takenBy } from "./tally.ts"
 
-/** What a copy of the entry would hold as things stand, by the same rules and limits as the copy itself. */
+/**
+ * What a copy of the entry would hold as things stand, by the same rules and limits as the copy
+ * itself.
+ */
 export async function measure(spot: Spot, options: CopyOptions): Promise<Copied> {
   const tally = new Tally({ ...options, onProgress: () => {} })
   await measureAny(tally, spot, 0)

@@ -4,7 +4,10 @@ import type { Settings } from "./settings.ts"
 import type { StorageQuota } from "./storage.ts"
 import type { CopyProgress, PlainRefusal, TreeCall } from "./tree.ts"
 
-/** Descriptors that the worker is born with; standard input, output, error and the channel come before. */
+/**
+ * Descriptors that the worker is born with; standard input, output, error and the channel come
+ * before.
+ */
 export const rootDescriptor = 4
 export const firstSocket = 5
 

@@ -17,7 +17,10 @@ export type MethodName = (typeof methodNames)[number]
 
 const onFiles = new Set<MethodName>(["GET", "HEAD", "PUT"])
 
-/** For `Allow` where the method does not go with what is there: a directory is neither read nor written as a whole, and what is there is not made again. */
+/**
+ * For `Allow` where the method does not go with what is there: a directory is neither read nor
+ * written as a whole, and what is there is not made again.
+ */
 export function allowOn(kind: "file" | "directory"): { Allow: string } {
   return { Allow: methodNames.filter((name) => name !== "MKCOL" && (kind === "file" || !onFiles.has(name))).join(", ") }
 }

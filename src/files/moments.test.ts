@@ -9,7 +9,8 @@ import { Folder } from "./descriptor.ts"
 import { removeTree } from "./remove.ts"
 
 /*
- * The moments that a program which swaps names in a tight loop hits now and then, hit each time: a name turns into a link after it was looked at and before it is used.
+ * The moments that a program which swaps names in a tight loop hits now and then, hit each time: a
+ * name turns into a link after it was looked at and before it is used.
  */
 
 let path: string

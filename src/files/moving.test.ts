@@ -20,7 +20,8 @@ import { eventually } from "../../test/fixtures/eventually.ts"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 /*
- * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program holds of the one (a second name, an open file, an open directory) must not reach what ann moves
+ * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program
+ * holds of the one (a second name, an open file, an open directory) must not reach what ann moves
  * into the other.
  */
 

@@ -23,8 +23,9 @@ import { eventually } from "../../test/fixtures/eventually.ts"
 import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 
 /*
- * What a program may leave in its directories that is not a plain file: each kind once listed and read over WebDAV, copied over WebDAV, copied as code, removed over WebDAV and removed
- * for the main process.
+ * What a program may leave in its directories that is not a plain file: each kind once listed and
+ * read over WebDAV, copied over WebDAV, copied as code, removed over WebDAV and removed for the
+ * main process.
  */
 
 interface Kind {

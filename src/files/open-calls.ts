@@ -1,12 +1,21 @@
 import type { Call } from "./call.ts"
 import { Refusal } from "./refusal.ts"
 
-/** The second look falls after what is kept of proof and right, two seconds, so a withdrawal is felt within three seconds of being known to the main process. */
+/**
+ * The second look falls after what is kept of proof and right, two seconds, so a withdrawal is felt
+ * within three seconds of being known to the main process.
+ */
 const lookEveryMs = 1_500
-/** What tells that somebody may no longer do what they are doing; at everything else (a crowd, a main process that restarts) they go on. */
+/**
+ * What tells that somebody may no longer do what they are doing; at everything else (a crowd, a
+ * main process that restarts) they go on.
+ */
 const ends: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** The requests under way. One that takes long is asked about again and again: whoever may no longer do what they are doing is cut off. */
+/**
+ * The requests under way. One that takes long is asked about again and again: whoever may no longer
+ * do what they are doing is cut off.
+ */
 export class OpenCalls implements Disposable {
   readonly #open = new Map<Call, (refusal: Refusal) => void>()
   /** Those that were open at the last look. */

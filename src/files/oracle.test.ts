@@ -3,8 +3,9 @@ import { after, before, test } from "node:test"
 import { type Answer, FilesWorld } from "../../test/fixtures/files-world.ts"
 
 /*
- * What a condition says of something hidden is judged as if that did not exist: an answer tells nobody whether a guess
- * is right. Each method is asked with each condition, about something hidden and about something that never was.
+ * What a condition says of something hidden is judged as if that did not exist: an answer tells
+ * nobody whether a guess is right. Each method is asked with each condition, about something hidden
+ * and about something that never was.
  */
 
 let world: FilesWorld
@@ -86,7 +87,10 @@ async function prepare(): Promise<void> {
   Object.assign(world.authority.asked, { identify: 0, access: 0 })
 }
 
-/** All that an answer tells, but for what is another each time, and how often the authority was asked. */
+/**
+ * All that an answer tells, but for what is another each time, and how often the authority was
+ * asked.
+ */
 function told({ status, headers, text }: Answer, path: string): string {
   const { date: _date, etag: _etag, "last-modified": _modified, "lock-token": _token, ...rest } = headers
   const said = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")

@@ -2,7 +2,10 @@ import type { Stats } from "node:fs"
 import type { Folder } from "./descriptor.ts"
 import { notFound, Refusal } from "./refusal.ts"
 
-/** A name in a directory that is held, and what it was a moment ago. Links and special files do not exist. */
+/**
+ * A name in a directory that is held, and what it was a moment ago. Links and special files do not
+ * exist.
+ */
 export interface Place extends Disposable {
   parent: Folder
   name: string
@@ -12,7 +15,10 @@ export interface Place extends Disposable {
   occupied: boolean
 }
 
-/** Opens the directory above. `ENOENT` and the like are thrown when there is none. The root itself has no place. */
+/**
+ * Opens the directory above. `ENOENT` and the like are thrown when there is none. The root itself
+ * has no place.
+ */
 export function placeOf(root: Folder, names: readonly string[]): Place {
   const name = names.at(-1)
   if (name === undefined) throw new Refusal(403, "forbidden", "The files root itself cannot be changed")

@@ -11,7 +11,8 @@ import { Folder } from "./descriptor.ts"
 import { ownerOf } from "./property-table.ts"
 
 /*
- * Stored properties have a budget for each owner's tree: nobody uses up another one's, and removing always works.
+ * Stored properties have a budget for each owner's tree: nobody uses up another one's, and removing
+ * always works.
  */
 
 const { storedPropertyBytes, storedProperties } = bounds.files

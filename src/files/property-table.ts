@@ -23,15 +23,18 @@ const maxOfEntry = bounds.files.entryProperties.value
 const overhead = 64
 
 /**
- * The tree that a path counts for: a person's home, any other directory at the top as a whole. Each has a budget of its
- * own, so that nobody can use up another one's.
+ * The tree that a path counts for: a person's home, any other directory at the top as a whole. Each
+ * has a budget of its own, so that nobody can use up another one's.
  */
 export function ownerOf(path: string): string {
   const [, first = "", second = ""] = path.split("/", 3)
   return first === "users" && second !== "" ? `/users/${second}` : `/${first}`
 }
 
-/** Stored properties by path, and what each owner's take. Only a change that makes an owner's more can be refused. */
+/**
+ * Stored properties by path, and what each owner's take. Only a change that makes an owner's more
+ * can be refused.
+ */
 export class PropertyTable {
   readonly #byPath = new Map<string, Map<string, string>>()
   readonly #usage = new Map<string, Usage>()
@@ -44,7 +47,9 @@ export class PropertyTable {
     return this.#within(path).length > 0
   }
 
-  /** Whether the budget of that path's owner has room for these values in place of the present ones. */
+  /**
+   * Whether the budget of that path's owner has room for these values in place of the present ones.
+   */
   fits(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const stored = this.#byPath.get(path)
     let [bytes, count] = [0, 0]
@@ -56,7 +61,10 @@ export class PropertyTable {
     return this.#hasRoom(ownerOf(path), bytes, count)
   }
 
-  /** Whether one entry may have these values in place of the present ones: an answer holds all that it has at once. Less than before always fits. */
+  /**
+   * Whether one entry may have these values in place of the present ones: an answer holds all that
+   * it has at once. Less than before always fits.
+   */
   fitsEntry(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const before = this.#byPath.get(path) ?? new Map<string, string>()
     const after = new Map(before)
@@ -68,7 +76,10 @@ export class PropertyTable {
     return size <= maxOfEntry || size <= answeredLength(before)
   }
 
-  /** Whether another owner's budget has room for what is stored on a path and below. Within one tree a move needs none. */
+  /**
+   * Whether another owner's budget has room for what is stored on a path and below. Within one tree
+   * a move needs none.
+   */
   fitsAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
     if (options.moves && ownerOf(from) === ownerOf(to)) return true
     let [bytes, count] = [0, 0]
@@ -139,7 +150,10 @@ export class PropertyTable {
     if (usage.count === 0) this.#usage.delete(owner)
   }
 
-  /** The path and those below it that have properties. Only its owner's are looked through, unless it holds several owners' trees. */
+  /**
+   * The path and those below it that have properties. Only its owner's are looked through, unless
+   * it holds several owners' trees.
+   */
   #within(path: string): string[] {
     const holdsOwners = path === "/" || path === "/users"
     const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(ownerOf(path))?.paths ?? [])

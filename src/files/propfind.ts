@@ -14,8 +14,9 @@ export type Depth = (typeof depths)[number]
 const { listingBytes, listingBytesPerEntry } = bounds.files
 
 /**
- * Lists an entry, its children, or everything below. The answer is streamed: a directory's size does not matter. Of
- * everything below, whether it is too much is found out before the first byte is sent.
+ * Lists an entry, its children, or everything below. The answer is streamed: a directory's size
+ * does not matter. Of everything below, whether it is too much is found out before the first byte
+ * is sent.
  */
 export async function propfind(call: Call): Promise<void> {
   const level = await call.visible()

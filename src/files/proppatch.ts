@@ -62,8 +62,9 @@ function checkTarget(call: Call): boolean {
 }
 
 /**
- * The instructions in their order; of several on one property the last counts. Each value declares the namespaces that it uses, so
- * a short body may make long ones: no more are made than an entry may have.
+ * The instructions in their order; of several on one property the last counts. Each value declares
+ * the namespaces that it uses, so a short body may make long ones: no more are made than an entry
+ * may have.
  */
 function readUpdate(body: Buffer): Wanted[] {
   const root = parseXml(body)

@@ -12,7 +12,10 @@ import { answerEmpty } from "./respond.ts"
 import type { Draft } from "./stage.ts"
 import type { Reservation } from "./storage-ledger.ts"
 
-/** Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the new. */
+/**
+ * Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the
+ * new.
+ */
 export async function put(call: Call): Promise<void> {
   await call.owned()
   checkForm(call)
@@ -65,7 +68,10 @@ async function begin(call: Call, account: string | undefined): Promise<Begun> {
   return { draft, room, [Symbol.dispose]: () => held.dispose() }
 }
 
-/** The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send it. */
+/**
+ * The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send
+ * it.
+ */
 function modifiedOf(call: Call): number | undefined {
   const seconds = Number(call.request.headers["x-oc-mtime"] ?? Number.NaN)
   return Number.isFinite(seconds) && Math.abs(seconds) < 2 ** 40 ? seconds : undefined
@@ -100,8 +106,8 @@ function checked(call: Call): Place {
 }
 
 /**
- * Better known before the body than after. `access` asks for the real user ID, which the worker opens no file with; of
- * other owners' directories an access list may say more than the mode.
+ * Better known before the body than after. `access` asks for the real user ID, which the worker
+ * opens no file with; of other owners' directories an access list may say more than the mode.
  */
 function assertNotClosed(folder: Folder): void {
   const { uid, mode } = folder.stat()

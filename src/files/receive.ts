@@ -10,8 +10,9 @@ const mostWaiting = bounds.files.waitingBytes.value
 const smallBody = 65_536
 
 /**
- * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are written, and ends the reception by what it throws. Rejects with `ClientGone` when the
- * body ends early; no write is under way any more when it settles.
+ * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are
+ * written, and ends the reception by what it throws. Rejects with `ClientGone` when the body ends
+ * early; no write is under way any more when it settles.
  */
 export async function receive(request: IncomingMessage, fd: number, take?: (bytes: number) => void): Promise<void> {
   if (!hasBody(request)) return

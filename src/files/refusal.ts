@@ -1,15 +1,17 @@
 import type { FailureBody, FailureCode } from "#contract"
 
 /**
- * Why a request is refused, as the caller reads it. Has the shape of the contract's `Failure`, whose folder's door would load more into
- * the worker than it needs.
+ * Why a request is refused, as the caller reads it. Has the shape of the contract's `Failure`,
+ * whose folder's door would load more into the worker than it needs.
  */
 export class Refusal extends Error {
   override readonly name = "Refusal"
   readonly status: number
   readonly code: FailureCode
   readonly headers: Readonly<Record<string, string>>
-  /** The content of a `DAV:error` element, where RFC 4918 wants one instead of the failure object. */
+  /**
+   * The content of a `DAV:error` element, where RFC 4918 wants one instead of the failure object.
+   */
   readonly condition: string | undefined
   /** There may be something that the caller may not know of; they are not told. */
   readonly isHidden: boolean
@@ -45,7 +47,10 @@ export const hidden = (): Refusal => notFound({ isHidden: true })
 export const forbidden = (msg: string): Refusal => new Refusal(403, "forbidden", msg)
 export const invalid = (msg: string): Refusal => new Refusal(400, "invalid", msg)
 
-/** What a failed file operation means to the caller; undefined where it means that the server is at fault. */
+/**
+ * What a failed file operation means to the caller; undefined where it means that the server is at
+ * fault.
+ */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   const code = (error as NodeJS.ErrnoException | undefined)?.code

@@ -6,12 +6,16 @@ import { Slice } from "./slice.ts"
 /** `open(2)`: a handle on the entry itself, needing no right on it. */
 const O_PATH = 0o10000000
 const width = 32
-/** While so many directories wait, another is only taken up where one would not get on otherwise: a million of them need no list of a million names. */
+/**
+ * While so many directories wait, another is only taken up where one would not get on otherwise: a
+ * million of them need no list of a million names.
+ */
 const mostWaiting = 1_000
 
 /**
- * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on the way is first moved up into `place` under
- * a fresh name, so that two descriptors are enough for any depth. `place` should be out of others' reach. Answers the names in `place` that could not be
+ * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on
+ * the way is first moved up into `place` under a fresh name, so that two descriptors are enough for
+ * any depth. `place` should be out of others' reach. Answers the names in `place` that could not be
  * removed because programs that are in them keep changing them.
  */
 export async function removeTree(place: Folder, names: Name | readonly Name[], fresh: () => string): Promise<Name[]> {
@@ -83,7 +87,10 @@ function assertSameDevice(folder: Folder, place: Folder): void {
     throw Object.assign(new Error("Another file system is mounted in what is to be removed"), { code: "EBUSY" })
 }
 
-/** An empty directory is removed where it is. What became something else meanwhile is found again when the directory is looked through again. */
+/**
+ * An empty directory is removed where it is. What became something else meanwhile is found again
+ * when the directory is looked through again.
+ */
 function moveUp(folder: Folder, name: Name, place: Folder, fresh: () => string, waiting: Name[]): void {
   const code = errorOf(() => rmdirSync(folder.at(name)))
   if (code === undefined || code === "ENOENT") return
@@ -98,7 +105,10 @@ function moveUp(folder: Folder, name: Name, place: Folder, fresh: () => string, 
 
 const swapped: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"])
 
-/** Changes a directory's mode through a handle on the entry: no link is followed. One that its owner may not write to can be neither moved nor emptied. */
+/**
+ * Changes a directory's mode through a handle on the entry: no link is followed. One that its owner
+ * may not write to can be neither moved nor emptied.
+ */
 export function changeMode(parent: Folder, name: Name, mode: number): void {
   using handle = closing(parent.open(name, O_PATH | constants.O_DIRECTORY))
   chmodSync(`/proc/self/fd/${handle.fd}`, mode)
@@ -113,7 +123,10 @@ function errorOf(work: () => void): string | undefined {
   }
 }
 
-/** What is gone already, or became a directory since it was read: the directory is looked through again. */
+/**
+ * What is gone already, or became a directory since it was read: the directory is looked through
+ * again.
+ */
 function passed(error: NodeJS.ErrnoException): true {
   if (error.code === "ENOENT" || error.code === "EISDIR") return true
   throw error

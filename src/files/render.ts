@@ -10,7 +10,10 @@ export interface ResponseRenderer {
   response(resource: Resource): string
 }
 
-/** Makes the function that writes one `response` element; what does not depend on the entry is worked out once. */
+/**
+ * Makes the function that writes one `response` element; what does not depend on the entry is
+ * worked out once.
+ */
 export function responseRenderer(wish: Wish, scene: Scene): ResponseRenderer {
   const live = liveOnes(wish, scene)
   const namesOnly = wish.kind === "names"

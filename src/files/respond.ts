@@ -3,7 +3,10 @@ import { bounds } from "#contract"
 import { passOver } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
-/** On every answer: whatever the bytes are, a browser neither runs them nor lends them to another page. */
+/**
+ * On every answer: whatever the bytes are, a browser neither runs them nor lends them to another
+ * page.
+ */
 export const guardHeaders = {
   "Content-Security-Policy": "sandbox; default-src 'none'",
   "X-Content-Type-Options": "nosniff",
@@ -41,7 +44,10 @@ const drainUnproved = {
   timeoutMs: bounds.http.unprovedBodyMs.value,
 }
 
-/** Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no refusal is told to `report`, and nobody else. */
+/**
+ * Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no
+ * refusal is told to `report`, and nobody else.
+ */
 export async function answerFailure(
   response: ServerResponse,
   error: unknown,

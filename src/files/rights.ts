@@ -11,7 +11,10 @@ export interface RightsOptions {
   max?: number
 }
 
-/** The authority's answers, kept for two seconds: small requests need no question each, and a right that was withdrawn is gone quickly. */
+/**
+ * The authority's answers, kept for two seconds: small requests need no question each, and a right
+ * that was withdrawn is gone quickly.
+ */
 export class Rights {
   readonly #authority: Authority
   readonly #ttlMs: number
@@ -36,12 +39,16 @@ export class Rights {
     this.#accesses = new Kept(this.#ttlMs, this.#max)
   }
 
-  /** Only a proof that held is remembered: each wrong one is told to the authority, which slows them down. */
+  /**
+   * Only a proof that held is remembered: each wrong one is told to the authority, which slows them
+   * down.
+   */
   async identify(authorization: string | undefined, address: string): Promise<Identified> {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
     const key = `${address} ${authorization}`
-    // A guesser would be told by what is kept that a guess is right; whoever asks from elsewhere is not concerned.
+    // A guesser would be told by what is kept that a guess is right; whoever asks from elsewhere is
+    // not concerned.
     const known = this.#guessing.get(address) ? undefined : people.get(key)
     if (known) return known
     const answer = await this.#authority.identify(authorization, address)
@@ -61,8 +68,8 @@ export class Rights {
   }
 
   /**
-   * The same where `own` is of no interest, and no more than `enough`: what is known of a directory above does, since a level holds for
-   * everything below.
+   * The same where `own` is of no interest, and no more than `enough`: what is known of a directory
+   * above does, since a level holds for everything below.
    */
   async level(userId: number, names: readonly string[], enough: "read" | "write"): Promise<Access["level"]> {
     for (const { access, depth } of this.#known(userId, names)) {
@@ -80,7 +87,10 @@ export class Rights {
     }
   }
 
-  /** Asks for all directories above at the same time, so that the next file beside it needs no question. */
+  /**
+   * Asks for all directories above at the same time, so that the next file beside it needs no
+   * question.
+   */
   async #ask(userId: number, names: readonly string[]): Promise<Access> {
     const kept = this.#accesses
     const paths = Array.from({ length: names.length + 1 }, (_, depth) => pathText(names.slice(0, depth)))

@@ -2,7 +2,10 @@ import { chownSync, mkdirSync } from "node:fs"
 import { Folder } from "./descriptor.ts"
 import type { Owner } from "./messages.ts"
 
-/** Opens the files root, and makes it where it is missing. All that this process does to it: what is below is the worker's. */
+/**
+ * Opens the files root, and makes it where it is missing. All that this process does to it: what is
+ * below is the worker's.
+ */
 export function openRoot(path: string, owner: Owner | undefined): Folder {
   mkdirSync(path, { recursive: true, mode: 0o755 })
   if (process.getuid?.() === 0 && owner) chownSync(path, owner.uid, owner.gid)

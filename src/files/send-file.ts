@@ -8,7 +8,10 @@ const smallPiece = 2 ** 16
 const manyDownloads = 24
 let downloads = 0
 
-/** Sends a stretch of a file, reading the next piece while the last one is on its way. A file that got shorter ends the connection. */
+/**
+ * Sends a stretch of a file, reading the next piece while the last one is on its way. A file that
+ * got shorter ends the connection.
+ */
 export async function sendFile(response: ServerResponse, fd: number, stretch: { start: number; end: number }): Promise<void> {
   downloads += 1
   const size = downloads > manyDownloads ? smallPiece : largePiece

@@ -16,7 +16,10 @@ import { methodNames } from "./methods.ts"
 import { Refusal } from "./refusal.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 
-/** The HTTP server of the files address. A body may take as long as it needs while it makes progress. */
+/**
+ * The HTTP server of the files address. A body may take as long as it needs while it makes
+ * progress.
+ */
 export function createFileServer(settings: HandlerOptions, connections: ConnectionLimit): Server {
   const handle = createHandler(settings)
   const server = http.createServer({
@@ -33,7 +36,8 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
     if (response.destroyed) return
     noteRequest(request, response)
     const done = busy(request, response)
-    // A connection that ends early is seen where it matters; without listeners it would end the process.
+    // A connection that ends early is seen where it matters; without listeners it would end the
+    // process.
     request.on("error", () => {})
     response.on("error", () => {})
     handle(request, response, proceed).then(done, settings.scene.report)
@@ -50,7 +54,10 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
   return server
 }
 
-/** While the server itself works for a request (a long copy, a slow disk) a still connection is no stall. */
+/**
+ * While the server itself works for a request (a long copy, a slow disk) a still connection is no
+ * stall.
+ */
 function watchStalls(server: Server, stalledMs: number): (request: IncomingMessage, response: ServerResponse) => () => void {
   const working = new WeakMap<object, IncomingMessage>()
   server.setTimeout(stalledMs, (socket) => {

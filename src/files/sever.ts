@@ -4,8 +4,9 @@ import { type CopyOptions, Tally } from "./tally.ts"
 import type { Workplace } from "./workplace.ts"
 
 /**
- * Gives each file below an entry that has another name, there or elsewhere, a copy of its own in its place: whoever has the other name has nothing of it then. What was done before a
- * failure stays; it may be done again.
+ * Gives each file below an entry that has another name, there or elsewhere, a copy of its own in
+ * its place: whoever has the other name has nothing of it then. What was done before a failure
+ * stays; it may be done again.
  */
 export async function sever(spot: Spot, workplace: Workplace, { signal }: Pick<CopyOptions, "signal">): Promise<void> {
   const options = signal ? { signal } : {}

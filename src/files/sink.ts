@@ -4,8 +4,8 @@ import { ClientGone } from "./refusal.ts"
 const pieceLength = 32_768
 
 /**
- * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are there, so a short answer has a length and a
- * failure until then can still be answered.
+ * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are
+ * there, so a short answer has a length and a failure until then can still be answered.
  */
 export class Sink {
   readonly #response: ServerResponse

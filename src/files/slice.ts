@@ -2,14 +2,18 @@
 const sliceMs = 5
 
 /**
- * Lets long synchronous work of many requests run in slices, one in each turn of the event loop: between two of them
- * whatever has arrived meanwhile is served. People take turns, so nobody's many requests delay another one's few.
+ * Lets long synchronous work of many requests run in slices, one in each turn of the event loop:
+ * between two of them whatever has arrived meanwhile is served. People take turns, so nobody's many
+ * requests delay another one's few.
  */
 export class Slices {
   readonly #waiting = new Map<number, (() => void)[]>()
   #isTaken = false
 
-  /** Undefined, and so nothing to wait for, where nobody else's slice falls in this turn of the event loop. */
+  /**
+   * Undefined, and so nothing to wait for, where nobody else's slice falls in this turn of the
+   * event loop.
+   */
   turn(who: number): Promise<void> | undefined {
     if (this.#isTaken) return this.next(who)
     this.#take()

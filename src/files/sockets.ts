@@ -12,8 +12,9 @@ export interface ListenAddress {
 /**
  * A socket that is bound, and does not accept.
  *
- * The process that holds it keeps the address: one that it hands the descriptor to listens and accepts, and when that one dies, new
- * connections wait in the kernel's queue for the next. Node has this for `node:cluster` only, hence the underscore.
+ * The process that holds it keeps the address: one that it hands the descriptor to listens and
+ * accepts, and when that one dies, new connections wait in the kernel's queue for the next. Node
+ * has this for `node:cluster` only, hence the underscore.
  */
 export class BoundSocket implements Disposable {
   readonly host: string
@@ -62,7 +63,10 @@ function bindError(errno: number, host: string, port: number): NodeJS.ErrnoExcep
   )
 }
 
-/** Binds every address of the host, with the same port for all. Where the machine has no IPv6, `localhost` is 127.0.0.1 alone. */
+/**
+ * Binds every address of the host, with the same port for all. Where the machine has no IPv6,
+ * `localhost` is 127.0.0.1 alone.
+ */
 export async function bindAll({ host, port }: ListenAddress): Promise<BoundSocket[]> {
   const hosts = await addressesOf(host)
   for (let attempt = 0; ; attempt += 1) {

@@ -5,8 +5,10 @@ import { type Tally, takenBy } from "./tally.ts"
 const lookMs = 50
 
 /**
- * Copies a file of which little is there and much is a hole, by `cp`, which asks the kernel where data begins: Node cannot, and reading a hole of a terabyte takes minutes.
- * The program gets the two files as descriptors and nothing else. False when there is no such program or it cannot do this here; the target is empty then.
+ * Copies a file of which little is there and much is a hole, by `cp`, which asks the kernel where
+ * data begins: Node cannot, and reading a hole of a terabyte takes minutes. The program gets the
+ * two files as descriptors and nothing else. False when there is no such program or it cannot do
+ * this here; the target is empty then.
  */
 export async function copyAround(tally: Tally, file: { source: number; target: number; stats: Stats }): Promise<boolean> {
   const { source, target } = file

@@ -11,7 +11,10 @@ interface Spot {
   name: string
 }
 
-/** A name in the hidden place, at first with nothing there. Disposing it removes what is still there. */
+/**
+ * A name in the hidden place, at first with nothing there. Disposing it removes what is still
+ * there.
+ */
 export class Stage implements AsyncDisposable {
   readonly parent: Folder
   readonly name: string
@@ -25,7 +28,10 @@ export class Stage implements AsyncDisposable {
     this.#marker = marker
   }
 
-  /** On a file system of its own the target's directory holds it, and a link in the worker's folder tells the sweep where. */
+  /**
+   * On a file system of its own the target's directory holds it, and a link in the worker's folder
+   * tells the sweep where.
+   */
   static beside(parent: Folder, name: string, marker: Spot): Stage {
     symlinkSync(readlinkSync(parent.self), marker.folder.at(marker.name))
     return new Stage(parent, name, marker)
@@ -40,7 +46,10 @@ export class Stage implements AsyncDisposable {
     folder[Symbol.dispose]()
   }
 
-  /** Removes what is there. Answers false when something is left because a program that is in it keeps changing it; to be called again then. */
+  /**
+   * Removes what is there. Answers false when something is left because a program that is in it
+   * keeps changing it; to be called again then.
+   */
   async clear(): Promise<boolean> {
     this.#left = await removeTree(this.parent, this.#left ?? this.name, () => {
       this.#count += 1
@@ -69,7 +78,9 @@ export class Draft implements Disposable {
     this.fd = fd
   }
 
-  /** In the thread pool: a new file waits for the file system's journal while others are flushed. */
+  /**
+   * In the thread pool: a new file waits for the file system's journal while others are flushed.
+   */
   static async open(stage: Stage): Promise<Draft> {
     try {
       const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | fileFlags

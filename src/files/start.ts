@@ -17,10 +17,16 @@ export interface FilesOptions {
   root: string
   listen: ListenAddress
   authority: Authority
-  /** Host names, without port, by which the files address is reached; loopback ones are always allowed. */
+  /**
+   * Host names, without port, by which the files address is reached; loopback ones are always
+   * allowed.
+   */
   allowedHosts: readonly string[]
   logger: Logger
-  /** Who the files belong to, and whom the worker runs as. Counts only when this process is root, and is needed then. */
+  /**
+   * Who the files belong to, and whom the worker runs as. Counts only when this process is root,
+   * and is needed then.
+   */
   owner?: { uid: number; gid: number }
   /** Addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` counts. Default: none. */
   trustedProxies?: readonly string[]
@@ -120,7 +126,10 @@ async function startWorker(options: FilesOptions, root: Folder, sockets: readonl
   }
 }
 
-/** The root before it is there: whoever asks waits until the file server runs, and is told why when it does not. */
+/**
+ * The root before it is there: whoever asks waits until the file server runs, and is told why when
+ * it does not.
+ */
 export function treeOf(files: Promise<Files>): Tree {
   return new Tree(async (call, how) => (await files).tree.ask(call, how))
 }

@@ -11,7 +11,10 @@ const memoryMiB = 192
 
 type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void }
 
-/** Has a thread of the lowest priority count what people store; it lives while there is something to count. */
+/**
+ * Has a thread of the lowest priority count what people store; it lives while there is something to
+ * count.
+ */
 export class StorageCounter implements AsyncDisposable {
   readonly #root: Folder
   readonly #settings: StorageSettings

@@ -12,10 +12,11 @@ interface Level {
 }
 
 /**
- * Looks at all that is below a directory, however deep: each `next()` of `steps` opens one directory or tells `take` of one
- * entry. One directory is held at a time, and the way back from it is `..`, so a directory costs the same at any depth,
- * and one that waits takes no more memory than its name. Where `..` leads elsewhere, because a program has moved the
- * directory meanwhile, the way is gone again from the base.
+ * Looks at all that is below a directory, however deep: each `next()` of `steps` opens one
+ * directory or tells `take` of one entry. One directory is held at a time, and the way back from it
+ * is `..`, so a directory costs the same at any depth, and one that waits takes no more memory than
+ * its name. Where `..` leads elsewhere, because a program has moved the directory meanwhile, the
+ * way is gone again from the base.
  */
 export class DeepScan {
   readonly #base: Folder

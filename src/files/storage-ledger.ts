@@ -18,7 +18,10 @@ interface Entry {
   /** For what is being written. */
   reserved: number
   countedAt: number
-  /** Files that are being replaced. What they take makes room for one that replaces them, not for several at a time. */
+  /**
+   * Files that are being replaced. What they take makes room for one that replaces them, not for
+   * several at a time.
+   */
   replacing: Set<string>
   /** Directories were deleted since, whose size nobody knows. */
   isStale: boolean
@@ -36,7 +39,10 @@ interface RoomSize {
   isOpen?: boolean
 }
 
-/** Before the first count is there somebody may store this part of their limit, whatever lies there already. */
+/**
+ * Before the first count is there somebody may store this part of their limit, whatever lies there
+ * already.
+ */
 const littlePart = 100
 
 const uncounted = {
@@ -55,8 +61,8 @@ const leastLimit = ({ quota }: Entry) =>
   Math.min(quota?.maxBytes ?? Number.POSITIVE_INFINITY, ...(quota?.groups ?? []).map(({ maxBytes }) => maxBytes))
 
 /**
- * What people store, as this worker knows it: the last count, and what was written here since. Runs write without it; that is what counts
- * are for.
+ * What people store, as this worker knows it: the last count, and what was written here since. Runs
+ * write without it; that is what counts are for.
  */
 export class StorageLedger implements AsyncDisposable {
   readonly #authority: Authority
@@ -71,8 +77,10 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Room for so many bytes in a directory whose content counts for the account (undefined: nobody's). Refuses with 507 what the disk or the person has no room for; the file that is
-   * `replaced` goes when it is done, and until then makes room for that only. To be settled with what was written, or disposed of.
+   * Room for so many bytes in a directory whose content counts for the account (undefined:
+   * nobody's). Refuses with 507 what the disk or the person has no room for; the file that is
+   * `replaced` goes when it is done, and until then makes room for that only. To be settled with
+   * what was written, or disposed of.
    */
   async reserve(account: string | undefined, folder: Folder, size: RoomSize): Promise<Reservation> {
     const { bytes } = size
@@ -93,7 +101,10 @@ export class StorageLedger implements AsyncDisposable {
     return reservation
   }
 
-  /** Waited for once: a count that takes long keeps not every upload waiting, and none of the first small ones. */
+  /**
+   * Waited for once: a count that takes long keeps not every upload waiting, and none of the first
+   * small ones.
+   */
   async #firstCount(account: string, entry: Entry, size: RoomSize): Promise<void> {
     const isLittle = size.isOpen !== true && entry.written + entry.reserved + size.bytes <= leastLimit(entry) / littlePart
     if (isLittle && entry.counting) return
@@ -118,7 +129,10 @@ export class StorageLedger implements AsyncDisposable {
     return bytes + entries * this.#settings.entryBytes
   }
 
-  /** Something that counted is gone. Of a directory nobody knows how much: it is counted when that matters. */
+  /**
+   * Something that counted is gone. Of a directory nobody knows how much: it is counted when that
+   * matters.
+   */
   removed(account: string | undefined, bytes: number | undefined): void {
     const entry = account === undefined ? undefined : this.#entries.get(account)
     if (!entry) return
@@ -248,7 +262,10 @@ export class Reservation implements Disposable {
     if (this.#held) this.#held.entry.reserved += more
   }
 
-  /** More is written, to a file or directory that is held, than was known. Throws 507 when it does not fit. */
+  /**
+   * More is written, to a file or directory that is held, than was known. Throws 507 when it does
+   * not fit.
+   */
   grow(bytes: number, target: { readonly self: string }): void {
     this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
     this.hold(bytes)

@@ -22,7 +22,10 @@ function defaultReserve(totalBytes: number, { leastReserveBytes, reservePart }: 
   return Math.floor(Math.min(Math.max(leastReserveBytes, totalBytes * reservePart), totalBytes * smallPart, mostReserve))
 }
 
-/** Refuses what would leave less free than the reserve, while there is still room to delete and to end runs. */
+/**
+ * Refuses what would leave less free than the reserve, while there is still room to delete and to
+ * end runs.
+ */
 export function assertRoom(place: { readonly self: string }, bytes: number, settings: ReserveSettings): void {
   const room = roomOf(statfsSync(place.self), settings)
   if (!room.isLow && room.freeBytes - bytes >= room.reserveBytes) return

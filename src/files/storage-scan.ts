@@ -26,7 +26,8 @@ interface Step {
 }
 
 /**
- * Counts what somebody stores, a directory's entry at a time: each `next()` of `steps` looks at one. By descriptor and without following links, so names that a container swaps lead nowhere
+ * Counts what somebody stores, a directory's entry at a time: each `next()` of `steps` looks at
+ * one. By descriptor and without following links, so names that a container swaps lead nowhere
  * else. A file counts the blocks that it takes, holes nothing; one with several names counts once.
  */
 export class StorageScan {

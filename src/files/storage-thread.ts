@@ -6,8 +6,9 @@ import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts
 import { StorageScan } from "./storage-scan.ts"
 
 /*
- * The thread that counts what people store. It shares the worker's rights and descriptors, and takes the processor only when nothing else
- * wants it. Counts take turns, so a person with millions of files keeps nobody waiting.
+ * The thread that counts what people store. It shares the worker's rights and descriptors, and
+ * takes the processor only when nothing else wants it. Counts take turns, so a person with millions
+ * of files keeps nobody waiting.
  */
 
 export interface CountRequest {

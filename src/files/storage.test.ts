@@ -206,7 +206,10 @@ test("a count sees what lies deeper than it holds descriptors", () => {
   assert.ok(bytes >= mib && isComplete, String(bytes))
 })
 
-/** Directories in each other, made and entered one by one; answers the last one's path from its own start. */
+/**
+ * Directories in each other, made and entered one by one; answers the last one's path from its own
+ * start.
+ */
 function nest(start: string, levels: number): string {
   const path = join(start, ...Array(levels).fill("d"))
   mkdirSync(path, { recursive: true })

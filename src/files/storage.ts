@@ -1,5 +1,6 @@
 /*
- * What people store, as main process and worker tell each other. Plain values: they cross the border between processes.
+ * What people store, as main process and worker tell each other. Plain values: they cross the
+ * border between processes.
  */
 
 /** Whose files are counted, and where they lie: absolute paths below the root, normalized. */
@@ -31,7 +32,10 @@ export interface StorageQuota {
   maxBytes: number | null
   /** What members of groups may store together. */
   groups: readonly { groupName: string; maxBytes: number; members: readonly string[] }[]
-  /** The last count of the person and of the groups' members, by name. Who was never counted is missing. */
+  /**
+   * The last count of the person and of the groups' members, by name. Who was never counted is
+   * missing.
+   */
   counted: Readonly<Record<string, number>>
 }
 

@@ -15,7 +15,10 @@ const mostSilences = 6
 /** Work during which so many workers ended is given up: it may be what ends them. */
 const mostAttempts = 3
 
-/** Keeps one worker alive; sockets and root stay here, so the next one goes on where the last one stopped. */
+/**
+ * Keeps one worker alive; sockets and root stay here, so the next one goes on where the last one
+ * stopped.
+ */
 export class Supervisor implements AsyncDisposable {
   readonly #options: WorkerOptions
   readonly #logger: Logger
@@ -56,7 +59,10 @@ export class Supervisor implements AsyncDisposable {
     return this.#worker.pid
   }
 
-  /** Has a worker do it; the next one again when one ends meanwhile. Rejects with `unavailable` when three ended over it, or this one is being stopped. */
+  /**
+   * Has a worker do it; the next one again when one ends meanwhile. Rejects with `unavailable` when
+   * three ended over it, or this one is being stopped.
+   */
   async ask(call: TreeCall, options: TreeOptions): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       options.signal?.throwIfAborted()

@@ -9,8 +9,9 @@ import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 import { assertNoSecret, assertUntouched, makeVictim, swapping } from "../../test/fixtures/swapping.ts"
 
 /*
- * As `swaps.test.ts`, for what is done to whole trees: copies of code, releases, recursive removal. The work is done in this process, as root where the tests are: nothing but its own care keeps
- * it from the victims.
+ * As `swaps.test.ts`, for what is done to whole trees: copies of code, releases, recursive removal.
+ * The work is done in this process, as root where the tests are: nothing but its own care keeps it
+ * from the victims.
  */
 
 let world: FilesWorld

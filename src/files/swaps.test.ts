@@ -6,8 +6,9 @@ import { asRoot, FilesWorld, owner } from "../../test/fixtures/files-world.ts"
 import { assertNoSecret, assertUntouched, makeVictim, secret, swapping } from "../../test/fixtures/swapping.ts"
 
 /*
- * A program in a container swaps names while the server works. Two things must be out of reach, whatever happens: a folder outside of the
- * files root, and another person's home. The server runs in this process, as root where the tests do: nothing but its own care keeps it out.
+ * A program in a container swaps names while the server works. Two things must be out of reach,
+ * whatever happens: a folder outside of the files root, and another person's home. The server runs
+ * in this process, as root where the tests do: nothing but its own care keeps it out.
  */
 
 const rounds = 100

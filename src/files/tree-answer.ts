@@ -1,7 +1,10 @@
 import { Failure } from "#contract"
 import { errorFrom, type TreeOutcome } from "./messages.ts"
 
-/** What a call's outcome is to who asked: its answer, a `Failure`, the signal's reason, or a fault of ours. */
+/**
+ * What a call's outcome is to who asked: its answer, a `Failure`, the signal's reason, or a fault
+ * of ours.
+ */
 export function answerOf(outcome: TreeOutcome, signal: AbortSignal | undefined): unknown {
   if ("answer" in outcome) return outcome.answer
   signal?.throwIfAborted()

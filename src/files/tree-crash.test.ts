@@ -47,7 +47,10 @@ function killWorker(): void {
   if (pid !== undefined) process.kill(pid, "SIGKILL")
 }
 
-/** What a copy that is disturbed fails with; one that was done before the disturbance reached it is made again. */
+/**
+ * What a copy that is disturbed fails with; one that was done before the disturbance reached it is
+ * made again.
+ */
 async function disturbed(copy: () => Promise<unknown>): Promise<unknown> {
   for (let attempt = 0; attempt < 5; attempt += 1) {
     try {

@@ -1,7 +1,10 @@
 import { bounds } from "#contract"
 import { Refusal } from "./refusal.ts"
 
-/** How many requests one person may have under way. Beyond, a request is refused rather than queued: it would hold a connection and a body. */
+/**
+ * How many requests one person may have under way. Beyond, a request is refused rather than queued:
+ * it would hold a connection and a body.
+ */
 const mostAtOnce = bounds.files.requestsAtOnce.value
 /** Listings of all that is below look at each entry twice. */
 const mostDeep = bounds.files.deepListingsAtOnce.value

@@ -5,7 +5,10 @@ import { child, DAV, type Element, elementsOf, isDav, parseXml } from "./xml.ts"
 
 /** What a PROPFIND asks for. */
 export interface Wish {
-  /** `all`: the common properties and the ones of `names`; `names`: only which there are; `some`: exactly those of `names`. */
+  /**
+   * `all`: the common properties and the ones of `names`; `names`: only which there are; `some`:
+   * exactly those of `names`.
+   */
   kind: "all" | "names" | "some"
   names: PropertyName[]
 }
@@ -25,7 +28,10 @@ export function readWish(body: Buffer): Wish {
 
 const { propertyNames, propertyNameCharacters } = bounds.files
 
-/** Each once. An answer repeats them for every entry, so few and short ones are enough to make it large. */
+/**
+ * Each once. An answer repeats them for every entry, so few and short ones are enough to make it
+ * large.
+ */
 function namesIn(parent: Element): PropertyName[] {
   const names = new Map(elementsOf(parent).map(({ ns, name }) => [keyOf({ ns, name }), { ns, name }]))
   checkNames(names.size)

@@ -102,7 +102,10 @@ export class WorkerProcess {
     return Promise.race([pong, this.ended.then(() => false)]).finally(() => this.#pongs.delete(id))
   }
 
-  /** Has the tree worked on. Rejects with `WorkerGone` when the process ends first; where the signal is aborted it waits for the end all the same. */
+  /**
+   * Has the tree worked on. Rejects with `WorkerGone` when the process ends first; where the signal
+   * is aborted it waits for the end all the same.
+   */
   async ask(call: TreeCall, { signal, onProgress }: TreeOptions): Promise<unknown> {
     this.#asks += 1
     const id = this.#asks
@@ -155,7 +158,8 @@ export class WorkerProcess {
   #answer(type: "identified" | "accesses" | "areasTold" | "storageTold", id: number, ask: () => Promise<unknown>): void {
     const reply = (answer: unknown) => this.tell({ type, id, answer } as ToWorker)
     const failed = (error: unknown) => {
-      // A database that is away is nobody's fault, and told elsewhere: a line for each request would fill the log.
+      // A database that is away is nobody's fault, and told elsewhere: a line for each request
+      // would fill the log.
       if (!(error instanceof Failure)) this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
       reply(null)
     }
@@ -169,14 +173,16 @@ function workerFile(): string {
 }
 
 /**
- * The young generation stays small, since most of what is allocated are buffers, which live elsewhere; with 1 MiB a
- * small upload costs an eighth more processor time. `drop.ts` uses `node:ffi`.
+ * The young generation stays small, since most of what is allocated are buffers, which live
+ * elsewhere; with 1 MiB a small upload costs an eighth more processor time. `drop.ts` uses
+ * `node:ffi`.
  */
 const flags = ["--max-semi-space-size=4", "--disable-warning=ExperimentalWarning"]
 
 /**
- * No program that the worker runs gives it privileges, set-uid ones included. Node.js cannot set this for all threads
- * of a process that runs already, so a program of util-linux does before it becomes the worker.
+ * No program that the worker runs gives it privileges, set-uid ones included. Node.js cannot set
+ * this for all threads of a process that runs already, so a program of util-linux does before it
+ * becomes the worker.
  */
 function confinement(): string[] {
   const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find(existsSync)
@@ -184,8 +190,9 @@ function confinement(): string[] {
 }
 
 /**
- * Nothing of the main process's own environment: it may hold secrets. One arena for all threads: with one for each, freed buffers of
- * uploads are never given back (100 MB instead of 35 after a large one).
+ * Nothing of the main process's own environment: it may hold secrets. One arena for all threads:
+ * with one for each, freed buffers of uploads are never given back (100 MB instead of 35 after a
+ * large one).
  */
 function environment(): NodeJS.ProcessEnv {
   const cache = getCompileCacheDir()

@@ -6,8 +6,8 @@ import { firstSocket, plainError, rootDescriptor, type ToMain, type ToWorker } f
 import { Service } from "./service.ts"
 
 /*
- * The worker process. What it needs is loaded and its privileges are dropped before it opens or accepts anything. It ends when the main
- * process does: without it nobody can be asked.
+ * The worker process. What it needs is loaded and its privileges are dropped before it opens or
+ * accepts anything. It ends when the main process does: without it nobody can be asked.
  */
 
 type Start = Extract<ToWorker, { type: "start" }>

@@ -9,14 +9,19 @@ import { Draft, Stage } from "./stage.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
-/** What a program keeps changing is tried again after so long, then after twice as long, and so on. */
+/**
+ * What a program keeps changing is tried again after so long, then after twice as long, and so on.
+ */
 const firstPatienceMs = 500
 const lastPatienceMs = 600_000
 /** Each holds a descriptor or two. What is beyond is left to the sweep of the next worker. */
 const mostStubborn = 100
 const noteSuffix = ".from"
 
-/** The worker's own folder in the hidden place: what is not finished, or already deleted, is here and nowhere else. */
+/**
+ * The worker's own folder in the hidden place: what is not finished, or already deleted, is here
+ * and nowhere else.
+ */
 export class Workplace implements AsyncDisposable {
   readonly #all: Folder
   #made: Folder | undefined
@@ -45,7 +50,10 @@ export class Workplace implements AsyncDisposable {
     return this.#made
   }
 
-  /** On a full disk it is made when it is first needed: what reads goes on there, and what makes room. */
+  /**
+   * On a full disk it is made when it is first needed: what reads goes on there, and what makes
+   * room.
+   */
   #makeIfThereIsRoom(): void {
     try {
       void this.#own
@@ -54,7 +62,10 @@ export class Workplace implements AsyncDisposable {
     }
   }
 
-  /** A place for something that will later be moved to a name in `parent`, or was moved away from one. */
+  /**
+   * A place for something that will later be moved to a name in `parent`, or was moved away from
+   * one.
+   */
   stage(parent: Folder): Stage {
     const name = this.#fresh()
     if (parent.stat().dev === this.#device) return new Stage(this.#own.again(), name)
@@ -67,7 +78,10 @@ export class Workplace implements AsyncDisposable {
     return Draft.open(this.stage(parent))
   }
 
-  /** Makes an entry vanish before it returns; the promise resolves when its space is free, and never rejects. */
+  /**
+   * Makes an entry vanish before it returns; the promise resolves when its space is free, and never
+   * rejects.
+   */
   discard(parent: Folder, name: Name): Promise<void> {
     const grave = this.#graveFor(parent, name)
     try {
@@ -91,8 +105,9 @@ export class Workplace implements AsyncDisposable {
   }
 
   /**
-   * Moves an entry to a name, and what stands there away, before it returns: between the two moves a note tells the sweep what to put back. The promise resolves when the space of what stood there
-   * is free, and never rejects.
+   * Moves an entry to a name, and what stands there away, before it returns: between the two moves
+   * a note tells the sweep what to put back. The promise resolves when the space of what stood
+   * there is free, and never rejects.
    */
   replace(from: Spot, to: Spot & { name: string }): Promise<void> {
     const move = () => renameSync(from.parent.at(from.name), to.parent.at(to.name))
@@ -185,7 +200,10 @@ export class Workplace implements AsyncDisposable {
   }
 }
 
-/** A directory that is closed to its owner is opened first, and closed again when it cannot be moved all the same. */
+/**
+ * A directory that is closed to its owner is opened first, and closed again when it cannot be moved
+ * all the same.
+ */
 function bury(parent: Folder, name: Name, grave: Stage): void {
   const move = () => renameSync(parent.at(name), grave.parent.at(grave.name))
   try {

@@ -12,7 +12,10 @@ export interface Element {
   children: (Element | string)[]
 }
 
-/** Parses a body with namespaces and without a DTD. Levels, elements, attributes and the length of names are bounded. */
+/**
+ * Parses a body with namespaces and without a DTD. Levels, elements, attributes and the length of
+ * names are bounded.
+ */
 export function parseXml(body: Buffer): Element {
   const parser = new SaxesParser({ xmlns: true, position: false })
   const open: Element[] = []
@@ -97,8 +100,9 @@ export function emptyElement(ns: string, name: string): string {
 }
 
 /**
- * Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. Each namespace is declared
- * once, at the element itself, however often it is used within: the text grows with what was sent, and not faster.
+ * Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. Each
+ * namespace is declared once, at the element itself, however often it is used within: the text
+ * grows with what was sent, and not faster.
  */
 export function serializeXml(element: Element): string {
   const prefixes = new Map<string, string>()

@@ -14,12 +14,16 @@ export interface Ports {
 /**
  * The one place that turns runs into addresses and back.
  *
- * A run's own origin is `<scheme>://<key>.<apps host>[:port]`, or with ports `http://<apps host>:<the run's port>`; below the apps URL itself a run is `/run/<ID>/`.
+ * A run's own origin is `<scheme>://<key>.<apps host>[:port]`, or with ports `http://<apps
+ * host>:<the run's port>`; below the apps URL itself a run is `/run/<ID>/`.
  */
 export class Addresses {
   readonly appsUrl: URL
   readonly baseUrl: URL
-  /** Whether browsers keep `Secure` cookies and send `Sec-Fetch-*`: TLS, or a name that means this machine. */
+  /**
+   * Whether browsers keep `Secure` cookies and send `Sec-Fetch-*`: TLS, or a name that means this
+   * machine.
+   */
   readonly trustworthy: boolean
   readonly #suffix: string | undefined
   readonly #ports: Ports | undefined
@@ -38,7 +42,10 @@ export class Addresses {
     this.trustworthy = this.appsUrl.protocol === "https:" || parent === "localhost" || parent.endsWith(".localhost")
   }
 
-  /** Undefined for a host that is none of ours. A key is well formed here, not known. `localPort` is where the connection came to. */
+  /**
+   * Undefined for a host that is none of ours. A key is well formed here, not known. `localPort` is
+   * where the connection came to.
+   */
   locate(host: string, localPort?: number): Place {
     const name = hostName(host)
     const suffix = this.#suffix
@@ -63,7 +70,10 @@ export class Addresses {
     return `${below(this.appsUrl)}run/${runId}/`
   }
 
-  /** Where a browser's session is checked. `path` is relative to the program's base; empty means its landing page. */
+  /**
+   * Where a browser's session is checked. `path` is relative to the program's base; empty means its
+   * landing page.
+   */
   openUrl(runId: number | string, more: { nonce?: string; path: string }): string {
     const url = new URL(`${below(this.baseUrl)}open`)
     url.searchParams.set("ID", String(runId))
@@ -83,7 +93,10 @@ function isLoopback(name: string): boolean {
   return name === "localhost" || name === "[::1]" || (isIP(name) === 4 && name.startsWith("127."))
 }
 
-/** The name below which runs have theirs. An address has no names below it; a loopback one means `localhost`. */
+/**
+ * The name below which runs have theirs. An address has no names below it; a loopback one means
+ * `localhost`.
+ */
 function parentOf(url: URL): string {
   const name = url.hostname
   if (isLoopback(name)) return "localhost"

@@ -14,12 +14,18 @@ export function wantsPage({ headers }: IncomingMessage): boolean {
   return dest === undefined ? acceptsHtml(headers) : dest === "document" || isFrame(dest)
 }
 
-/** A browser fetches the script of a service worker, which would answer for the whole origin from then on. */
+/**
+ * A browser fetches the script of a service worker, which would answer for the whole origin from
+ * then on.
+ */
 export function isServiceWorkerScript({ headers }: IncomingMessage): boolean {
   return headers["service-worker"] !== undefined || headers["sec-fetch-dest"] === "serviceworker"
 }
 
-/** What a browser loads into a page or a tab, by whatever element; not what a page's script asks for with `fetch`. */
+/**
+ * What a browser loads into a page or a tab, by whatever element; not what a page's script asks for
+ * with `fetch`.
+ */
 export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers
   if (dest !== undefined || mode !== undefined) return (dest !== undefined && dest !== "empty") || mode === "navigate"
@@ -27,10 +33,12 @@ export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Whether a page of another origin could be behind a request that a cookie proves. Top-level navigations may come from anywhere; everything
- * else, frames included, comes from the same origin. A request that changes something, or opens a socket, says where it comes from.
+ * Whether a page of another origin could be behind a request that a cookie proves. Top-level
+ * navigations may come from anywhere; everything else, frames included, comes from the same origin.
+ * A request that changes something, or opens a socket, says where it comes from.
  *
- * A browser writes `Sec-Fetch-Site` itself, so where it stands it counts; `Origin` is `null` also within one origin when the page sends no referrer.
+ * A browser writes `Sec-Fetch-Site` itself, so where it stands it counts; `Origin` is `null` also
+ * within one origin when the page sends no referrer.
  */
 export function comesFromElsewhere(request: IncomingMessage, origin: string): boolean {
   const { origin: said, "sec-fetch-site": site } = request.headers
@@ -40,7 +48,10 @@ export function comesFromElsewhere(request: IncomingMessage, origin: string): bo
   return said === undefined && (isSocket(request) || !isSafe(request.method))
 }
 
-/** The same for a proof that no browser adds by itself: programs need not say where they come from, but a page may not come from elsewhere. */
+/**
+ * The same for a proof that no browser adds by itself: programs need not say where they come from,
+ * but a page may not come from elsewhere.
+ */
 export function saysElsewhere({ headers }: IncomingMessage, origins: readonly string[]): boolean {
   const { origin, "sec-fetch-site": site } = headers
   if (origin !== undefined && !origins.includes(origin)) return true

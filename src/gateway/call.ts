@@ -5,9 +5,15 @@ import type { Duplex } from "node:stream"
 export interface Call {
   request: IncomingMessage
   response: ServerResponse
-  /** Set when the request asks to change the protocol: the socket, taken out of HTTP's hands, and what came after the head. */
+  /**
+   * Set when the request asks to change the protocol: the socket, taken out of HTTP's hands, and
+   * what came after the head.
+   */
   upgrade?: Upgrade
-  /** `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it waits for something else. */
+  /**
+   * `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it waits
+   * for something else.
+   */
   expects?: "continue" | "unknown"
   /** Whether somebody was proved by it. */
   isProved?: boolean

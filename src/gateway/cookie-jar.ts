@@ -2,9 +2,11 @@ import type { Signer } from "#kit"
 import { heldCookie } from "./cookies.ts"
 
 /**
- * Keeps a program's cookies apart where its origin is a port: browsers send a host's cookies to all of its ports.
+ * Keeps a program's cookies apart where its origin is a port: browsers send a host's cookies to all
+ * of its ports.
  *
- * They are named after the port, signed for the run and the visitor, and kept from scripts, those of other runs included. What a script set, here or elsewhere, reaches no program.
+ * They are named after the port, signed for the run and the visitor, and kept from scripts, those
+ * of other runs included. What a script set, here or elsewhere, reaches no program.
  */
 export class CookieJar {
   readonly #signer: Signer

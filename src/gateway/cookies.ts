@@ -1,7 +1,12 @@
-/** All of Quayside's own cookies, the base URL's among them, under any prefix that browsers know. */
+/**
+ * All of Quayside's own cookies, the base URL's among them, under any prefix that browsers know.
+ */
 const ours = /^(?:__(?:host|secure|http)-)*(?:http-)?quayside/i
 
-/** The values of every cookie of this name, in the order sent, at most 16: a planted one may come before the real one. */
+/**
+ * The values of every cookie of this name, in the order sent, at most 16: a planted one may come
+ * before the real one.
+ */
 export function cookieValues(header: string | undefined, name: string): string[] {
   if (header === undefined || !header.includes(name)) return []
   const values: string[] = []
@@ -19,14 +24,18 @@ export function withoutOurCookies(header: string): string | undefined {
   return left.length === 0 ? undefined : left.join(";").trim()
 }
 
-/** Also a cookie without a name: browsers send its value alone, so that it looks like name and value. */
+/**
+ * Also a cookie without a name: browsers send its value alone, so that it looks like name and
+ * value.
+ */
 function isOurs(pair: string): boolean {
   return ours.test(pair.replace(/^[\s=]+/, ""))
 }
 
 /**
- * A program's `Set-Cookie` as it may reach the client: for this host only, never under one of our names; undefined when nothing of it may. `base`, where
- * given, is the path to which the cookie is held: a path that the program names is put below it unless it lies there already.
+ * A program's `Set-Cookie` as it may reach the client: for this host only, never under one of our
+ * names; undefined when nothing of it may. `base`, where given, is the path to which the cookie is
+ * held: a path that the program names is put below it unless it lies there already.
  */
 export function heldCookie(setCookie: string, base?: string): string | undefined {
   const [pair = "", ...attributes] = setCookie.split(";")

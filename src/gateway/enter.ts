@@ -26,7 +26,10 @@ export async function answerOwnPath(core: Core, call: Call, target: Target): Pro
   sendToBase(core, call, { target, path })
 }
 
-/** Begins the flow: the nonce stays with the browser, its hash goes to the base URL, which knows who this is. */
+/**
+ * Begins the flow: the nonce stays with the browser, its hash goes to the base URL, which knows who
+ * this is.
+ */
 export function sendToBase(core: Core, call: Call, { target, path }: { target: Target; path: string }): void {
   const { hash, cookie } = core.sessionsOf(target).nonce(call.request.headers.cookie)
   redirect(call, core.addresses.openUrl(target.id, { nonce: hash, path }), [cookie])

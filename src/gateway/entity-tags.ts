@@ -1,7 +1,8 @@
 /**
- * Entity tags at an origin that other runs have later. A browser may still hold an answer of an earlier run, and that
- * run may have guessed the tag that this one's program gives to the same path: "not modified" would then bring the old
- * answer back. So each run's tags carry its mark towards the browser, and conditions without it are not passed on.
+ * Entity tags at an origin that other runs have later. A browser may still hold an answer of an
+ * earlier run, and that run may have guessed the tag that this one's program gives to the same
+ * path: "not modified" would then bring the old answer back. So each run's tags carry its mark
+ * towards the browser, and conditions without it are not passed on.
  */
 export class EntityTags {
   readonly #mark: string
@@ -15,7 +16,10 @@ export class EntityTags {
     return tag.replace(/^((?:W\/)?")/, `$1${this.#mark}`)
   }
 
-  /** The value of a request's condition as the program gets it; undefined: it does not get it at all. */
+  /**
+   * The value of a request's condition as the program gets it; undefined: it does not get it at
+   * all.
+   */
   condition(name: string, value: string): string | undefined {
     switch (name) {
       case "if-none-match":

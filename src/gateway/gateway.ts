@@ -36,16 +36,28 @@ export interface GatewayOptions {
 }
 
 export interface Gateway extends AsyncDisposable {
-  /** Resolves with the addresses when all are open; when one cannot be, none stays open and it rejects. */
+  /**
+   * Resolves with the addresses when all are open; when one cannot be, none stays open and it
+   * rejects.
+   */
   listen(addresses: readonly ListenOptions[]): Promise<AddressInfo[]>
-  /** Takes no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then cuts what is left; WebSockets do not count as requests. */
+  /**
+   * Takes no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then
+   * cuts what is left; WebSockets do not count as requests.
+   */
   close(options?: { deadlineMs?: number }): Promise<void>
   readonly tickets: { issue(request: TicketRequest): string }
-  /** Makes sure that the run has an origin of its own, or says why it has none. To be called before `openAddress` and `tickets.issue`. */
+  /**
+   * Makes sure that the run has an origin of its own, or says why it has none. To be called before
+   * `openAddress` and `tickets.issue`.
+   */
   reach(target: Target): Promise<PortRefusal | undefined>
   /** False for a run that has no port, where runs have ports of their own. */
   hasOrigin(target: Target): boolean
-  /** Where a signed-in browser begins at the run's own origin. `path` is relative to the program's base; without one its landing page. Throws a `Failure` (503) where it has none. */
+  /**
+   * Where a signed-in browser begins at the run's own origin. `path` is relative to the program's
+   * base; without one its landing page. Throws a `Failure` (503) where it has none.
+   */
   openAddress(target: Target, path?: string): string
   /** The run's address in answers: works pasted into a browser, and with a token. */
   urlOf(runId: number): string
@@ -57,7 +69,10 @@ export interface Gateway extends AsyncDisposable {
 
 const recheckEvery = 2_000
 
-/** The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on addresses and keys that cannot work. */
+/**
+ * The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on
+ * addresses and keys that cannot work.
+ */
 export function createGateway(options: GatewayOptions): Gateway {
   const servers = new Servers((call) => answer(core, call), { logger: options.logger ?? silentLogger, connections: options.connections })
   const core = coreOf(options, servers)

@@ -1,4 +1,6 @@
-/** What the gateway asks of the rest. All lookups are answered from memory: no query per request. */
+/**
+ * What the gateway asks of the rest. All lookups are answered from memory: no query per request.
+ */
 export interface GatewayHost {
   /** The run with this ID or key, when it is live (any state before `ended`). */
   byId(id: number): Target | undefined
@@ -7,16 +9,25 @@ export interface GatewayHost {
   /** All live runs. */
   live(): Target[]
 
-  /** Who an `Authorization` header belongs to, or with which status and sentence to refuse it. `address` is the caller's, after trusted proxies. */
+  /**
+   * Who an `Authorization` header belongs to, or with which status and sentence to refuse it.
+   * `address` is the caller's, after trusted proxies.
+   */
   identify(
     authorization: string,
     address: string,
   ): Promise<Visitor | { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>
 
-  /** Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s for each open connection's pair. */
+  /**
+   * Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s
+   * for each open connection's pair.
+   */
   mayOpen(visitor: Visitor, runId: number): Promise<boolean>
 
-  /** A request was refused, for the audit; `code` is the failure's, or `hidden` where there is a run that this visitor may not open. Must not throw. */
+  /**
+   * A request was refused, for the audit; `code` is the failure's, or `hidden` where there is a run
+   * that this visitor may not open. Must not throw.
+   */
   refused(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
 
   /** Bytes or a request passed; called at most once a second for each run. */
@@ -26,7 +37,10 @@ export interface GatewayHost {
 export interface Address {
   host: string
   port: number
-  /** Whether the run has it still, where one can tell: asked for each new connection, before anything is sent. */
+  /**
+   * Whether the run has it still, where one can tell: asked for each new connection, before
+   * anything is sent.
+   */
   isHeld?: (() => boolean) | undefined
 }
 
@@ -36,17 +50,29 @@ export interface Target {
   /** Who started it. */
   userId: number
   projectId: number
-  /** Who decides what its pages do, by a name: runs of one person share an origin only if it is the same. */
+  /**
+   * Who decides what its pages do, by a name: runs of one person share an origin only if it is the
+   * same.
+   */
   authors: string
   /** 32 hexadecimal digits; the first label of the run's own origin. */
   key: string
   /** Undefined until the run is `ready`, and again while it stops. */
   address: Address | undefined
-  /** `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives at `/`. */
+  /**
+   * `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives
+   * at `/`.
+   */
   prefix: "keep" | "strip"
-  /** Sent to the program with every request, such as the run's own token; replaces what the visitor sent under that name. */
+  /**
+   * Sent to the program with every request, such as the run's own token; replaces what the visitor
+   * sent under that name.
+   */
   upstreamHeaders: Readonly<Record<string, string>>
-  /** Where a browser goes first, relative to the program's base (`lab`, `vnc.html?autoconnect=1`); may be empty. */
+  /**
+   * Where a browser goes first, relative to the program's base (`lab`, `vnc.html?autoconnect=1`);
+   * may be empty.
+   */
   landing: string
   state: string
 }

@@ -3,7 +3,10 @@ import { type Clock, deadline, type Logger, unlessAborted } from "#kit"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
 
 const freshFor = 2_000
-/** How long a yes holds while nobody can be asked: as long as a restart of the part that knows may take. */
+/**
+ * How long a yes holds while nobody can be asked: as long as a restart of the part that knows may
+ * take.
+ */
 const graceFor = 60_000
 const answerWithin = 2_500
 /** How long a client may neither send nor take anything while the program waits for it. */
@@ -11,7 +14,10 @@ const patience = bounds.gateway.silentMs.value
 
 /** One exchange or tunnel that is open for a visitor at a run. */
 export interface Opening {
-  /** Since when it has waited for the client to send or to take anything, in milliseconds since the epoch; undefined while it does not. */
+  /**
+   * Since when it has waited for the client to send or to take anything, in milliseconds since the
+   * epoch; undefined while it does not.
+   */
   readonly waitingSince: number | undefined
   /** Ends it at once, both sides. */
   cut(): void
@@ -51,7 +57,10 @@ export class Openings {
     this.#maxPerPair = maxPerPair
   }
 
-  /** Whether the visitor may open the run. A yes is at most 2 s old and then answered at once. Rejects with `unavailable` when nobody can tell. */
+  /**
+   * Whether the visitor may open the run. A yes is at most 2 s old and then answered at once.
+   * Rejects with `unavailable` when nobody can tell.
+   */
   mayOpen(visitor: Visitor, target: Target): boolean | Promise<boolean> {
     if (visitor.onlyRun !== undefined && visitor.onlyRun !== target.id) return false
     const pair = this.#pair(visitor, target)
@@ -66,7 +75,10 @@ export class Openings {
     })
   }
 
-  /** Notes what is open until the returned function is called. Refused (429) when the visitor has too much open at this run. */
+  /**
+   * Notes what is open until the returned function is called. Refused (429) when the visitor has
+   * too much open at this run.
+   */
   add(visitor: Visitor, target: Target, opening: Opening): () => void {
     if (this.#isClosed) throw new Failure("unavailable", "The gateway is stopping", { headers: { "Retry-After": "2" } })
     const { open } = this.#pair(visitor, target)
@@ -85,7 +97,10 @@ export class Openings {
     return size
   }
 
-  /** Asks about every pair that has something open, and cuts what may no longer be. Resolves when all have answered. */
+  /**
+   * Asks about every pair that has something open, and cuts what may no longer be. Resolves when
+   * all have answered.
+   */
   async recheck(): Promise<void> {
     await Promise.all([...this.#pairs].map(([id, pair]) => this.#recheck(id, pair)))
   }

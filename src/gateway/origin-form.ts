@@ -9,7 +9,9 @@ import { isFrontDoor, isOwn, pathAtOrigin, pathInProgram } from "./paths.ts"
 import { checkAddress, countFor, forbidden, notFound, notReady, redirect, unauthorized } from "./refusals.ts"
 import type { Session } from "./sessions.ts"
 
-/** Answers a request at a run's own origin, where a signed cookie of that origin is the only proof. */
+/**
+ * Answers a request at a run's own origin, where a signed cookie of that origin is the only proof.
+ */
 export function answerAtOrigin(core: Core, call: Call, key: string): void | Promise<void> {
   const { request } = call
   const target = /^[0-9a-f]{32}$/.test(key) ? core.host.byKey(key) : undefined
@@ -68,7 +70,10 @@ function withoutSession(core: Core, call: Call, { target, path }: { target: Targ
   )
 }
 
-/** Nothing of a program that lives below `/run/<ID>/` is at `/`; and who comes from elsewhere to a program's front door wants its landing page. */
+/**
+ * Nothing of a program that lives below `/run/<ID>/` is at `/`; and who comes from elsewhere to a
+ * program's front door wants its landing page.
+ */
 function leadsToLanding({ request, upgrade }: Call, target: Target): boolean {
   if (upgrade !== undefined || !isNavigation(request)) return false
   const path = request.url as string

@@ -18,7 +18,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** What every answer of the gateway's own carries: it is kept nowhere, does nothing, tells nobody where the browser was, and leaves nobody a hold on the tab. */
+/**
+ * What every answer of the gateway's own carries: it is kept nowhere, does nothing, tells nobody
+ * where the browser was, and leaves nobody a hold on the tab.
+ */
 export const ownHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": policy,

@@ -7,7 +7,10 @@ import type { Target, Visitor } from "./host.ts"
 import { cleanPath, splitRunPath } from "./paths.ts"
 import { checkAddress, countFor, forbidden, noteRefusal, notFound, notReady, redirect, send, unauthorized } from "./refusals.ts"
 
-/** Answers a request at the apps URL itself, where an `Authorization` header is the only proof and browsers load nothing. */
+/**
+ * Answers a request at the apps URL itself, where an `Authorization` header is the only proof and
+ * browsers load nothing.
+ */
 export async function answerAtPath(core: Core, call: Call): Promise<void> {
   const { request } = call
   const url = request.url as string

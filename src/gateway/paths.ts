@@ -11,8 +11,9 @@ export function isOwn(path: string): boolean {
 const longest = 2_048
 
 /**
- * A path with query that a redirect may carry: relative to this origin whatever a browser makes of it. Empty (the landing page) for everything
- * else: other origins, control characters, the gateway's own paths, more than 2,048 characters.
+ * A path with query that a redirect may carry: relative to this origin whatever a browser makes of
+ * it. Empty (the landing page) for everything else: other origins, control characters, the
+ * gateway's own paths, more than 2,048 characters.
  */
 export function cleanPath(path: string | null | undefined): string {
   if (!path?.startsWith("/") || path.length > longest) return ""
@@ -27,7 +28,10 @@ function baseOf(target: Pick<Target, "id" | "prefix">): string {
   return target.prefix === "keep" ? `/run/${target.id}` : ""
 }
 
-/** A path at the run's origin from one that is relative to the program's base; the landing page for an empty one. */
+/**
+ * A path at the run's origin from one that is relative to the program's base; the landing page for
+ * an empty one.
+ */
 export function pathAtOrigin(target: Target, relative: string): string {
   const clean = cleanPath(relative)
   return baseOf(target) + (clean === "" ? landingOf(target) : clean)
@@ -43,13 +47,19 @@ function landingOf(target: Target): string {
   return cleanPath(`/${target.landing.replace(/^\/+/, "")}`) || "/"
 }
 
-/** Whether this is the program's front door, where people who come from elsewhere want the landing page. */
+/**
+ * Whether this is the program's front door, where people who come from elsewhere want the landing
+ * page.
+ */
 export function isFrontDoor(target: Target, path: string): boolean {
   const base = baseOf(target)
   return path === "/" || path === base || path === `${base}/`
 }
 
-/** Splits `/run/<ID>/rest?query`; `rest` starts with a slash, or is empty or a query when the slash after the ID is missing. */
+/**
+ * Splits `/run/<ID>/rest?query`; `rest` starts with a slash, or is empty or a query when the slash
+ * after the ID is missing.
+ */
 export function splitRunPath(url: string): { id: number; rest: string } | undefined {
   const match = /^\/run\/([1-9]\d{0,15})(?=[/?]|$)(.*)$/s.exec(url)
   const id = Number(match?.[1])

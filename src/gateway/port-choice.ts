@@ -18,7 +18,10 @@ export interface PortLedger {
   ofUser(userId: number, range: PortRange): Promise<PortEntry[]>
   /** All ports of the range that belong to somebody. */
   taken(range: PortRange): Promise<number[]>
-  /** Records which run has the port from now on. False if the port belongs to somebody else or to other authors. */
+  /**
+   * Records which run has the port from now on. False if the port belongs to somebody else or to
+   * other authors.
+   */
   take(entry: PortEntry): Promise<boolean>
 }
 
@@ -28,7 +31,10 @@ export interface PortChoice {
   isRecorded: boolean
 }
 
-/** Why a run has no port: its person has as many as one may have, the range is used up, or no port could be opened. */
+/**
+ * Why a run has no port: its person has as many as one may have, the range is used up, or no port
+ * could be opened.
+ */
 export type PortRefusal = "person" | "range" | "blocked"
 
 export interface PortChoiceOptions {
@@ -36,7 +42,9 @@ export interface PortChoiceOptions {
   range: PortRange
   /** At most so many ports belong to one person. */
   maxPerPerson: number
-  /** Whether the port cannot be had now: another live run has it, or something else listens there. */
+  /**
+   * Whether the port cannot be had now: another live run has it, or something else listens there.
+   */
   isBusy(port: number): boolean
   /** Whether a live run other than the one that asks has this key. */
   isLive(key: string): boolean
@@ -48,8 +56,9 @@ export function maxPortsOf({ first, last }: PortRange, wanted: number): number {
 }
 
 /**
- * The port for a run: the one that it had before, else one of the same person and the same authors, first of the same
- * project, else one that nobody ever had. A port of anybody else, or of other authors, is never chosen.
+ * The port for a run: the one that it had before, else one of the same person and the same authors,
+ * first of the same project, else one that nobody ever had. A port of anybody else, or of other
+ * authors, is never chosen.
  */
 export async function choosePort(target: Target, options: PortChoiceOptions): Promise<PortChoice | PortRefusal> {
   const { ledger, range, isBusy, isLive } = options

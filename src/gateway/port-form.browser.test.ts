@@ -15,7 +15,10 @@ after(() => browser.close())
 
 const year = "public, max-age=31536000, immutable"
 
-/** A page and its script, which both say whose they are; of a run that wants to stay, also a service worker. */
+/**
+ * A page and its script, which both say whose they are; of a run that wants to stay, also a service
+ * worker.
+ */
 function program(name: string, isHostile: boolean): Program {
   const lasting = isHostile ? { "cache-control": year, "service-worker-allowed": "/" } : {}
   const answer = (response: ServerResponse, type: string, text: string) =>
@@ -37,7 +40,10 @@ function program(name: string, isHostile: boolean): Program {
   })
 }
 
-/** A gateway at localhost, where service workers exist, with ports for runs; a base URL where everybody is Ann; and a browser. */
+/**
+ * A gateway at localhost, where service workers exist, with ports for runs; a base URL where
+ * everybody is Ann; and a browser.
+ */
 async function world(first: Program) {
   await using stack = new AsyncDisposableStack()
   const base = createServer((request, response) => {
@@ -77,7 +83,9 @@ async function world(first: Program) {
   return { scene, open, follow, page, [Symbol.asyncDispose]: () => stack2.disposeAsync() }
 }
 
-/** What a hostile page does to stay: a worker for the whole origin, and something in its storage. */
+/**
+ * What a hostile page does to stay: a worker for the whole origin, and something in its storage.
+ */
 const stay = async () => {
   localStorage.setItem("left", "first")
   const worker = await navigator.serviceWorker.register("/worker.js", { scope: "/", updateViaCache: "all" }).catch((error) => error)

@@ -7,7 +7,10 @@ import type { Target } from "./host.ts"
 import { RunPorts } from "./ports.ts"
 import { type Asked, ann, cookiesOf, keyA, keyB, Program, page, Scene, type SceneOptions, TestLedger, targetOf } from "./scene.ts"
 
-/** A gateway that people reach by a plain name, before the runs 1 (key `aaaa…`) and 2 of one person, each with a port. */
+/**
+ * A gateway that people reach by a plain name, before the runs 1 (key `aaaa…`) and 2 of one person,
+ * each with a port.
+ */
 async function open(options: SceneOptions = {}) {
   const ports = { ...(await freeRange(8)), ledger: new TestLedger() }
   const scene = await Scene.open({ appsUrl: "http://gpu1:8081", ports, ...options })
@@ -123,7 +126,9 @@ test("runs with ports of their own are reached by http", async () => {
   await assert.rejects(Scene.open({ appsUrl: "https://gpu1", ports }), TypeError)
 })
 
-/** Ports from 21000 to 21009, of which one person may have four; `live` are the runs that there are. */
+/**
+ * Ports from 21000 to 21009, of which one person may have four; `live` are the runs that there are.
+ */
 function rig() {
   const opened = new Set<number>()
   const blocked = new Set<number>()

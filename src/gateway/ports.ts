@@ -40,9 +40,9 @@ interface HeldPort {
 /**
  * Which live run has which port.
  *
- * Browsers keep caches and storage by port. So a port belongs to one person and one set of authors for ever, recorded
- * in the ledger before a single request is answered there. A run gets its port when a browser first opens it; runs
- * that only programs reach use up none.
+ * Browsers keep caches and storage by port. So a port belongs to one person and one set of authors
+ * for ever, recorded in the ledger before a single request is answered there. A run gets its port
+ * when a browser first opens it; runs that only programs reach use up none.
  */
 export class RunPorts {
   readonly #options: RunPortsOptions
@@ -71,12 +71,17 @@ export class RunPorts {
     return this.#keys.get(port)
   }
 
-  /** Whether the run's pages may be served at the port that it holds: its authors may have changed while it was queued. */
+  /**
+   * Whether the run's pages may be served at the port that it holds: its authors may have changed
+   * while it was queued.
+   */
   mayServe({ key, authors }: Target): boolean {
     return this.#held.get(key)?.entry.authors === authors
   }
 
-  /** Whether the port's last run was of another project: then browsers drop what they stored there. */
+  /**
+   * Whether the port's last run was of another project: then browsers drop what they stored there.
+   */
   isHandedOver(key: string): boolean {
     return this.#held.get(key)?.entry.isHandedOver ?? false
   }
@@ -120,7 +125,8 @@ export class RunPorts {
     if (this.#isClosed) return "blocked"
     if (this.mayServe(target)) return undefined
     this.#release(target.key)
-    // A port whose run has just ended is free at once: else quick restarts would use up one port after the other.
+    // A port whose run has just ended is free at once: else quick restarts would use up one port
+    // after the other.
     for (const key of [...this.#held.keys()]) if (!this.#options.isLive(key)) this.#release(key)
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const chosen = await this.#choose(target)

@@ -70,7 +70,10 @@ export function noteRefusal({ host, callers }: Core, call: Call, { visitor, code
   host.refused({ visitor, address: callers.addressOf(call.request), code })
 }
 
-/** Answers with a failure: JSON for programs, a page for people. What has begun to be answered is cut. */
+/**
+ * Answers with a failure: JSON for programs, a page for people. What has begun to be answered is
+ * cut.
+ */
 export function sendFailure(core: Core, call: Call, error: unknown): void {
   const { response, request } = call
   if (error instanceof Failure && isAboutRights(error)) noteRefusal(core, call, { code: error.code })

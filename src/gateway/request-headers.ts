@@ -18,7 +18,10 @@ type Rule = "keep" | "drop" | "host" | "cookie" | "authorization" | "condition"
 /** Answers that a client has already, by tag or by time. */
 const conditions = new Set(["if-none-match", "if-match", "if-range", "if-modified-since", "range"])
 
-/** Everything that speaks about this connection, about who the caller is, or about how the request came here. */
+/**
+ * Everything that speaks about this connection, about who the caller is, or about how the request
+ * came here.
+ */
 const dropped = new Set([
   "connection",
   "keep-alive",
@@ -42,7 +45,10 @@ const dropped = new Set([
 
 const rules = new Map<string, Rule>()
 
-/** A header's rule by its name as sent. Some programs read `_` as `-`, so for the names that matter they are the same here. */
+/**
+ * A header's rule by its name as sent. Some programs read `_` as `-`, so for the names that matter
+ * they are the same here.
+ */
 function ruleOf(name: string): Rule {
   const known = rules.get(name)
   if (known !== undefined) return known
@@ -101,14 +107,19 @@ function crossing(rule: Rule, value: string, { passage, name, request }: Crossin
   return value
 }
 
-/** Of a request for a part, the part is only asked for if it is one of what this run sent before. */
+/**
+ * Of a request for a part, the part is only asked for if it is one of what this run sent before.
+ */
 function condition(name: string, value: string, { tags, headers }: { tags: EntityTags; headers: IncomingHttpHeaders }): string | undefined {
   if (name !== "range") return tags.condition(name, value)
   const { "if-range": ifRange } = headers
   return ifRange === undefined || tags.isOurs(String(ifRange)) ? value : undefined
 }
 
-/** A program's page may send a token of the program's own; Basic, and whatever could be a token of ours, stays here. */
+/**
+ * A program's page may send a token of the program's own; Basic, and whatever could be a token of
+ * ours, stays here.
+ */
 function isProgramsOwn(authorization: string): boolean {
   return !/^basic\b/i.test(authorization) && !/(?<![A-Za-z0-9_-])q[sf]_/.test(authorization)
 }
@@ -123,7 +134,10 @@ function framing({ headers }: IncomingMessage, isUpgrade: boolean): string {
   return headers["content-length"] === undefined ? "" : `Content-Length: ${headers["content-length"]}\r\n`
 }
 
-/** Headers that the sender declares to be for this connection only. What the program needs to understand the request is not theirs to remove. */
+/**
+ * Headers that the sender declares to be for this connection only. What the program needs to
+ * understand the request is not theirs to remove.
+ */
 function namedByConnection(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:keep-alive|close|upgrade)$/i.test(connection)) return undefined
   const names = new Set(connection.split(",").map((name) => name.trim().toLowerCase()))

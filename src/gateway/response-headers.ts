@@ -5,10 +5,16 @@ import type { AnswerHead } from "./upstream/answer-head.ts"
 /** For the connection only, and what node writes itself. */
 const hopByHop = ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "transfer-encoding", "upgrade", "set-cookie2"]
 
-/** What reaches past the program's own origin: other ports and names of the host, or the whole host for a long time. */
+/**
+ * What reaches past the program's own origin: other ports and names of the host, or the whole host
+ * for a long time.
+ */
 const farReaching = ["clear-site-data", "strict-transport-security", "public-key-pins", "expect-ct", "alt-svc", "nel", "report-to"]
 
-/** Below the apps URL all runs share an origin: there nobody speaks for it, and no browser takes part. */
+/**
+ * Below the apps URL all runs share an origin: there nobody speaks for it, and no browser takes
+ * part.
+ */
 const ofTheOrigin = [
   "content-security-policy",
   "content-security-policy-report-only",
@@ -51,7 +57,9 @@ const sandbox = [
   ...["X-Content-Type-Options", "nosniff"],
   ...["Cross-Origin-Resource-Policy", "same-origin"],
 ]
-/** Where browsers do not say what a request is for, the answer says that it is for this origin only. */
+/**
+ * Where browsers do not say what a request is for, the answer says that it is for this origin only.
+ */
 const sameOriginOnly = ["Content-Security-Policy", "frame-ancestors 'self'", "Cross-Origin-Resource-Policy", "same-origin"]
 
 export interface AnswerOptions {
@@ -62,7 +70,10 @@ export interface AnswerOptions {
   trustworthy: boolean
   /** Whether a browser asked, as far as it says so. */
   isBrowser: boolean
-  /** Whether trailers can follow: an announcement of what cannot come makes Node refuse the whole answer. */
+  /**
+   * Whether trailers can follow: an announcement of what cannot come makes Node refuse the whole
+   * answer.
+   */
   hasTrailers: boolean
   /** A `Set-Cookie` of the gateway's own. */
   renewal: string | undefined
@@ -91,7 +102,10 @@ export function answerHeaders(head: Pick<AnswerHead, "status" | "headers" | "nam
   return out
 }
 
-/** An origin that other runs have later keeps nothing without asking: a cache asks each time, or keeps nothing at all. */
+/**
+ * An origin that other runs have later keeps nothing without asking: a cache asks each time, or
+ * keeps nothing at all.
+ */
 function cacheRule(headers: string[], names: string[]): string {
   for (let at = names.indexOf("cache-control"); at >= 0; at = names.indexOf("cache-control", at + 1)) {
     if (/(?:^|[\s,])no-store(?:$|[\s,])/i.test(headers[2 * at + 1] as string)) return "private, no-store"
@@ -117,13 +131,19 @@ function crossing(name: string, value: string, options: AnswerOptions): string |
   return value
 }
 
-/** Below the apps URL a cookie would be one of the whole host, base URL included: it is held to the run's path, and browsers get none. */
+/**
+ * Below the apps URL a cookie would be one of the whole host, base URL included: it is held to the
+ * run's path, and browsers get none.
+ */
 function cookie(value: string, { passage, isBrowser }: AnswerOptions): string | undefined {
   if (passage.form === "origin") return passage.jar ? passage.jar.sealed(value) : heldCookie(value)
   return isBrowser ? undefined : heldCookie(value, `/run/${passage.target.id}`)
 }
 
-/** An address of this host is made relative to it, whatever scheme the program believes in, and put below where the client sees the program. */
+/**
+ * An address of this host is made relative to it, whatever scheme the program believes in, and put
+ * below where the client sees the program.
+ */
 function location(value: string, { passage, host }: AnswerOptions): string {
   const path = pathHere(value, host)
   if (path === undefined) return value

@@ -126,7 +126,10 @@ export interface SceneOptions extends Partial<GatewayOptions> {
   clock?: Clock
 }
 
-/** A gateway on a free port, before run 1 (key `aaaa…`). Names below `localhost` are not resolved: every request goes to 127.0.0.1 with a `Host`. */
+/**
+ * A gateway on a free port, before run 1 (key `aaaa…`). Names below `localhost` are not resolved:
+ * every request goes to 127.0.0.1 with a `Host`.
+ */
 export class Scene implements AsyncDisposable {
   readonly host: TestHost
   readonly gateway: Gateway
@@ -193,7 +196,10 @@ export class Scene implements AsyncDisposable {
     return promise
   }
 
-  /** Goes through the ticket flow as a signed-in browser would; answers the `Cookie` header that it then sends. */
+  /**
+   * Goes through the ticket flow as a signed-in browser would; answers the `Cookie` header that it
+   * then sends.
+   */
   async enter(visitor: Visitor = ann, path?: string): Promise<{ cookie: string; landed: string }> {
     const started = await this.ask(this.origin, "/.quayside/start")
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""

@@ -18,7 +18,10 @@ import {
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
-/** How long a client may still send after it was answered, so that it reads the answer rather than a reset. */
+/**
+ * How long a client may still send after it was answered, so that it reads the answer rather than a
+ * reset.
+ */
 const lingerFor = 5_000
 
 const earlyMost = bounds.gateway.earlyBytes.value
@@ -61,7 +64,8 @@ export function createHttpServer(take: (call: Call) => void, connections?: Conne
 }
 
 /**
- * HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. So does who offers another protocol before an earlier request is answered: the connection cannot be given to both.
+ * HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. So does who offers another
+ * protocol before an earlier request is answered: the connection cannot be given to both.
  */
 function mayUpgrade({ method, headers, socket }: IncomingMessage): boolean {
   return method === "GET" && !isAnswering(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")

@@ -35,7 +35,10 @@ export class Servers {
     return opened.map((server) => server.address() as AddressInfo)
   }
 
-  /** Opens one more port on all hosts that are listened on, or on none. Closing it cuts what is connected to it. */
+  /**
+   * Opens one more port on all hosts that are listened on, or on none. Closing it cuts what is
+   * connected to it.
+   */
   async openPort(port: number): Promise<{ close(): void }> {
     const opened: Server[] = []
     const close = () => {
@@ -55,7 +58,10 @@ export class Servers {
     return { close }
   }
 
-  /** Ends when nothing is connected any more: at once when no request is open, at the latest after `deadlineMs`. */
+  /**
+   * Ends when nothing is connected any more: at once when no request is open, at the latest after
+   * `deadlineMs`.
+   */
   async close(deadlineMs: number, cut: () => void): Promise<void> {
     this.#isClosing = true
     const servers = this.#servers.splice(0)

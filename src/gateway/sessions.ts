@@ -19,13 +19,19 @@ const cacheSize = 4_096
 export interface SessionOptions {
   cookieKey: Buffer
   clock: Clock
-  /** Whether browsers keep `Secure` cookies here; they then refuse these names from scripts and from other hosts. */
+  /**
+   * Whether browsers keep `Secure` cookies here; they then refuse these names from scripts and from
+   * other hosts.
+   */
   secure: boolean
   /** Where origins are ports of one host, what tells this one's cookies from the others'. */
   port?: number
 }
 
-/** The gateway's cookies: one session for each run, the nonce that binds a ticket to a browser, and the trace that a session was just made. */
+/**
+ * The gateway's cookies: one session for each run, the nonce that binds a ticket to a browser, and
+ * the trace that a session was just made.
+ */
 export class Sessions {
   readonly #signer: Signer
   readonly #clock: Clock
@@ -64,7 +70,10 @@ export class Sessions {
     return this.#clock.now() - session.issuedAt < renewAfter ? undefined : this.cookieFor(session.key, session.visitor)
   }
 
-  /** The browser's nonce when it has one, so that several tabs do not spoil each other's, else a new one. */
+  /**
+   * The browser's nonce when it has one, so that several tabs do not spoil each other's, else a new
+   * one.
+   */
   nonce(header: string | undefined): { hash: string; cookie: string } {
     const known = cookieValues(header, this.#names.nonce).find((value) => /^[A-Za-z0-9_-]{22}$/.test(value))
     const nonce = known ?? randomBytes(16).toString("base64url")
@@ -80,7 +89,10 @@ export class Sessions {
     return `${this.#names.nonce}=made.${this.#clock.now()}${this.#attributes}; Max-Age=${justNow / 1000}`
   }
 
-  /** Whether a session was made in this browser a moment ago: when it is not there, sending the browser around again is in vain. */
+  /**
+   * Whether a session was made in this browser a moment ago: when it is not there, sending the
+   * browser around again is in vain.
+   */
   wasJustMade(header: string | undefined): boolean {
     return cookieValues(header, this.#names.nonce).some((value) => {
       const [, at] = /^made\.(\d{1,15})$/.exec(value) ?? []

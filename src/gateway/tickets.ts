@@ -26,8 +26,9 @@ export interface Ticket {
 }
 
 /**
- * One-time tickets from the base URL to a run's own origin. They are signed, so that the process that gives them need not be the
- * one that takes them; that they are used once is remembered where they are taken.
+ * One-time tickets from the base URL to a run's own origin. They are signed, so that the process
+ * that gives them need not be the one that takes them; that they are used once is remembered where
+ * they are taken.
  */
 export class Tickets {
   readonly #signer: Signer
@@ -42,8 +43,9 @@ export class Tickets {
   }
 
   /**
-   * The address at the run's own origin that lets this visitor's browser in, once, within 30 seconds. The caller has checked the visitor's right.
-   * Throws a `Failure`: `invalid` (`nonce`) on a nonce that the gateway did not make, `unavailable` for a run without a port.
+   * The address at the run's own origin that lets this visitor's browser in, once, within 30
+   * seconds. The caller has checked the visitor's right. Throws a `Failure`: `invalid` (`nonce`) on
+   * a nonce that the gateway did not make, `unavailable` for a run without a port.
    */
   issue({ visitor, target, nonce, path }: TicketRequest): string {
     if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
@@ -52,7 +54,9 @@ export class Tickets {
     return `${originOf(this.#addresses, target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
   }
 
-  /** What a ticket says, however often asked and however old; undefined when it was not signed here. */
+  /**
+   * What a ticket says, however often asked and however old; undefined when it was not signed here.
+   */
   read(text: string): (Ticket & { endsAt: number }) | undefined {
     const signed = this.#signer.verify(text)
     if (!Array.isArray(signed)) return undefined

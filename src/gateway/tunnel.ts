@@ -18,7 +18,10 @@ export interface TunnelOptions {
   renewal: string | undefined
 }
 
-/** Joins client and program byte by byte after a 101, until either ends. Throws `BadAnswer` when the 101 is not what was asked for. */
+/**
+ * Joins client and program byte by byte after a 101, until either ends. Throws `BadAnswer` when the
+ * 101 is not what was asked for.
+ */
 export function openTunnel(core: Core, options: TunnelOptions): void {
   const { call, connection, passage } = options
   const head = switchingHead(core, options)

@@ -13,13 +13,19 @@ export interface CredentialEntry extends RegistryCredentials {
   registry: string
   /** Repositories with this path or below it; empty: all. */
   path: string
-  /** `everyone`, `user:<name>`, `group:<name>`; nobody: the registry's images are then only for who needs no credentials. */
+  /**
+   * `everyone`, `user:<name>`, `group:<name>`; nobody: the registry's images are then only for who
+   * needs no credentials.
+   */
   for: readonly string[]
 }
 
 const members = ["registry", "path", "username", "password", "for"] as const
 
-/** Reads the entries of a credentials file: a JSON list. Throws a `Failure` whose message tells which entry is wrong, and shows no value of it. */
+/**
+ * Reads the entries of a credentials file: a JSON list. Throws a `Failure` whose message tells
+ * which entry is wrong, and shows no value of it.
+ */
 export function parseCredentials(text: string): CredentialEntry[] {
   const list = parseJson(text)
   if (!Array.isArray(list)) throw wrong(`a list of entries is wanted; got ${describe(typeof list === "string" ? "a text" : list)}`)
@@ -77,7 +83,10 @@ export class Credentials {
     this.#entries = entries
   }
 
-  /** Whether anybody has credentials for it: then it may be here because somebody pulled it with theirs. */
+  /**
+   * Whether anybody has credentials for it: then it may be here because somebody pulled it with
+   * theirs.
+   */
   guard(reference: OciReference): boolean {
     return this.#of(reference).length > 0
   }

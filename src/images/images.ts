@@ -17,7 +17,10 @@ export interface ImagesOptions {
   logger: Logger
 }
 
-/** Whose image it is, and for whom it is wanted. Whether that person may use the definition is the caller's to ask. */
+/**
+ * Whose image it is, and for whom it is wanted. Whether that person may use the definition is the
+ * caller's to ask.
+ */
 export interface Wanted {
   image: ImageRow
   /** Whether an administrator registered it. */
@@ -35,13 +38,19 @@ export interface ImageState {
 
 /** Which container images people may have, on what terms, and fetching them when asked to. */
 export interface Images extends AsyncDisposable {
-  /** Why images of this reference may not be fetched here by anybody; undefined: nothing speaks against it. */
+  /**
+   * Why images of this reference may not be fetched here by anybody; undefined: nothing speaks
+   * against it.
+   */
   refusal(reference: string): string | undefined
   /** The terms on which a person may have an image now. */
   terms(person: Person, wanted: { reference: string; byAdmin: boolean }): ImageTerms
   /** Rejects with an `EngineError`. */
   state(wanted: Wanted): Promise<ImageState>
-  /** Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a `Failure` at once where the person fetches too many. */
+  /**
+   * Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a
+   * `Failure` at once where the person fetches too many.
+   */
   pull(wanted: Wanted, actor: Actor): Promise<ImageFacts>
 }
 

@@ -25,7 +25,10 @@ export interface PullWish {
   actor: Actor
 }
 
-/** Pulls that somebody asked for. They go on when nobody waits for them any more, and end with the service. */
+/**
+ * Pulls that somebody asked for. They go on when nobody waits for them any more, and end with the
+ * service.
+ */
 export class Pulls implements AsyncDisposable {
   readonly #options: PullsOptions
   /** By person and reference. */
@@ -40,7 +43,10 @@ export class Pulls implements AsyncDisposable {
     return this.#underWay.has(keyOf(userId, reference))
   }
 
-  /** Joins the person's own pull of the same image where there is one. Rejects with an `EngineError`; throws a `Failure` at once where the person has too many. */
+  /**
+   * Joins the person's own pull of the same image where there is one. Rejects with an
+   * `EngineError`; throws a `Failure` at once where the person has too many.
+   */
   pull(wish: PullWish): Promise<ImageFacts> {
     const key = keyOf(wish.userId, wish.image.image)
     const known = this.#underWay.get(key)

@@ -12,7 +12,10 @@ const programs: Readonly<Record<ProjectType, RegExp>> = {
   http: /(?:)/,
 }
 
-/** The types for which an image looks made, by the ports that it exposes and what it and its program are called; `http` is any program. Whether it works only a start shows. */
+/**
+ * The types for which an image looks made, by the ports that it exposes and what it and its program
+ * are called; `http` is any program. Whether it works only a start shows.
+ */
 export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageFacts): ProjectType[] {
   const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
   return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${typeRules[type].port}/tcp`))

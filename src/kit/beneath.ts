@@ -4,9 +4,10 @@ import { type FileHandle, mkdir, open } from "node:fs/promises"
 /**
  * Directories held by descriptor.
  *
- * Others may rename or replace anything below a shared tree at any moment, so a path is good for nothing there: it is checked
- * as one thing and used as another. A `Directory` is an open descriptor; its children are reached one name at a time through
- * `/proc/self/fd/N/name`, never following a link. Linux only.
+ * Others may rename or replace anything below a shared tree at any moment, so a path is good for
+ * nothing there: it is checked as one thing and used as another. A `Directory` is an open
+ * descriptor; its children are reached one name at a time through `/proc/self/fd/N/name`, never
+ * following a link. Linux only.
  */
 export class Directory implements AsyncDisposable {
   readonly handle: FileHandle
@@ -15,12 +16,17 @@ export class Directory implements AsyncDisposable {
     this.handle = handle
   }
 
-  /** Opens a directory by a path that only trusted people can change, such as the files root itself. */
+  /**
+   * Opens a directory by a path that only trusted people can change, such as the files root itself.
+   */
   static async open(trustedPath: string): Promise<Directory> {
     return new Directory(await open(trustedPath, constants.O_RDONLY | constants.O_DIRECTORY))
   }
 
-  /** The path by which the kernel reaches this descriptor, or one name in it. Throws on anything that is not a single name. */
+  /**
+   * The path by which the kernel reaches this descriptor, or one name in it. Throws on anything
+   * that is not a single name.
+   */
   at(name?: string): string {
     if (name === undefined) return `/proc/self/fd/${this.handle.fd}`
     return `/proc/self/fd/${this.handle.fd}/${singleName(name)}`
@@ -31,7 +37,10 @@ export class Directory implements AsyncDisposable {
     return new Directory(await open(this.at(name), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW))
   }
 
-  /** Opens a child without following a link and without waiting on a FIFO. The caller checks what kind it is and closes it. */
+  /**
+   * Opens a child without following a link and without waiting on a FIFO. The caller checks what
+   * kind it is and closes it.
+   */
   file(name: string, flags: number, mode?: number): Promise<FileHandle> {
     return open(this.at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode)
   }
@@ -52,7 +61,10 @@ export class Directory implements AsyncDisposable {
     return here
   }
 
-  /** As `descend`, and makes what is missing with this mode (default 0o755) and owner (default: the process's). */
+  /**
+   * As `descend`, and makes what is missing with this mode (default 0o755) and owner (default: the
+   * process's).
+   */
   async ensure(names: readonly string[], options: { mode?: number; uid?: number; gid?: number } = {}): Promise<Directory> {
     const { mode = 0o755, uid, gid = uid } = options
     let here = await Directory.open(this.at())
@@ -96,7 +108,10 @@ function singleName(name: string): string {
   return name
 }
 
-/** Splits an absolute path below a root (`/users/ann/x`) into single names. Throws on `.`, `..`, NUL and what is not absolute. */
+/**
+ * Splits an absolute path below a root (`/users/ann/x`) into single names. Throws on `.`, `..`, NUL
+ * and what is not absolute.
+ */
 export function namesOf(path: string): string[] {
   if (!path.startsWith("/")) throw new TypeError(`A path that starts with / is wanted, got ${JSON.stringify(path)}`)
   return path

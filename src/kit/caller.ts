@@ -2,20 +2,26 @@ import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
 
 /**
- * Tells where requests come from. `X-Forwarded-For` counts only from peers that are trusted, and is read from the nearest hop backwards: what stands before the last
- * address that nobody trusted vouches for is a stranger's word.
+ * Tells where requests come from. `X-Forwarded-For` counts only from peers that are trusted, and is
+ * read from the nearest hop backwards: what stands before the last address that nobody trusted
+ * vouches for is a stranger's word.
  */
 export class Callers {
   readonly #trusted = new BlockList()
   readonly #isEmpty: boolean
 
-  /** `trusted`: addresses and networks such as `10.0.0.0/8`. Throws `TypeError` on anything else. */
+  /**
+   * `trusted`: addresses and networks such as `10.0.0.0/8`. Throws `TypeError` on anything else.
+   */
   constructor(trusted: readonly string[]) {
     this.#isEmpty = trusted.length === 0
     for (const entry of trusted) addTo(this.#trusted, entry)
   }
 
-  /** The caller's address: the last one that is no trusted proxy's; the farthest known where all are. */
+  /**
+   * The caller's address: the last one that is no trusted proxy's; the farthest known where all
+   * are.
+   */
   addressOf(request: IncomingMessage): string {
     const peer = peerOf(request)
     if (this.#isEmpty) return peer

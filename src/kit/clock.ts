@@ -1,8 +1,13 @@
-/** Where time comes from. Everything that waits or stamps takes one, so that tests need not wait. */
+/**
+ * Where time comes from. Everything that waits or stamps takes one, so that tests need not wait.
+ */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. Does not keep the process alive. */
+  /**
+   * Resolves after `ms`; rejects with the signal's reason when it is aborted first. Does not keep
+   * the process alive.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -57,7 +62,10 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Moves time forward and wakes whoever is due, earliest first; resolves after they have had a turn to run. */
+  /**
+   * Moves time forward and wakes whoever is due, earliest first; resolves after they have had a
+   * turn to run.
+   */
   async advance(ms: number): Promise<void> {
     this.#now += ms
     const due = [...this.#sleepers].filter((s) => s.at <= this.#now).sort((a, b) => a.at - b.at)

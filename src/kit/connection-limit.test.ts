@@ -9,7 +9,10 @@ import { Callers, ConnectionLimit, connectionShares, holdConnection, proveConnec
 
 const few = { maxUnproved: 6, maxPerAddress: 4, maxProved: 6, maxPerPerson: 4, proxies: new Callers([]) }
 
-/** A server that proves whoever says a name, as that name, and answers `yes` or `no`; what begins with `hold` is in use from then on. */
+/**
+ * A server that proves whoever says a name, as that name, and answers `yes` or `no`; what begins
+ * with `hold` is in use from then on.
+ */
 async function naming(options = few) {
   const server = createServer((socket) => {
     socket

@@ -6,17 +6,29 @@ import { isAnswering } from "./in-turn.ts"
 import { networkOf } from "./network.ts"
 
 export interface ConnectionLimitOptions {
-  /** Connections that have proved nobody; beyond, the address that has most of them loses its oldest. */
+  /**
+   * Connections that have proved nobody; beyond, the address that has most of them loses its
+   * oldest.
+   */
   maxUnproved: number
   /** The same of one address; beyond, it loses its oldest. */
   maxPerAddress: number
   /** Connections that have proved somebody; beyond, the person who has most of them loses one. */
   maxProved: number
-  /** The same of one person; beyond, they lose their oldest idle one. Where none is idle the newcomer is refused. */
+  /**
+   * The same of one person; beyond, they lose their oldest idle one. Where none is idle the
+   * newcomer is refused.
+   */
   maxPerPerson: number
-  /** Peers that stand for others: the address that they forward counts, for as long as its request lasts. */
+  /**
+   * Peers that stand for others: the address that they forward counts, for as long as its request
+   * lasts.
+   */
   proxies: Callers
-  /** Called when a connection could not be accepted, or one was closed for another; at most once a minute for each of the two. */
+  /**
+   * Called when a connection could not be accepted, or one was closed for another; at most once a
+   * minute for each of the two.
+   */
   onFull?: (what: "accept" | "close", error?: Error) => void
 }
 
@@ -29,8 +41,10 @@ type WatchedSocket = Socket & { [entry]?: Connection | undefined }
 const reportEveryMs = 60_000
 
 /**
- * Bounds the connections of all servers of one process. A connection that has proved nobody counts for its address, in a budget that nobody else's crowd can fill:
- * newcomers are let in, and the address with most of them loses its oldest. One that proved somebody counts for that person in a budget of its own.
+ * Bounds the connections of all servers of one process. A connection that has proved nobody counts
+ * for its address, in a budget that nobody else's crowd can fill: newcomers are let in, and the
+ * address with most of them loses its oldest. One that proved somebody counts for that person in a
+ * budget of its own.
  */
 export class ConnectionLimit {
   readonly options: ConnectionLimitOptions
@@ -42,7 +56,10 @@ export class ConnectionLimit {
     this.options = options
   }
 
-  /** Has every connection of the server counted. A server that cannot accept for the moment, as where descriptors are used up, goes on. */
+  /**
+   * Has every connection of the server counted. A server that cannot accept for the moment, as
+   * where descriptors are used up, goes on.
+   */
   watch(server: Server): void {
     server.on("connection", (socket: WatchedSocket) => {
       const address = plainAddress(socket.remoteAddress ?? "")
@@ -171,12 +188,17 @@ export function noteRequest(request: IncomingMessage, response?: ServerResponse)
   ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
 }
 
-/** Has the connection count for the person who was proved on it. False: they have too many in use. */
+/**
+ * Has the connection count for the person who was proved on it. False: they have too many in use.
+ */
 export function proveConnection(socket: Socket, person: Person): boolean {
   return (socket as WatchedSocket)[entry]?.prove(person) ?? true
 }
 
-/** Has the connection count as in use until it is closed, whatever became of the request that it came with and of the socket's listeners. */
+/**
+ * Has the connection count as in use until it is closed, whatever became of the request that it
+ * came with and of the socket's listeners.
+ */
 export function holdConnection(socket: Socket): void {
   const connection = (socket as WatchedSocket)[entry]
   if (!connection) return

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs"
 
-/** How many descriptors this process may have open; undefined where the system does not tell. Node raises its own soft limit to the hard one as it starts. */
+/**
+ * How many descriptors this process may have open; undefined where the system does not tell. Node
+ * raises its own soft limit to the hard one as it starts.
+ */
 export function maxDescriptors(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? []
@@ -15,13 +18,19 @@ export interface ShareOptions {
   max: number
   /** Of all connections those that have proved nobody. */
   unprovedPercent: number
-  /** Descriptors that are kept back for all else: the engine, the database, files and logs. A quarter of all is enough. */
+  /**
+   * Descriptors that are kept back for all else: the engine, the database, files and logs. A
+   * quarter of all is enough.
+   */
   maxReserved: number
   /** Default: the process's. */
   descriptors?: number | undefined
 }
 
-/** How many connections there may be. One that proved somebody may need a second descriptor, for what it is joined to. */
+/**
+ * How many connections there may be. One that proved somebody may need a second descriptor, for
+ * what it is joined to.
+ */
 export function connectionShares(options: ShareOptions): { maxUnproved: number; maxProved: number } {
   const { max, unprovedPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options
   const free = descriptors - Math.min(maxReserved, Math.ceil(descriptors / 4))

@@ -8,7 +8,10 @@ export interface GatheredOptions {
   mostKept?: number
 }
 
-/** Writes many short texts as few long ones: a write for each costs more than what it tells. What was given is written in its order, within `waitMs`; what ends the process flushes first. */
+/**
+ * Writes many short texts as few long ones: a write for each costs more than what it tells. What
+ * was given is written in its order, within `waitMs`; what ends the process flushes first.
+ */
 export class Gathered {
   readonly #write: (text: string) => void
   readonly #options: Required<GatheredOptions>

@@ -7,15 +7,18 @@ type Connection = Socket & { [turns]?: Turns | undefined }
 
 export interface InTurnOptions {
   handler: RequestListener
-  /** Requests that may wait behind another one on their connection; a connection that sends more is closed. */
+  /**
+   * Requests that may wait behind another one on their connection; a connection that sends more is
+   * closed.
+   */
   maxWaiting: number
   /** Called once for every request that was taken: it was answered, or its connection ended. */
   over?: () => void
 }
 
 /**
- * Answers the requests of a connection one after the other, each when the answer before it is sent. A client may send many without reading any: their answers would all be made and
- * kept for it.
+ * Answers the requests of a connection one after the other, each when the answer before it is sent.
+ * A client may send many without reading any: their answers would all be made and kept for it.
  */
 export function takeInTurn(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
   const connection: Connection = request.socket
@@ -23,8 +26,9 @@ export function takeInTurn(request: IncomingMessage, response: ServerResponse, o
 }
 
 /**
- * Has `refuse` answer, in its turn, what came on the connection and is no request: when all that came whole before it is answered. Where it is the body of a request, it is that one's
- * answer; if that has begun already, the connection ends. Only the first counts.
+ * Has `refuse` answer, in its turn, what came on the connection and is no request: when all that
+ * came whole before it is answered. Where it is the body of a request, it is that one's answer; if
+ * that has begun already, the connection ends. Only the first counts.
  */
 export function refuseInTurn(connection: Connection, refuse: () => void): void {
   turnsOf(connection).refuse(refuse)
@@ -41,8 +45,8 @@ export function isAnswering(connection: Connection): boolean {
 }
 
 /**
- * Gives the connection to the request under way, whatever becomes of its response; where others wait behind it, it ends. What is returned is to be called once, when the connection
- * ends.
+ * Gives the connection to the request under way, whatever becomes of its response; where others
+ * wait behind it, it ends. What is returned is to be called once, when the connection ends.
  */
 export function keepTurn(connection: Connection): () => void {
   const over = connection[turns]?.keep() ?? (() => {})
@@ -95,7 +99,10 @@ class Turns {
     else this.#endWithClient()
   }
 
-  /** Node ends no connection of a client that has ended in the middle of a request, and knows none that it has let go of. */
+  /**
+   * Node ends no connection of a client that has ended in the middle of a request, and knows none
+   * that it has let go of.
+   */
   #endWithClient(): void {
     const socket = this.#socket
     if (socket.readableEnded) socket.destroy()

@@ -11,9 +11,11 @@ export interface DrainOptions {
 }
 
 /**
- * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent: at once where the body has `answerBefore` bytes or more, else when all of it is
- * there, since some clients (Python's urllib3) close a connection that answers before they have sent the body. With true the head of the answer must say `Connection: close`; what comes
- * after it is still taken for a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
+ * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent:
+ * at once where the body has `answerBefore` bytes or more, else when all of it is there, since some
+ * clients (Python's urllib3) close a connection that answers before they have sent the body. With
+ * true the head of the answer must say `Connection: close`; what comes after it is still taken for
+ * a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
  */
 export async function passOver(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
   const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
@@ -30,7 +32,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 }
 
-/** Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too small pieces. */
+/**
+ * Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too
+ * small pieces.
+ */
 async function throwAway(request: IncomingMessage, most: number, longestMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let left = most

@@ -1,4 +1,7 @@
-/** Structured lines: an event in few words and its fields. Never given a secret: callers pass ids and names only. */
+/**
+ * Structured lines: an event in few words and its fields. Never given a secret: callers pass ids
+ * and names only.
+ */
 export interface Logger {
   debug(fields: object, text: string): void
   info(fields: object, text: string): void
@@ -11,8 +14,9 @@ export const logLevels = ["debug", "info", "warn", "error", "silent"] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /**
- * JSON lines `{time, level, …fields, msg}` on standard error, so that standard output stays free for what a command prints. Errors among the fields are written with
- * name, code, stack and causes. `write` is told the line's level too: what is urgent must not wait.
+ * JSON lines `{time, level, …fields, msg}` on standard error, so that standard output stays free
+ * for what a command prints. Errors among the fields are written with name, code, stack and causes.
+ * `write` is told the line's level too: what is urgent must not wait.
  */
 export function createLogger(level: LogLevel, write: WriteLine = (line) => void process.stderr.write(line)): Logger {
   return new LineLogger(logLevels.indexOf(level), {}, write)

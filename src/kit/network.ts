@@ -1,6 +1,9 @@
 import { isIPv6 } from "node:net"
 
-/** The sender that an address stands for: an IPv4 address, or the /64 of an IPv6 one, which one machine has to itself. */
+/**
+ * The sender that an address stands for: an IPv4 address, or the /64 of an IPv6 one, which one
+ * machine has to itself.
+ */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped?.[1]) return mapped[1]

@@ -11,7 +11,10 @@ export interface ParseError extends Error {
   bytesParsed?: number
 }
 
-/** Answers, in its turn, what is no request for this server, with the text of `answerTo`, and closes the connection: what the parser refuses, and `CONNECT`. */
+/**
+ * Answers, in its turn, what is no request for this server, with the text of `answerTo`, and closes
+ * the connection: what the parser refuses, and `CONNECT`.
+ */
 export function refuseNoRequests(server: Server, answerTo: (what: ParseError | "CONNECT") => string): void {
   const refuse = (socket: Duplex, what: ParseError | "CONNECT") => refuseInTurn(socket as Socket, () => end(socket, answerTo(what)))
   server.on("clientError", (error: ParseError, socket) => {

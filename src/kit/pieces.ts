@@ -4,8 +4,8 @@ const firstSlab = 8_192
 const lastSlab = 65_536
 
 /**
- * A body's pieces, in order. What they cost is their bytes: a sender may cut a body into chunks of one byte, and an object for each would take a hundred
- * times as much.
+ * A body's pieces, in order. What they cost is their bytes: a sender may cut a body into chunks of
+ * one byte, and an object for each would take a hundred times as much.
  */
 export class Pieces {
   /** In bytes. */
@@ -56,7 +56,10 @@ export class Pieces {
   }
 }
 
-/** More than a thousand pieces of fewer than 16 bytes on average: no program that means well sends a document so. */
+/**
+ * More than a thousand pieces of fewer than 16 bytes on average: no program that means well sends a
+ * document so.
+ */
 export function isTrickle({ length, count }: { length: number; count: number }): boolean {
   return count > 1_000 && length < 16 * count
 }

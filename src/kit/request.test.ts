@@ -6,7 +6,10 @@ import { test } from "node:test"
 import { createServer } from "./http.ts"
 import { gathered, trickles } from "./request.ts"
 
-/** What a server makes of some bytes: the pieces of the first request's body, when it is read after all that can come has come. */
+/**
+ * What a server makes of some bytes: the pieces of the first request's body, when it is read after
+ * all that can come has come.
+ */
 async function received(bytes: string, when: "at once" | "late"): Promise<{ pieces: Buffer[]; request: IncomingMessage }> {
   const { promise, resolve } = Promise.withResolvers<{ pieces: Buffer[]; request: IncomingMessage }>()
   const take = async (request: IncomingMessage, response: ServerResponse) => {

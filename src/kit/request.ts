@@ -6,8 +6,9 @@ import { isTrickle, Pieces } from "./pieces.ts"
 const long = 4_096
 
 /**
- * A server's request whose body costs its bytes, however it is cut: Node hands each chunk on by itself, with an object for each, also while nobody reads. What one read from the socket
- * brought goes on together, at the end of the body or of the event loop's turn.
+ * A server's request whose body costs its bytes, however it is cut: Node hands each chunk on by
+ * itself, with an object for each, also while nobody reads. What one read from the socket brought
+ * goes on together, at the end of the body or of the event loop's turn.
  */
 class GatheredRequest extends Incoming {
   /** Of the body so far: bytes, and the pieces that they came in. */
@@ -36,8 +37,9 @@ class GatheredRequest extends Incoming {
 }
 
 /**
- * Options of `createServer`. A request that says nothing of a body has ended when it comes: the life of a stream of which nobody reads costs a tenth of a short request. It is told neither
- * `end` nor `close`, so ask `hasBody` before reading.
+ * Options of `createServer`. A request that says nothing of a body has ended when it comes: the
+ * life of a stream of which nobody reads costs a tenth of a short request. It is told neither `end`
+ * nor `close`, so ask `hasBody` before reading.
  */
 export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMessage, optimizeEmptyRequests: true }
 

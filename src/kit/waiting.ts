@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from "./clock.ts"
 
-/** A signal that is aborted when the given one is, or after `ms` with a `TimeoutError` whose message is `what` and the time. */
+/**
+ * A signal that is aborted when the given one is, or after `ms` with a `TimeoutError` whose message
+ * is `what` and the time.
+ */
 export function deadline(ms: number, what: string, signal?: AbortSignal): AbortSignal & Disposable {
   const controller = new AbortController()
   const onAbort = () => controller.abort(signal?.reason)
@@ -16,7 +19,10 @@ export function deadline(ms: number, what: string, signal?: AbortSignal): AbortS
   })
 }
 
-/** The work's own outcome, unless the signal is aborted first: then rejects with its reason, and nobody waits for the work. */
+/**
+ * The work's own outcome, unless the signal is aborted first: then rejects with its reason, and
+ * nobody waits for the work.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
@@ -54,7 +60,10 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
   }
 }
 
-/** Lets at most `width` pieces of work run at once and at most `queue` more wait; a further one is refused with `Overloaded`. */
+/**
+ * Lets at most `width` pieces of work run at once and at most `queue` more wait; a further one is
+ * refused with `Overloaded`.
+ */
 export class Semaphore {
   readonly #width: number
   readonly #queue: number

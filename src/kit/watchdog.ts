@@ -1,6 +1,9 @@
 import type { Clock } from "./clock.ts"
 
-/** Barks once when a state has lasted for too long since it was entered or since the last sign of life. */
+/**
+ * Barks once when a state has lasted for too long since it was entered or since the last sign of
+ * life.
+ */
 export class Watchdog implements Disposable {
   readonly #clock: Clock
   readonly #bark: () => void

@@ -11,7 +11,10 @@ import type { RunRow, Store } from "#store"
 /** The actor that stands for all who proved nothing. */
 const nobody = "-"
 
-/** Who a proof at the files address belongs to, and what they may do with a path: the same rules as for mounts. */
+/**
+ * Who a proof at the files address belongs to, and what they may do with a path: the same rules as
+ * for mounts.
+ */
 export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock; book: StorageBook }): Authority {
   const { store, identity, events, clock, book } = made
   return {
@@ -42,7 +45,10 @@ function refusalOf({ status, message, retryAfterSeconds, userName }: Refusal) {
   }
 }
 
-/** On what terms a run's person may have its image now; who may no longer sign in has nobody's credentials. */
+/**
+ * On what terms a run's person may have its image now; who may no longer sign in has nobody's
+ * credentials.
+ */
 export function imageTermsOf({ store, images, clock }: { store: Store; images: Images; clock: Clock }) {
   return async (run: RunRow): Promise<ImageTerms> => {
     const starter = await standIn(store, await store.users.get(run.userId), clock.now())
@@ -54,7 +60,10 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
   }
 }
 
-/** What the gateway asks: runs from memory, people from their proofs, grants where the run is somebody else's. */
+/**
+ * What the gateway asks: runs from memory, people from their proofs, grants where the run is
+ * somebody else's.
+ */
 export function gatewayHost(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): GatewayHost {
   const { store, identity, events, runs, logger } = made
   const visitorOf = (caller: Caller): Visitor => {
@@ -73,7 +82,8 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
       const caller = await identity.recall(visitor.userId, visitor.proofId)
       const run = runs.row(runId)
       if (caller === undefined) return false
-      // Where there is no run the same is asked, of a run that is nobody's: the time of a refusal tells no more than its words.
+      // Where there is no run the same is asked, of a run that is nobody's: the time of a refusal
+      // tells no more than its words.
       const thing = run ? runThing(run) : noThing("run")
       return (await decide(store, caller, "run:open", thing)) === "yes" && run !== undefined
     },

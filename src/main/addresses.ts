@@ -12,7 +12,10 @@ export interface Addresses {
   hostNames: ReadonlySet<string>
 }
 
-/** The three addresses as people reach them. Throws a `SettingError` where two are one: what people bring along shares no origin with the API. */
+/**
+ * The three addresses as people reach them. Throws a `SettingError` where two are one: what people
+ * bring along shares no origin with the API.
+ */
 export function addressesOf(settings: Settings): Addresses {
   const local = (port: number) => `http://${nameOf(settings.host)}:${port}`
   const baseUrl = settings.baseUrl || local(settings.port)
@@ -32,7 +35,10 @@ function demandApart(urls: Readonly<Record<string, string>>): void {
   }
 }
 
-/** The ports that runs have of their own; undefined where they have names. Throws a `SettingError` where they cannot be had. */
+/**
+ * The ports that runs have of their own; undefined where they have names. Throws a `SettingError`
+ * where they cannot be had.
+ */
 export function runPortsOf(settings: Settings): { first: number; last: number; maxPerPerson: number } | undefined {
   const { appsPorts } = settings
   if (!appsPorts) return undefined
@@ -52,14 +58,20 @@ function nameOf(host: string): string {
   return host.includes(":") ? `[${host}]` : host
 }
 
-/** What `host` means to a listener: `localhost` is both loopback addresses, as far as this machine has them. */
+/**
+ * What `host` means to a listener: `localhost` is both loopback addresses, as far as this machine
+ * has them.
+ */
 export function hostsOf(host: string): string[] {
   if (host !== "localhost") return [host]
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
   return own.some(({ address }) => address === "::1") ? ["127.0.0.1", "::1"] : ["127.0.0.1"]
 }
 
-/** The settings with a free port in place of each 0, since the addresses that are told must be those that are listened on. */
+/**
+ * The settings with a free port in place of each 0, since the addresses that are told must be those
+ * that are listened on.
+ */
 export async function withPorts(settings: Settings): Promise<Settings> {
   const chosen = { ...settings }
   for (const name of ["port", "appsPort", "filesPort"] as const) {

@@ -48,7 +48,10 @@ export class StartStopped extends Error {
 /** How long requests through the gateway may take to finish when the service stops. */
 const closeMs = 8_000
 
-/** Starts all parts in the order in which they need each other, and owns their lives. Rejects when one cannot start; nothing is then left running. */
+/**
+ * Starts all parts in the order in which they need each other, and owns their lives. Rejects when
+ * one cannot start; nothing is then left running.
+ */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger, signal } = options
   const demandWanted = () => {

@@ -63,8 +63,9 @@ export async function engineOf(made: {
 }
 
 /**
- * The very first start confines runs at once, since one that cannot must show no password. Later ones do it when they answer already, and resolve with how: spawning the firewall's tools
- * holds this thread for a while, and who waits for the first answer comes before.
+ * The very first start confines runs at once, since one that cannot must show no password. Later
+ * ones do it when they answer already, and resolve with how: spawning the firewall's tools holds
+ * this thread for a while, and who waits for the first answer comes before.
  */
 export async function confineInTime({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
   const isFirst = (await store.users.count()) === 0
@@ -76,7 +77,10 @@ export async function confineInTime({ store, engine, clock, logger }: { store: S
   }
 }
 
-/** What the engine lacks from the beginning is the administrator's to see to, and no fault of the program. */
+/**
+ * What the engine lacks from the beginning is the administrator's to see to, and no fault of the
+ * program.
+ */
 async function confine(engine: Engine, logger: Logger): Promise<void> {
   await engine.prepare().catch((error: unknown) => refuse(error, logger))
 }

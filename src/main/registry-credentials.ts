@@ -3,7 +3,10 @@ import { Failure } from "#contract"
 import { type CredentialEntry, parseCredentials } from "#images"
 import { SettingError } from "./settings.ts"
 
-/** Reads the credentials file; empty: there is none. Throws a `SettingError`, which shows nothing of the file. */
+/**
+ * Reads the credentials file; empty: there is none. Throws a `SettingError`, which shows nothing of
+ * the file.
+ */
 export function credentialsFrom(file: string): CredentialEntry[] {
   if (file === "") return []
   const name = `The credentials file ${file}, which QUAYSIDE_REGISTRY_CREDENTIALS names,`

@@ -5,8 +5,8 @@ import type { Logger } from "#kit"
 const closed = /^(.*\/(nologin|false|sync|shutdown|halt))$/
 
 /**
- * The names of the host's accounts of that uid with which somebody can sign in. Whoever does can read and change every person's files, and what a program writes as
- * its own belongs to them.
+ * The names of the host's accounts of that uid with which somebody can sign in. Whoever does can
+ * read and change every person's files, and what a program writes as its own belongs to them.
  */
 export function loginAccounts(uid: number, passwd: string): string[] {
   const rows = passwd.split("\n").map((line) => line.split(":"))

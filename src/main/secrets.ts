@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** Makes the data directory and what lies in it, readable by its owner only. Throws when it cannot be written to. */
+/**
+ * Makes the data directory and what lies in it, readable by its owner only. Throws when it cannot
+ * be written to.
+ */
 export function prepareDataDir(dataDir: string): void {
   makeDirectory(dataDir)
   chmodSync(dataDir, 0o700)
@@ -12,7 +15,10 @@ export function prepareDataDir(dataDir: string): void {
   mkdirSync(join(dataDir, "secrets"), { recursive: true, mode: 0o700 })
 }
 
-/** With those above it. One at a time: where nothing can be made, as in /proc, Node's own way to do it never ends. */
+/**
+ * With those above it. One at a time: where nothing can be made, as in /proc, Node's own way to do
+ * it never ends.
+ */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
@@ -27,7 +33,8 @@ function makeDirectory(path: string): void {
 export function secretKey(dataDir: string, name: string): Buffer {
   const file = join(dataDir, "secrets", name)
   if (!existsSync(file)) {
-    // Written whole under another name first: a crash leaves no half key, and of two processes one wins.
+    // Written whole under another name first: a crash leaves no half key, and of two processes one
+    // wins.
     const draft = `${file}.${process.pid}`
     writeFileSync(draft, randomBytes(32).toString("base64"), { mode: 0o600 })
     try {

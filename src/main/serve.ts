@@ -5,7 +5,10 @@ import { compose, type Quayside, StartStopped } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
 import { version } from "./version.ts"
 
-/** `quayside serve`: starts the server, prints one line with the addresses once it accepts requests, and runs until it is told to end. */
+/**
+ * `quayside serve`: starts the server, prints one line with the addresses once it accepts requests,
+ * and runs until it is told to end.
+ */
 export async function serve(words: readonly string[]): Promise<number> {
   // Whoever reads the log may go away; that is no reason to stop.
   process.stderr.on("error", () => {})

@@ -121,7 +121,10 @@ const claimValue = (value: string) => {
 
 const setting = <T>(row: Setting<T>) => row
 
-/** The settings as one table: environment variables, configuration file, `quayside serve --help` and the reference page are made from it. */
+/**
+ * The settings as one table: environment variables, configuration file, `quayside serve --help` and
+ * the reference page are made from it.
+ */
 export const settingsTable = {
   port: setting({
     env: "PORT",
@@ -578,8 +581,8 @@ function readValue(name: SettingName, value: string, from: string): unknown {
 }
 
 /**
- * Whether it is what Kubernetes tells each container of a service in its namespace. One that is called `quayside` or `quayside-apps` puts its
- * address where a setting has a port.
+ * Whether it is what Kubernetes tells each container of a service in its namespace. One that is
+ * called `quayside` or `quayside-apps` puts its address where a setting has a port.
  */
 function isInjected(variable: string, value: string, isKnown: boolean): boolean {
   if (variable.includes("_SERVICE_") || /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true

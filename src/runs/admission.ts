@@ -12,7 +12,10 @@ export interface Placement {
   gpuDevices: string[]
 }
 
-/** A node as admission counts it: `cpus` and `memoryMiB` after reserve and overcommit, `largest` what a single run can get. */
+/**
+ * A node as admission counts it: `cpus` and `memoryMiB` after reserve and overcommit, `largest`
+ * what a single run can get.
+ */
 export interface Node {
   name: string
   cpus: number
@@ -73,7 +76,9 @@ export interface Hall {
   caps?: readonly Cap[]
 }
 
-/** What each node has left: less than nothing when capacity shrank below what had been handed out. */
+/**
+ * What each node has left: less than nothing when capacity shrank below what had been handed out.
+ */
 export function freeNodes({ nodes, live, takenDevices }: Omit<Hall, "caps">): Node[] {
   const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !takenDevices?.has(id)) }))
   for (const run of live) {
@@ -83,9 +88,11 @@ export function freeNodes({ nodes, live, takenDevices }: Omit<Hall, "caps">): No
 }
 
 /**
- * Which of the queued runs can be started now, and where. They come in their order; what an earlier one waits for is kept back from later ones on the node that
- * could hold it, so that small runs cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits for others of its group takes
- * nothing from any node, and what it waits for is kept back from later ones of the group.
+ * Which of the queued runs can be started now, and where. They come in their order; what an earlier
+ * one waits for is kept back from later ones on the node that could hold it, so that small runs
+ * cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits
+ * for others of its group takes nothing from any node, and what it waits for is kept back from
+ * later ones of the group.
  */
 export function schedule(hall: Hall): Map<number, Placement> {
   const free = freeNodes(hall)
@@ -104,7 +111,10 @@ export function schedule(hall: Hall): Map<number, Placement> {
   return placements
 }
 
-/** Whether no node has anything left, not even for the smallest run: the rest of the queue need not be looked at. */
+/**
+ * Whether no node has anything left, not even for the smallest run: the rest of the queue need not
+ * be looked at.
+ */
 function isExhausted(free: readonly Node[]): boolean {
   return free.every(({ cpus, memoryMiB }) => cpus < 1 || memoryMiB < 1)
 }
@@ -118,7 +128,9 @@ function hasLeft(free: Node, demand: Demand): boolean {
   return demand.cpus <= free.cpus && demand.memoryMiB <= free.memoryMiB && fitting(free.gpus, demand).length >= demand.gpus
 }
 
-/** Runs without GPUs stay off nodes that have them where they can; else the emptiest node is best. */
+/**
+ * Runs without GPUs stay off nodes that have them where they can; else the emptiest node is best.
+ */
 function best(nodes: Node[]): Node | undefined {
   return nodes.sort((a, b) => a.gpus.length - b.gpus.length || b.memoryMiB - a.memoryMiB)[0]
 }

@@ -6,8 +6,10 @@ import { times } from "./queue.ts"
 import { typeRule } from "./types.ts"
 
 /**
- * Takes a running container that no row knows up again under its own number, as after a restored backup: its person and project must be there, and its number, place and devices
- * nobody else's. Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the container does not tell is taken from the project as it is now.
+ * Takes a running container that no row knows up again under its own number, as after a restored
+ * backup: its person and project must be there, and its number, place and devices nobody else's.
+ * Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the
+ * container does not tell is taken from the project as it is now.
  */
 export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
   try {

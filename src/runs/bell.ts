@@ -1,6 +1,9 @@
 import type { Clock } from "#kit"
 
-/** Wakes one waiter. A ring while nobody waits is kept for the next wait, so none is missed between looking and waiting. */
+/**
+ * Wakes one waiter. A ring while nobody waits is kept for the next wait, so none is missed between
+ * looking and waiting.
+ */
 export class Bell {
   #rung = false
   #wake = () => {}

@@ -31,13 +31,19 @@ export interface BoardListener {
 /** Ended runs of which a late reader could still bring an older row. */
 const remembered = 1_000
 
-/** The last committed row of every live run, and where it is reached. Versions only grow here, whatever order readers bring rows in. */
+/**
+ * The last committed row of every live run, and where it is reached. Versions only grow here,
+ * whatever order readers bring rows in.
+ */
 export class Board {
   readonly #rows = new Map<number, RunRow>()
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
   readonly #over = new Set<number>()
-  /** As far as this process saw: a restart forgets turns of runs that are over, which gives each person one turn at most. */
+  /**
+   * As far as this process saw: a restart forgets turns of runs that are over, which gives each
+   * person one turn at most.
+   */
   readonly turns = new Turns()
   #positions: ReadonlyMap<number, number> | undefined
   readonly #listeners = new Map<number, Set<BoardListener>>()

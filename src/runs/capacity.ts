@@ -15,7 +15,10 @@ export class Capacity {
     this.#ctx = ctx
   }
 
-  /** The nodes as admission counts them: remembered ones, even old, before none. Rejects as `Engine.capacity` does when nothing was ever learnt. */
+  /**
+   * The nodes as admission counts them: remembered ones, even old, before none. Rejects as
+   * `Engine.capacity` does when nothing was ever learnt.
+   */
   async nodes(): Promise<Node[]> {
     if (!this.#known) await this.refresh()
     return countNodes(this.#known?.nodes ?? [], this.#ctx.settings)

@@ -7,7 +7,10 @@ import { typeRule } from "./types.ts"
 const timeoutMs = 3_000
 const longestAnswer = 1024 * 1024
 
-/** Whether the program itself says that it computes, where its type has a way to ask. A program that does not answer says nothing. */
+/**
+ * Whether the program itself says that it computes, where its type has a way to ask. A program that
+ * does not answer says nothing.
+ */
 export async function isComputing(ctx: Context, run: RunRow): Promise<boolean> {
   const { kernels } = typeRule(run.spec.type)
   const address = ctx.board.target(run.id)?.address

@@ -9,9 +9,15 @@ import type { RunSettings } from "./settings.ts"
 
 /** What happens to runs, told to the rest of the program. */
 export interface RunEvents {
-  /** Inside the transaction that changes the run, so that its journal and audit rows belong to it; `before` is undefined for a new run. Must be quick and wait for nothing but `tx`. */
+  /**
+   * Inside the transaction that changes the run, so that its journal and audit rows belong to it;
+   * `before` is undefined for a new run. Must be quick and wait for nothing but `tx`.
+   */
   stateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
-  /** Inside the same transaction: a person asked for a start, a stop or more time, for the audit. Not told for what Quayside does by itself. */
+  /**
+   * Inside the same transaction: a person asked for a start, a stop or more time, for the audit.
+   * Not told for what Quayside does by itself.
+   */
   asked(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** At most every 500 ms for each run, while it is being started. Must not throw. */
   progress(run: RunRow, progress: Progress): void
@@ -22,7 +28,9 @@ export interface RunEvents {
 /** How something is prepared for a run. */
 export interface Preparing {
   report(progress: Progress): void
-  /** Aborted when the run is to stop: what was begun is taken back, and the promise settles then. */
+  /**
+   * Aborted when the run is to stop: what was begun is taken back, and the promise settles then.
+   */
   signal: AbortSignal
 }
 
@@ -48,13 +56,22 @@ export interface Context {
   readonly closed: AbortSignal
   /** How many programs are being asked whether they are ready. */
   readonly probing: { count: number; turns: ProbeTurns }
-  /** Stops that were asked for and carried out while the database could not take them, by the run's ID. */
+  /**
+   * Stops that were asked for and carried out while the database could not take them, by the run's
+   * ID.
+   */
   readonly wished: Map<number, StopWish>
   /** On what terms the run's person may have its image now. */
   imageTerms(run: RunRow): Promise<ImageTerms>
-  /** Plans a run that waits anew, and judges the plan of one that is being started, by what these reads tell. */
+  /**
+   * Plans a run that waits anew, and judges the plan of one that is being started, by what these
+   * reads tell.
+   */
   revise(reads: Reads, run: RunRow): Promise<Revised>
-  /** Makes what the run mounts and is not there yet, before the engine is asked to start it; again at each attempt. */
+  /**
+   * Makes what the run mounts and is not there yet, before the engine is asked to start it; again
+   * at each attempt.
+   */
   prepare(run: RunRow, how: Preparing): Promise<void>
   /** Asks for a look at the engine soon. */
   observeSoon(): void

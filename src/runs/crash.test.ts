@@ -12,7 +12,10 @@ async function agrees(world: TestWorld): Promise<boolean> {
   return up && live.length === world.held().length
 }
 
-/** Lets a process do something and die after each of its steps in turn; what the next one makes of it must agree every time. */
+/**
+ * Lets a process do something and die after each of its steps in turn; what the next one makes of
+ * it must agree every time.
+ */
 async function dieEverywhere(world: TestWorld, life: (runs: Runs) => Promise<unknown>): Promise<number> {
   for (let step = 1; ; step += 1) {
     const mortal = new Mortal(step)

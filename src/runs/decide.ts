@@ -32,8 +32,9 @@ interface Situation {
 }
 
 /**
- * The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. It reads the runs that hold something and the person's own; the queue is
- * read only while there is room that the start might get, so a long queue does not slow down what joins it.
+ * The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. It reads the
+ * runs that hold something and the person's own; the queue is read only while there is room that
+ * the start might get, so a long queue does not slow down what joins it.
  */
 export async function decide(ctx: Context, reads: Readable, judged: Judged): Promise<Decision> {
   const { request } = judged

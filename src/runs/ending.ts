@@ -19,7 +19,10 @@ export async function stopBecause(ctx: Context, run: RunRow, why: Reason): Promi
   await stopThoughFull(ctx, run, { wish: { reason: told, actor: undefined }, write })
 }
 
-/** A stop that the database could not take before is the first cause: that the engine no longer has the run follows from it. */
+/**
+ * A stop that the database could not take before is the first cause: that the engine no longer has
+ * the run follows from it.
+ */
 async function end(
   ctx: Context,
   run: RunRow,
@@ -39,9 +42,11 @@ async function end(
 }
 
 /**
- * Writes that the run is to stop. A full disk must keep nobody from ending what fills it: where it has no room even for that, the run is ended in the engine first, since with its container often goes what
- * fills it. The wish is then kept in memory for whoever writes next that the run is over; a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the engine could not
- * do it, and with `storage_full` when it did and there is still no room.
+ * Writes that the run is to stop. A full disk must keep nobody from ending what fills it: where it
+ * has no room even for that, the run is ended in the engine first, since with its container often
+ * goes what fills it. The wish is then kept in memory for whoever writes next that the run is over;
+ * a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the
+ * engine could not do it, and with `storage_full` when it did and there is still no room.
  */
 export async function stopThoughFull<T>(
   ctx: Context,
@@ -80,7 +85,10 @@ async function stopUnwritten(ctx: Context, run: RunRow, wish: StopWish): Promise
   }
 }
 
-/** Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could not do it; whoever waits for the run is told. */
+/**
+ * Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could
+ * not do it; whoever waits for the run is told.
+ */
 export async function tearDown(ctx: Context, run: RunRow): Promise<void> {
   await takeDown(ctx, run).catch((error: EngineError) => {
     if (!ctx.closed.aborted) ctx.board.trouble(run.id, error)
@@ -89,7 +97,10 @@ export async function tearDown(ctx: Context, run: RunRow): Promise<void> {
   await move(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
 }
 
-/** Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an `EngineError`. */
+/**
+ * Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an
+ * `EngineError`.
+ */
 async function takeDown(ctx: Context, run: RunRow): Promise<void> {
   const lastWords = new LastWords(ctx, run)
   try {

@@ -7,7 +7,8 @@ import type { Runs } from "./index.ts"
 import { eventually, TestWorld } from "./testing/world.ts"
 
 /*
- * A person who queues thousands of runs, or fails to start in a loop, for as long as the service lets them.
+ * A person who queues thousands of runs, or fails to start in a loop, for as long as the service
+ * lets them.
  */
 
 const many = 3_000
@@ -39,7 +40,10 @@ async function queueMany(of: { person: number; from: number; to: number }): Prom
   }
 }
 
-/** Milliseconds of processor time that a judgement of a start takes, at the quietest of several times. */
+/**
+ * Milliseconds of processor time that a judgement of a start takes, at the quietest of several
+ * times.
+ */
 async function costOfStart(person: number): Promise<number> {
   const costs: number[] = []
   for (let n = 0; n < 15; n += 1) {

@@ -6,7 +6,10 @@ const dayMs = 24 * 3_600_000
 const step = 200
 const pauseMs = 50
 
-/** Removes ended runs that are too old, and those that a person has too many of, until Quayside closes. */
+/**
+ * Removes ended runs that are too old, and those that a person has too many of, until Quayside
+ * closes.
+ */
 export async function pruneHistory(ctx: Context): Promise<void> {
   const { clock, closed, logger, settings } = ctx
   const pause = (ms: number) => clock.sleep(ms, closed).catch(() => {})

@@ -59,7 +59,10 @@ export class Launch implements Disposable {
     this.#cut.abort(reason)
   }
 
-  /** Resolves with why the start failed, or with nothing when `ready` is committed or the run has left this path. Rejects when the database cannot be written. */
+  /**
+   * Resolves with why the start failed, or with nothing when `ready` is committed or the run has
+   * left this path. Rejects when the database cannot be written.
+   */
   async go(): Promise<{ failure: unknown } | undefined> {
     const outcome = await this.#bring().catch((error: unknown) => ({ failure: this.#cut.signal.aborted ? this.#cut.signal.reason : error }))
     await this.#writer.flush()
@@ -92,7 +95,10 @@ export class Launch implements Disposable {
     return untilReady(this.#ctx, this.#run, { found, signal: AbortSignal.any([this.#cut.signal, this.#ctx.closed]) })
   }
 
-  /** Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with what ends the run. */
+  /**
+   * Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with
+   * what ends the run.
+   */
   async #revise(): Promise<void> {
     const { id, spec } = this.#run
     const revised = await this.#ctx.revise(this.#ctx.store, this.#run).catch((cause: unknown) => {
@@ -107,7 +113,9 @@ export class Launch implements Disposable {
     })
   }
 
-  /** Asked by the engine when nothing is left to wait for: fetching an image may have taken hours. */
+  /**
+   * Asked by the engine when nothing is left to wait for: fetching an image may have taken hours.
+   */
   async #mountsNow(): Promise<Mount[]> {
     await this.#revise()
     return mountsOf(this.#run.spec)
@@ -119,7 +127,10 @@ export class Launch implements Disposable {
     return this.#ctx.prepare(this.#run, { report, signal: this.#cut.signal })
   }
 
-  /** An engine cleans up when a start is cut short, and is waited for; one that never lets go must not keep the run from being stopped. */
+  /**
+   * An engine cleans up when a start is cut short, and is waited for; one that never lets go must
+   * not keep the run from being stopped.
+   */
   #patiently<T>(starting: Promise<T>): Promise<T> {
     const { clock, settings } = this.#ctx
     const over = new AbortController()
@@ -163,10 +174,15 @@ export class Launch implements Disposable {
   }
 }
 
-/** The database did not answer whether the run is allowed: the start is taken back, and tried again. */
+/**
+ * The database did not answer whether the run is allowed: the start is taken back, and tried again.
+ */
 export class NotJudged extends Error {}
 
-/** With placement by Quayside, nodes and devices are what admission handed out, whatever the engine calls them. */
+/**
+ * With placement by Quayside, nodes and devices are what admission handed out, whatever the engine
+ * calls them.
+ */
 function factsOf({ imageDigest, nodeNames, gpuDevices }: Started, { engine }: Context): Facts {
   return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }
 }

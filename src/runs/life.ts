@@ -10,13 +10,19 @@ import { portOf } from "./spec.ts"
 const firstPause = 250
 const longestPause = 5_000
 
-/** The loop of one live run: does what the row's state asks for, until the run is over or Quayside closes. */
+/**
+ * The loop of one live run: does what the row's state asks for, until the run is over or Quayside
+ * closes.
+ */
 export class Life {
   readonly id: number
   readonly key: string
   readonly #ctx: Context
   readonly #bell = new Bell()
-  /** Whether the engine may have been asked for it before the present attempt: then one looks before one acts, and an engine out of reach is waited for. */
+  /**
+   * Whether the engine may have been asked for it before the present attempt: then one looks before
+   * one acts, and an engine out of reach is waited for.
+   */
   #handedOver: boolean
   #launch: Launch | undefined
   #gone: { seen: ObservedRun | undefined } | undefined
@@ -48,12 +54,16 @@ export class Life {
     return this.#launch?.progress ?? null
   }
 
-  /** What the engine holds of the run; called only when `holds` was true before the engine was asked. */
+  /**
+   * What the engine holds of the run; called only when `holds` was true before the engine was
+   * asked.
+   */
   observed(seen: ObservedRun | undefined): void {
     if (seen?.state === "running") this.#isUp(seen)
     else {
       this.#gone ??= { seen }
-      // Before it is written that the run is over, which may take long: its address can be another one's soon.
+      // Before it is written that the run is over, which may take long: its address can be another
+      // one's soon.
       this.#ctx.board.setAddress(this.id, undefined)
       this.#launch?.abort(new Gone())
       this.#bell.ring()

@@ -11,7 +11,9 @@ export async function limitsOf(reads: Readable, userId: number, defaults: Effect
   return (await boundsOf(reads, [userId], defaults)).limits.get(userId) ?? defaults
 }
 
-/** What bounds some people: each one's own limits, and what groups of theirs may hold all together. */
+/**
+ * What bounds some people: each one's own limits, and what groups of theirs may hold all together.
+ */
 export interface Bounds {
   limits: ReadonlyMap<number, EffectiveLimits>
   caps: readonly Cap[]
@@ -32,7 +34,10 @@ export async function boundsOf(reads: Readable, userIds: Iterable<number>, defau
   return { limits, caps }
 }
 
-/** The lowest limit that the person or a group of theirs sets; the default where none of them sets one. Administrators have no defaults. */
+/**
+ * The lowest limit that the person or a group of theirs sets; the default where none of them sets
+ * one. Administrators have no defaults.
+ */
 function effective(user: UserRow | undefined, groups: readonly GroupRow[], defaults: EffectiveLimits): EffectiveLimits {
   const given: Limits[] = [...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]
   const result = { ...(user?.isAdmin ? unlimited : defaults) }
@@ -45,14 +50,20 @@ function effective(user: UserRow | undefined, groups: readonly GroupRow[], defau
   return result
 }
 
-/** MiB that one run of the person's may write to its own file system: all that they, or a group of theirs all together, may write to those of all their runs. Undefined is unlimited. */
+/**
+ * MiB that one run of the person's may write to its own file system: all that they, or a group of
+ * theirs all together, may write to those of all their runs. Undefined is unlimited.
+ */
 export async function diskBoundOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
   const { limits, caps } = await boundsOf(reads, [userId], defaults)
   const set = [limits.get(userId), ...caps.map((cap) => cap.limits)].flatMap((bound) => bound?.MaxDisk ?? [])
   return set.length === 0 ? undefined : Math.min(...set)
 }
 
-/** What the person may still take beside their own runs, where a limit of theirs or of a group of theirs says so; null is unlimited. */
+/**
+ * What the person may still take beside their own runs, where a limit of theirs or of a group of
+ * theirs says so; null is unlimited.
+ */
 export async function leftTo(reads: Readable & Pick<Reads, "runs">, userId: number, defaults: EffectiveLimits) {
   const { limits, caps } = await boundsOf(reads, [userId], defaults)
   const own = await reads.runs.holdings(userId)

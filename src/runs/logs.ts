@@ -15,7 +15,10 @@ const keptBytes = bounds.storage.keptLogBytes.value
 const lastWordsMs = 1_000
 const day = 24 * 3_600_000
 
-/** A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with a `Failure` when the engine cannot be asked. */
+/**
+ * A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with
+ * a `Failure` when the engine cannot be asked.
+ */
 export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
   const now = ctx.board.row(run.id) ?? run
   if (!isLive(now.state)) return yield* keptLogs(ctx, run, options)
@@ -43,7 +46,10 @@ export class LastWords {
     this.#collecting = ctx.settings.logsDir === undefined ? Promise.resolve() : this.#collect()
   }
 
-  /** Call once the engine has removed the run: writes what came. Never rejects, since output that cannot be kept keeps no run from ending. */
+  /**
+   * Call once the engine has removed the run: writes what came. Never rejects, since output that
+   * cannot be kept keeps no run from ending.
+   */
   async keep(): Promise<void> {
     const { clock, logger } = this.#ctx
     const patience = clock.sleep(lastWordsMs, this.#over.signal).catch(() => {})
@@ -90,7 +96,10 @@ export class LastWords {
   }
 }
 
-/** Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's disk. */
+/**
+ * Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's
+ * disk.
+ */
 async function prune(directory: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"))
   const files = await Promise.all(
@@ -112,7 +121,8 @@ async function* keptLogs({ settings }: Context, { key, userId }: RunRow, { tail,
   // Beside the directories of people lies what was kept before there were any.
   const file = existsSync(own) ? own : fileOf(settings.logsDir, key)
   const young = (line: LogLine) => since === undefined || line.time > since
-  // Counted first and then read again: a reader that takes its time must not hold all lines in memory.
+  // Counted first and then read again: a reader that takes its time must not hold all lines in
+  // memory.
   let passed = 0
   if (tail !== undefined) {
     for await (const line of linesOf(file, signal)) if (young(line)) passed += 1

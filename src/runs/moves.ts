@@ -7,17 +7,26 @@ type Fields = Partial<Omit<RunRow, "id" | "key" | "userName" | "state">>
 type Moving = Pick<Context, "store" | "events" | "board">
 
 export interface Move {
-  /** The states to go through, one after the other, in one transaction; those that the run has behind it are passed over. */
+  /**
+   * The states to go through, one after the other, in one transaction; those that the run has
+   * behind it are passed over.
+   */
   path: readonly RunState[]
   /** Set with the last of them. */
   fields?: Fields
   /** Where the run is reached, told together with the new state. */
   address?: Address
-  /** Whether the fields are also set when the run already is at the path's end. Never for an end: its first cause counts. */
+  /**
+   * Whether the fields are also set when the run already is at the path's end. Never for an end:
+   * its first cause counts.
+   */
   again?: boolean
 }
 
-/** Takes a run along a path. Undefined, and nothing is changed, when the table of states does not allow it (any more). */
+/**
+ * Takes a run along a path. Undefined, and nothing is changed, when the table of states does not
+ * allow it (any more).
+ */
 export function move(ctx: Moving, id: number, step: Move): Promise<RunRow | undefined> {
   return ctx.store.change((tx) => moveIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
 }
@@ -57,7 +66,10 @@ async function walk(ctx: Moving, tx: Change, way: { now: RunRow; ahead: RunState
   return run
 }
 
-/** Ends by what a person, or a rule that a person made, wanted: not failures, even when the run never got ready. */
+/**
+ * Ends by what a person, or a rule that a person made, wanted: not failures, even when the run
+ * never got ready.
+ */
 const wishes = ["stopped_by_user", "stopped_by_admin", "access_withdrawn", "idle", "max_time"] as const satisfies Reason["code"][]
 export type Wish = (typeof wishes)[number]
 

@@ -6,7 +6,10 @@ interface Turns {
   users: number
 }
 
-/** Lets so many programs of one person be asked at a time: after a restart hundreds may wait, and those that take a connection and say nothing keep it for seconds. */
+/**
+ * Lets so many programs of one person be asked at a time: after a restart hundreds may wait, and
+ * those that take a connection and say nothing keep it for seconds.
+ */
 export class ProbeTurns {
   readonly #turns = new Map<number, Turns>()
 

@@ -38,7 +38,10 @@ export async function serveQueue(ctx: Context, capacity: Capacity, takenDevices:
   })
 }
 
-/** The plan of a run that waited was made when it was asked for: it goes by one that is made now, in the transaction that lets it go, or it ends. */
+/**
+ * The plan of a run that waited was made when it was asked for: it goes by one that is made now, in
+ * the transaction that lets it go, or it ends.
+ */
 async function letGo(ctx: Context, tx: Change, { id, fields }: { id: number; fields: Partial<RunRow> }): Promise<void> {
   const run = await tx.runs.get(id)
   if (!run) return

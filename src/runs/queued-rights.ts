@@ -8,8 +8,9 @@ import { endQueued } from "./queue.ts"
 const newsMax = 1_000
 
 /**
- * Judges queued runs anew whenever the journal tells of something that they depend on, whichever process wrote it, until Quayside closes: what is no longer allowed ends a run now, not when capacity
- * comes free. What this misses is caught when the run leaves the queue.
+ * Judges queued runs anew whenever the journal tells of something that they depend on, whichever
+ * process wrote it, until Quayside closes: what is no longer allowed ends a run now, not when
+ * capacity comes free. What this misses is caught when the run leaves the queue.
  */
 export async function watchQueuedRights(ctx: Context): Promise<void> {
   const { clock, closed, settings, logger } = ctx
@@ -49,7 +50,10 @@ async function round(ctx: Context, judged: Judged): Promise<void> {
   judged.ids = new Set(waiting.map(({ id }) => id))
 }
 
-/** Whether a run depends on any of what these rows tell of. A change of a person or a group may concern everybody. */
+/**
+ * Whether a run depends on any of what these rows tell of. A change of a person or a group may
+ * concern everybody.
+ */
 function concernOf(news: readonly JournalRow[]): (run: RunRow) => boolean {
   const things = new Set(news.map(({ thing }) => `${thing.type} ${thing.id}`))
   if (news.some(({ thing }) => thing.type === "user" || thing.type === "group")) return () => true

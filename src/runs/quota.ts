@@ -2,7 +2,10 @@ import type { Reason } from "#contract"
 import type { Holdings, Limits, RunRow } from "#store"
 import type { Demand, Hall } from "./admission.ts"
 
-/** The amounts among the limits; disk and storage do not count when a run is admitted, but while it runs. Null or absent is unlimited. */
+/**
+ * The amounts among the limits; disk and storage do not count when a run is admitted, but while it
+ * runs. Null or absent is unlimited.
+ */
 export type RunLimits = Partial<
   Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxStorage" | "MaxQueued" | "MaxObjects">
 >
@@ -15,7 +18,10 @@ export interface Cap {
   members: ReadonlySet<string>
 }
 
-/** Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid one run more beside those they have, queued ones included; undefined when they do not. */
+/**
+ * Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid
+ * one run more beside those they have, queued ones included; undefined when they do not.
+ */
 export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits: RunLimits; caps: readonly Cap[] }): Reason | undefined {
   const bounds = [
     { whose: "The person's limit", limits },
@@ -29,7 +35,10 @@ export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits
   return undefined
 }
 
-/** Why the person may not have one more queued run: their own limit, or one of all members of a group of theirs. `all` is the whole queue. */
+/**
+ * Why the person may not have one more queued run: their own limit, or one of all members of a
+ * group of theirs. `all` is the whole queue.
+ */
 export function overQueueLimit(
   own: number,
   { limits, caps, all }: { limits: RunLimits; caps: readonly Cap[]; all: readonly Pick<RunRow, "userName">[] },

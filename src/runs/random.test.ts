@@ -17,7 +17,10 @@ const images = [
   "fake/stubborn",
 ]
 
-/** A day in which everything happens at once: people, programs that end, an engine that comes and goes, and deaths of Quayside. */
+/**
+ * A day in which everything happens at once: people, programs that end, an engine that comes and
+ * goes, and deaths of Quayside.
+ */
 class Day {
   readonly world: TestWorld
   readonly #random: Random

@@ -7,7 +7,10 @@ import { basePath, portOf, upstreamHeaders } from "./spec.ts"
 import { typeRule } from "./types.ts"
 
 const longestAttempt = 3_000
-/** An engine may give another address once the program listens; asking costs more than trying the port. */
+/**
+ * An engine may give another address once the program listens; asking costs more than trying the
+ * port.
+ */
 const addressMs = 250
 
 export interface Patience {
@@ -16,10 +19,16 @@ export interface Patience {
   signal: AbortSignal
 }
 
-/** So many are asked at full pace; more share it, so that a hundred starts at once do not spend the processor on questions. */
+/**
+ * So many are asked at full pace; more share it, so that a hundred starts at once do not spend the
+ * processor on questions.
+ */
 const together = 5
 
-/** Resolves with the program's address as soon as it answers as its type should. Rejects with the signal's reason, or when the engine cannot be asked for the address. */
+/**
+ * Resolves with the program's address as soon as it answers as its type should. Rejects with the
+ * signal's reason, or when the engine cannot be asked for the address.
+ */
 export async function untilReady(ctx: Context, run: RunRow, patience: Patience): Promise<Address> {
   ctx.probing.count += 1
   try {
@@ -51,7 +60,9 @@ async function ask(ctx: Context, run: RunRow, { found, signal }: Patience): Prom
   }
 }
 
-/** Short at first: what a person waits for is the program's own start and, on average, half of this. */
+/**
+ * Short at first: what a person waits for is the program's own start and, on average, half of this.
+ */
 function pause(elapsed: number): number {
   if (elapsed < 3_000) return 20
   return elapsed < 20_000 ? 50 : 250

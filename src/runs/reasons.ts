@@ -20,7 +20,9 @@ export function reasonOf(error: unknown, logger: Logger): Reason {
   return reason("engine_error")
 }
 
-/** Why a run that was started is not running; `undefined` means that the engine no longer has it. */
+/**
+ * Why a run that was started is not running; `undefined` means that the engine no longer has it.
+ */
 export function reasonOfEnd(seen: ObservedRun | undefined): Reason {
   if (seen?.state !== "exited") return reason("lost")
   const code = seen.oomKilled ? "oom_killed" : "exited"
@@ -29,7 +31,10 @@ export function reasonOfEnd(seen: ObservedRun | undefined): Reason {
   return { code, msg, exitCode: seen.exitCode }
 }
 
-/** Adds the last lines of output where there are any: at most 4 KiB, cut at a line's beginning where possible. Waits for them 2 s at most. */
+/**
+ * Adds the last lines of output where there are any: at most 4 KiB, cut at a line's beginning where
+ * possible. Waits for them 2 s at most.
+ */
 export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
   const lines: string[] = []
   try {

@@ -9,7 +9,9 @@ export interface StartRequest {
   userName: string
   projectId: number
   plan: RunPlan
-  /** Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least. */
+  /**
+   * Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least.
+   */
   resources: { nodes: number; cpus: number; memoryMiB: number; gpus: number; gpuMemoryMiB: number }
   /** Why it cannot be, where the caller knows already: the run is stored as `failed` with it. */
   refusal?: Reason | undefined

@@ -33,13 +33,20 @@ export interface RunsOptions {
   logger?: Logger
   events?: Partial<RunEvents>
   settings?: GivenRunSettings
-  /** On what terms a run's person may have its image, asked at each attempt to start it. Default: without credentials, and built here only where an administrator registered it. */
+  /**
+   * On what terms a run's person may have its image, asked at each attempt to start it. Default:
+   * without credentials, and built here only where an administrator registered it.
+   */
   imageTerms?: (run: RunRow) => Promise<ImageTerms>
-  /** Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start it. An `EngineError` is the run's reason. Default: nothing. */
+  /**
+   * Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start
+   * it. An `EngineError` is the run's reason. Default: nothing.
+   */
   prepare?: (run: RunRow, how: Preparing) => Promise<void>
   /**
-   * A run's plan by the rights of now: asked when something changed that a queued run depends on, when it leaves the queue, before it is prepared, and right before its mounts are made. A refusal
-   * ends the run. Default: the plan that it has.
+   * A run's plan by the rights of now: asked when something changed that a queued run depends on,
+   * when it leaves the queue, before it is prepared, and right before its mounts are made. A
+   * refusal ends the run. Default: the plan that it has.
    */
   revise?: (reads: Reads, run: RunRow) => Promise<Revised>
   /** What people store. Default: nobody is held to `MaxStorage`, and no room is kept. */
@@ -54,30 +61,44 @@ export interface StartOptions {
 
 /** Runs, from the wish to the end. Nothing here asks who may: that is the caller's duty. */
 export interface Runs extends AsyncDisposable {
-  /** Begins to compare with the engine what is wanted. Until then starts and stops are done, but what happens by itself is not noticed, and the queue stands. */
+  /**
+   * Begins to compare with the engine what is wanted. Until then starts and stops are done, but
+   * what happens by itself is not noticed, and the queue stands.
+   */
   begin(): void
 
   /**
-   * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a run in state `failed` with its reason, not an exception; only a second live run of the same
-   * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`) make no run. A repeated key gives its run as it now stands.
+   * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a
+   * run in state `failed` with its reason, not an exception; only a second live run of the same
+   * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`)
+   * make no run. A repeated key gives its run as it now stands.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
 
-  /** The run that a start of the person under this key made, as it now stands; undefined when none did. Rejects as `start` does. */
+  /**
+   * The run that a start of the person under this key made, as it now stands; undefined when none
+   * did. Rejects as `start` does.
+   */
   repeated(userId: number, idempotency: Idempotency): Promise<RunRow | undefined>
 
-  /** What would become of a start that came now, judged as `start` judges it, and its position in the queue should it wait; nothing is stored. Rejects with `AlreadyRunning`. */
+  /**
+   * What would become of a start that came now, judged as `start` judges it, and its position in
+   * the queue should it wait; nothing is stored. Rejects with `AlreadyRunning`.
+   */
   preview(request: StartRequest): Promise<Decision & { position: number }>
 
   /**
-   * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is `stopping` and the engine keeps it from being over. Rejects with
-   * `not_found`, or the signal's reason.
+   * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is
+   * `stopping` and the engine keeps it from being over. Rejects with `not_found`, or the signal's
+   * reason.
    */
   settled(id: number, options?: Settling): Promise<RunRow>
 
   /**
-   * Resolves with the run when the engine holds nothing of it; at once when it is over. Undefined: no such run. Rejects with a `Failure` (503) when the engine cannot be
-   * reached or the container does not go; the run then stays `stopping` and is stopped as soon as possible. Its first reason is kept.
+   * Resolves with the run when the engine holds nothing of it; at once when it is over. Undefined:
+   * no such run. Rejects with a `Failure` (503) when the engine cannot be reached or the container
+   * does not go; the run then stays `stopping` and is stopped as soon as possible. Its first reason
+   * is kept.
    */
   stop(id: number, options: StopOptions): Promise<RunRow | undefined>
 
@@ -85,31 +106,48 @@ export interface Runs extends AsyncDisposable {
   target(id: number): RunTarget | undefined
   targetByKey(key: string): RunTarget | undefined
   live(): RunTarget[]
-  /** The last committed row of a live run, from memory; at most `observeEvery` old where another process wrote it. */
+  /**
+   * The last committed row of a live run, from memory; at most `observeEvery` old where another
+   * process wrote it.
+   */
   row(id: number): RunRow | undefined
 
   /** The run was used just now. */
   active(id: number): void
   /** When it was last used, as far as this process saw; newer than what is stored. */
   lastActivity(id: number): number | undefined
-  /** What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over. */
+  /**
+   * What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over.
+   */
   usage(id: number): Promise<readonly Sample[]>
-  /** As if the run had been used just now, written at once; resolves with the run as it then stands, undefined when it is not `ready`. */
+  /**
+   * As if the run had been used just now, written at once; resolves with the run as it then stands,
+   * undefined when it is not `ready`.
+   */
   keep(id: number, actor?: Actor): Promise<RunRow | undefined>
   /** How far the present step of a start is; newer than what is stored. */
   progress(id: number): Progress | null
   /** From 1; null when it does not wait. */
   queuePosition(id: number): number | null
-  /** Its output, oldest first; kept after the end. `follow` goes on until the program ends. Rejects with a `Failure` (503) when the engine cannot be asked. */
+  /**
+   * Its output, oldest first; kept after the end. `follow` goes on until the program ends. Rejects
+   * with a `Failure` (503) when the engine cannot be asked.
+   */
   logs(run: RunRow, options?: LogOptions): AsyncIterable<LogLine>
-  /** What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError` when the engine was never reached. */
+  /**
+   * What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError`
+   * when the engine was never reached.
+   */
   capacityNow(): Promise<NodeNow[]>
 
   /** Stops watching over runs, and no run. */
   close(): Promise<void>
 }
 
-/** Takes up all live runs; `begin` watches over them until closed. Rejects when the database cannot be read; an engine that cannot be reached is waited for. */
+/**
+ * Takes up all live runs; `begin` watches over them until closed. Rejects when the database cannot
+ * be read; an engine that cannot be reached is waited for.
+ */
 export async function createRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
   const { ctx, supervisor } = assemble(options, closing.signal)
@@ -213,7 +251,10 @@ async function keep({ board, clock, events, store }: Context, activity: Activity
   })
 }
 
-/** Looks at what runs use and holds them to their limits, until Quayside closes. What cannot be looked at is not judged by. */
+/**
+ * Looks at what runs use and holds them to their limits, until Quayside closes. What cannot be
+ * looked at is not judged by.
+ */
 async function watchOver({ clock, closed, logger, settings }: Context, usage: Usage, warden: Warden): Promise<void> {
   const attempt = async (what: string, work: () => Promise<void>) => {
     if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))

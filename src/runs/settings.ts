@@ -8,7 +8,10 @@ export interface RunSettings {
   defaultCpus: number
   /** MiB, for a run that asks for 0. Default 2,048. */
   defaultMemoryMiB: number
-  /** So many CPUs are handed out for each that a node has beyond the reserve. Default 4. A single run never gets more than a node really has. */
+  /**
+   * So many CPUs are handed out for each that a node has beyond the reserve. Default 4. A single
+   * run never gets more than a node really has.
+   */
   cpuOvercommit: number
   /** The same for memory. Default 1. */
   memoryOvercommit: number
@@ -21,9 +24,14 @@ export interface RunSettings {
   observeEvery: number
   /** How often a mark of activity is written at most. Default 30,000. */
   activityEvery: number
-  /** How often it is looked at what runs use, and whether they keep to their limits. Default 10,000. */
+  /**
+   * How often it is looked at what runs use, and whether they keep to their limits. Default 10,000.
+   */
   sampleEvery: number
-  /** The limits of people who are no administrators, where nobody set another one. Memory and disk are MiB. Default: `defaultLimits`. */
+  /**
+   * The limits of people who are no administrators, where nobody set another one. Memory and disk
+   * are MiB. Default: `defaultLimits`.
+   */
   defaultLimits: EffectiveLimits
   /** So many ended runs of a person are kept. Default 1,000. */
   historyRuns: number
@@ -41,7 +49,10 @@ export interface RunSettings {
   roomEvery: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
   strayGrace: number
-  /** Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most. Made when missing. Default: it is not kept. */
+  /**
+   * Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most.
+   * Made when missing. Default: it is not kept.
+   */
   logsDir?: string | undefined
   /** Default 30. */
   keepLogsDays: number

@@ -24,7 +24,10 @@ export function mountsOf({ mounts }: RunPlan): Mount[] {
   return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
-/** What the engine is asked for: all defaults of the type filled in. The terms of the image, and the bound of disk, are as they stand when it is asked. */
+/**
+ * What the engine is asked for: all defaults of the type filled in. The terms of the image, and the
+ * bound of disk, are as they stand when it is asked.
+ */
 export function specOf(run: RunRow): Omit<RunSpec, "imageTerms" | "diskMiB"> {
   const { spec: plan } = run
   const rule = typeRule(plan.type)
@@ -50,7 +53,10 @@ export function specOf(run: RunRow): Omit<RunSpec, "imageTerms" | "diskMiB"> {
   }
 }
 
-/** The image's settings win over the type's and over HOME; nothing wins over the token, since the gateway sends it. */
+/**
+ * The image's settings win over the type's and over HOME; nothing wins over the token, since the
+ * gateway sends it.
+ */
 function environment(run: RunRow, rule: TypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
   const { home, env, secret } = run.spec
   const fromType = Object.entries(rule.env).map(([name, value]) => [name, fillIn([value], placeholders)[0] ?? value])

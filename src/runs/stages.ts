@@ -10,7 +10,10 @@ export type Stage = Exclude<(typeof launchPath)[number], "ready">
 /** What the engine tells of a run that it started. */
 export type Facts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
 
-/** Writes how far a start has come, beside the start itself. While one write is under way the later ones fall together. */
+/**
+ * Writes how far a start has come, beside the start itself. While one write is under way the later
+ * ones fall together.
+ */
 export class StageWriter {
   readonly #ctx: Context
   readonly #id: number
@@ -28,7 +31,9 @@ export class StageWriter {
     this.#writing.catch(() => {})
   }
 
-  /** Resolves when all is written, tried once more where it failed; rejects when it could not be. */
+  /**
+   * Resolves when all is written, tried once more where it failed; rejects when it could not be.
+   */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {})
     if (this.#wanted) await this.#write()

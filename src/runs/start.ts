@@ -14,7 +14,10 @@ export interface Admission extends Judged {
   fresh(run: RunRow): void
 }
 
-/** The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with the one that the same key made. */
+/**
+ * The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with
+ * the one that the same key made.
+ */
 export function admit(ctx: Context, admission: Admission): Promise<RunRow> {
   return ctx.store.change(async (tx) => {
     const { request, idempotency, actor } = admission
@@ -39,7 +42,10 @@ async function checkStarter(tx: Change, { userId, userName }: StartRequest): Pro
   if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
 }
 
-/** The run that the person's key made, undefined when it made none. Rejects with `conflict` when another body came with it. */
+/**
+ * The run that the person's key made, undefined when it made none. Rejects with `conflict` when
+ * another body came with it.
+ */
 export async function recall(tx: Pick<Reads, "runs">, userId: number, { key, bodyHash }: Idempotency): Promise<RunRow | undefined> {
   const entry = await tx.runs.recalled(userId, key)
   if (!entry) return undefined

@@ -25,7 +25,10 @@ export class StorageBook {
     this.#defaults = defaults
   }
 
-  /** Null: there is no such person, or not any more. Who was never counted is noted for the next round of counts. */
+  /**
+   * Null: there is no such person, or not any more. Who was never counted is noted for the next
+   * round of counts.
+   */
   async quotaOf(userName: string): Promise<StorageQuota | null> {
     const user = await this.#store.users.byName(userName)
     if (!user || user.deletedAt !== null) return null
@@ -64,7 +67,10 @@ export class StorageBook {
     return names
   }
 
-  /** Home, datasets, and the released code of projects; what of it is a dataset of somebody else counts for them. */
+  /**
+   * Home, datasets, and the released code of projects; what of it is a dataset of somebody else
+   * counts for them.
+   */
   async #accountOf(user: UserRow): Promise<StorageAccount> {
     const known = this.#places.get(user.userName)
     if (known && known.until > performance.now()) return known.account

@@ -40,7 +40,10 @@ async function withMeter(maxStorage: number | null = null) {
   return {
     ...{ world, runs, disk, warnings, start, clock },
     store: (person: number, amount: number) => stored.set(`/users/person${person}`, amount * mib),
-    /** Passes time until each of these people was counted twice more: the first count may have been under way. */
+    /**
+     * Passes time until each of these people was counted twice more: the first count may have been
+     * under way.
+     */
     async counted(...people: number[]) {
       const wanted = people.map((person) => `person${person}`)
       for (let round = 0; round < 2; round += 1) {

@@ -13,10 +13,16 @@ const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = boun
 const mib = 2 ** 20
 /** Parts of a limit at which somebody is warned. */
 const warnings = [warnPercents.value / 100, 0.9]
-/** A count that takes long is not done all the time: it may take this part of it, and more while the disk fills. */
+/**
+ * A count that takes long is not done all the time: it may take this part of it, and more while the
+ * disk fills.
+ */
 const calmShare = 20
 const quickShare = 4
-/** Who is beyond a limit may write so much more before a run is ended: a log, a history, what deleting takes. */
+/**
+ * Who is beyond a limit may write so much more before a run is ended: a log, a history, what
+ * deleting takes.
+ */
 const slack = mib
 
 interface Writer {
@@ -26,8 +32,9 @@ interface Writer {
 }
 
 /**
- * Holds people to what they may store, and keeps room on the disk of people's files: has counted what those store whose runs may write, warns, and ends the run that
- * grows what is beyond a limit, or grew most when the disk is nearly full.
+ * Holds people to what they may store, and keeps room on the disk of people's files: has counted
+ * what those store whose runs may write, warns, and ends the run that grows what is beyond a limit,
+ * or grew most when the disk is nearly full.
  */
 export class StorageEnforcer {
   readonly #ctx: Context
@@ -205,7 +212,10 @@ function boundsOf(name: string, { maxBytes, groups, counted }: StorageQuota): Bo
   ]
 }
 
-/** The run whose directories grew most; of several that share them the one that names them most closely, then the youngest. */
+/**
+ * The run whose directories grew most; of several that share them the one that names them most
+ * closely, then the youngest.
+ */
 function mostGrown(writers: readonly Writer[], grown: ReadonlyMap<string, number>): { run: RunRow; bytes: number } | undefined {
   const [area, bytes = 0] =
     [...grown].filter(([each]) => writers.some(({ sources }) => reaches(sources, [each]))).sort((a, b) => b[1] - a[1])[0] ?? []

@@ -1,5 +1,6 @@
 /*
- * What this folder needs to know of people's files. The file server has it; it is given to `createRuns`, since this folder knows no files.
+ * What this folder needs to know of people's files. The file server has it; it is given to
+ * `createRuns`, since this folder knows no files.
  */
 
 export interface StorageAccount {
@@ -27,7 +28,10 @@ export interface StorageQuota {
   maxBytes: number | null
   /** What members of groups may store together. */
   groups: readonly { groupName: string; maxBytes: number; members: readonly string[] }[]
-  /** The last count of the person and of the groups' members, by name. Who was never counted is missing. */
+  /**
+   * The last count of the person and of the groups' members, by name. Who was never counted is
+   * missing.
+   */
   counted: Readonly<Record<string, number>>
 }
 

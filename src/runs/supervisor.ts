@@ -11,7 +11,10 @@ import { serveQueue } from "./queue.ts"
 /** Between two looks at the engine, however often it calls. */
 const shortestGap = 50
 
-/** Compares what is wanted with what the engine holds, whenever the engine says that something changed and every few seconds. */
+/**
+ * Compares what is wanted with what the engine holds, whenever the engine says that something
+ * changed and every few seconds.
+ */
 export class Supervisor {
   readonly capacity: Capacity
   readonly #ctx: Context
@@ -134,7 +137,10 @@ export class Supervisor {
     await this.capacity.refreshWhenOld()
   }
 
-  /** A container whose run is over is a leftover; one without a row may belong to a database that was put back: it is taken up, or, where that cannot be, people get time to see it. */
+  /**
+   * A container whose run is over is a leftover; one without a row may belong to a database that
+   * was put back: it is taken up, or, where that cannot be, people get time to see it.
+   */
   async #unknown(seen: ObservedRun): Promise<void> {
     const { board, clock, logger, settings, store } = this.#ctx
     const run = await store.runs.byKey(seen.key)

@@ -8,12 +8,18 @@ export type Waiting = Pick<RunRow, "id" | "userId" | "createdAt">
 
 /** Remembers who was served when: whose run left the queue, or never had to wait. */
 export class Turns {
-  /** Since when each person waits for their next turn; `Infinity` while nobody else was served after them. */
+  /**
+   * Since when each person waits for their next turn; `Infinity` while nobody else was served after
+   * them.
+   */
   readonly #since = new Map<number, number>()
   #last = new Set<number>()
   #lastAt = Number.NEGATIVE_INFINITY
 
-  /** A run of the person left the queue at this time. The same news may come several times, and in any order. */
+  /**
+   * A run of the person left the queue at this time. The same news may come several times, and in
+   * any order.
+   */
   note(userId: number, at: number): void {
     if (at > this.#lastAt) {
       for (const person of this.#last) this.#set(person, at)
@@ -44,9 +50,11 @@ interface Line<Run> {
 }
 
 /**
- * Queued runs in the order of their turns, from runs in the order of their age. In each round everybody who waits has one turn, for their oldest run, in the
- * order in which they began to wait for it: when they asked, or when somebody was served after them. So everybody waits for at most one run of each other
- * person, however many of these are queued, and the order does not change while capacity comes free.
+ * Queued runs in the order of their turns, from runs in the order of their age. In each round
+ * everybody who waits has one turn, for their oldest run, in the order in which they began to wait
+ * for it: when they asked, or when somebody was served after them. So everybody waits for at most
+ * one run of each other person, however many of these are queued, and the order does not change
+ * while capacity comes free.
  */
 export function inTurn<Run extends Waiting>(waiting: readonly Run[], turns: Pick<Turns, "since">): Run[] {
   const lines = linesOf(waiting, turns)

@@ -2,7 +2,10 @@ import type { ProjectType } from "#contract"
 
 /** How a program shows that it is ready. */
 export type Readiness =
-  /** An answer to GET `path` (relative to the program's base) with a status that `accepts` names: exactly 200, or anything below 500. */
+  /**
+   * An answer to GET `path` (relative to the program's base) with a status that `accepts` names:
+   * exactly 200, or anything below 500.
+   */
   | { kind: "http"; path: string; accepts: "200" | "below 500" }
   /** A WebSocket at `path` whose first message begins with `banner`. */
   | { kind: "websocket"; path: string; banner: string }
@@ -11,26 +14,44 @@ export type Readiness =
 export interface TypeRule {
   /** The TCP port inside the container. */
   port: number
-  /** Null: the image's own. `{port}` and `{baseUrl}` are filled in. The program starts in the code directory. */
+  /**
+   * Null: the image's own. `{port}` and `{baseUrl}` are filled in. The program starts in the code
+   * directory.
+   */
   command: readonly string[] | null
   /** `{port}` and `{baseUrl}` are filled in; the image's settings win. */
   env: Readonly<Record<string, string>>
-  /** The variable by which the program takes the run's own token; nothing else can set it. Null: it takes none. */
+  /**
+   * The variable by which the program takes the run's own token; nothing else can set it. Null: it
+   * takes none.
+   */
   tokenVariable: string | null
   /** The header with which the token is sent to the program; `{secret}` is filled in. */
   upstreamHeaders: Readonly<Record<string, string>>
-  /** `keep`: the program is told that it lives below `/run/<ID>/`. `strip`: it believes that it lives at `/`. */
+  /**
+   * `keep`: the program is told that it lives below `/run/<ID>/`. `strip`: it believes that it
+   * lives at `/`.
+   */
   prefix: "keep" | "strip"
   /** Where a browser goes first, relative to the program's base. */
   landing: string
   ready: Readiness
-  /** Where the program lists its kernels as Jupyter does, relative to its base: one that is busy computes. Null: it does not tell. */
+  /**
+   * Where the program lists its kernels as Jupyter does, relative to its base: one that is busy
+   * computes. Null: it does not tell.
+   */
   kernels: string | null
-  /** Whether the program may write to its root file system, as images made for anything else than Quayside often do. */
+  /**
+   * Whether the program may write to its root file system, as images made for anything else than
+   * Quayside often do.
+   */
   writableRoot: boolean
 }
 
-/** The options that Jupyter's server has under one name since 2021 and Notebook 6 under another; each passes over the other's. */
+/**
+ * The options that Jupyter's server has under one name since 2021 and Notebook 6 under another;
+ * each passes over the other's.
+ */
 function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
   const common = ["--ip=0.0.0.0", "--port={port}", "--no-browser"]
   const named = servers.flatMap((server) => [
@@ -41,7 +62,10 @@ function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
   return [...common, ...named]
 }
 
-/** With a token Jupyter asks browsers for no `_xsrf` cookie, and neighbours get 403. Its runtime files stay out of a home that two runs may share. */
+/**
+ * With a token Jupyter asks browsers for no `_xsrf` cookie, and neighbours get 403. Its runtime
+ * files stay out of a home that two runs may share.
+ */
 const jupyter = {
   port: 8888,
   env: { JUPYTER_RUNTIME_DIR: "/tmp/jupyter-runtime" },

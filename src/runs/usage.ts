@@ -3,7 +3,10 @@ import type { RunRow } from "#store"
 import type { Activity } from "./activity.ts"
 import type { Context } from "./context.ts"
 
-/** What a run used at one time; null is what is not known. Amounts of memory, disk and traffic are bytes. */
+/**
+ * What a run used at one time; null is what is not known. Amounts of memory, disk and traffic are
+ * bytes.
+ */
 export interface Sample {
   /** Milliseconds since the epoch. */
   time: number
@@ -17,11 +20,17 @@ export interface Sample {
   /** Since the start. */
   networkIn: number | null
   networkOut: number | null
-  /** In its own file system, directories that are mounted not counted; looked at more rarely than the rest. */
+  /**
+   * In its own file system, directories that are mounted not counted; looked at more rarely than
+   * the rest.
+   */
   disk: number | null
 }
 
-/** A run that uses more than this computes, or moves data, and is not idle: what programs do that wait for somebody stays well below it. */
+/**
+ * A run that uses more than this computes, or moves data, and is not idle: what programs do that
+ * wait for somebody stays well below it.
+ */
 export const working = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
 
 /** So many times the pause between two samples a known use of processors tells of the present. */
@@ -37,7 +46,10 @@ export class Usage {
   #sampling: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
-  /** The most bytes of disk that were free since the layers were looked at; 0 while that is not known. */
+  /**
+   * The most bytes of disk that were free since the layers were looked at; 0 while that is not
+   * known.
+   */
   #mostFree = 0
 
   constructor(ctx: Context, activity: Activity) {
@@ -97,7 +109,10 @@ export class Usage {
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
   }
 
-  /** Counting files costs and may take long, so this is done rarely, or when the disk fills, and no sample waits for it. Never rejects. */
+  /**
+   * Counting files costs and may take long, so this is done rarely, or when the disk fills, and no
+   * sample waits for it. Never rejects.
+   */
   async #look(): Promise<void> {
     const { clock, closed, engine, logger, settings } = this.#ctx
     try {

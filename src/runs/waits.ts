@@ -7,12 +7,18 @@ import type { Context } from "./context.ts"
 export interface Wait {
   /** Whether the run is as one waits for it to be. */
   until(run: RunRow): boolean
-  /** A step that the run waits for failed and will be tried again: a failure ends the wait with it, `enough` with the run as it stands. */
+  /**
+   * A step that the run waits for failed and will be tried again: a failure ends the wait with it,
+   * `enough` with the run as it stands.
+   */
   trouble(error: EngineError): Failure | "enough"
   signal?: AbortSignal | undefined
 }
 
-/** Resolves with the run once it is as wanted, at the latest when it is over. Undefined when there is no such run. Rejects with the signal's reason. */
+/**
+ * Resolves with the run once it is as wanted, at the latest when it is over. Undefined when there
+ * is no such run. Rejects with the signal's reason.
+ */
 export async function waitFor(ctx: Context, id: number, { until, trouble, signal }: Wait): Promise<RunRow | undefined> {
   signal?.throwIfAborted()
   const found = Promise.withResolvers<RunRow>()
@@ -39,8 +45,9 @@ export interface Settling {
 }
 
 /**
- * Resolves when the run is ready or over, or still queued after a while; also when it is `stopping` and the engine does not let it be over, since
- * its reason is known then and no more will be learnt soon.
+ * Resolves when the run is ready or over, or still queued after a while; also when it is `stopping`
+ * and the engine does not let it be over, since its reason is known then and no more will be learnt
+ * soon.
  */
 export async function settled(ctx: Context, id: number, { queuedMs = 30_000, signal }: Settling): Promise<RunRow> {
   const trouble = () => "enough" as const

@@ -10,7 +10,9 @@ import type { Usage } from "./usage.ts"
 
 const minute = 60_000
 const mib = 2 ** 20
-/** How long before its end somebody is warned, at most; half of the idle time where that is less. */
+/**
+ * How long before its end somebody is warned, at most; half of the idle time where that is less.
+ */
 const longestLead = 5 * minute
 /** The part of a disk limit at which somebody is warned. */
 const nearlyFull = bounds.storage.warnPercents.value / 100
@@ -34,7 +36,10 @@ export class Warden {
     this.#activity = parts.activity
   }
 
-  /** Looks at every run once. Rejects when the limits cannot be read; a run that cannot be judged is judged again the next time. */
+  /**
+   * Looks at every run once. Rejects when the limits cannot be read; a run that cannot be judged is
+   * judged again the next time.
+   */
   async judge(): Promise<void> {
     const { board, logger, settings, store } = this.#ctx
     const rows = board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
@@ -72,8 +77,10 @@ export class Warden {
   }
 
   /**
-   * A run is idle when nobody reached it, it did not work, and it does not say that it computes; where the engine cannot tell whether it works, it is not judged. The warning comes first, from this process, and the end no sooner than
-   * the warning promised: what happened while no process looked counts for nothing.
+   * A run is idle when nobody reached it, it did not work, and it does not say that it computes;
+   * where the engine cannot tell whether it works, it is not judged. The warning comes first, from
+   * this process, and the end no sooner than the warning promised: what happened while no process
+   * looked counts for nothing.
    */
   async #judgeIdleness(run: RunRow, limits: Limits | undefined): Promise<boolean> {
     const { clock, events } = this.#ctx
@@ -126,7 +133,10 @@ export class Warden {
     return false
   }
 
-  /** The bound is that of the run's start: where more is allowed by now, the program is refused all the same, and only a new start gives it more. */
+  /**
+   * The bound is that of the run's start: where more is allowed by now, the program is refused all
+   * the same, and only a new start gives it more.
+   */
   #tellBound(run: RunRow): void {
     const { bytes = 0, boundMiB = null } = this.#usage.layer(run) ?? {}
     if (boundMiB === null || bytes <= boundMiB * mib || this.#ofBound.has(run.id)) return

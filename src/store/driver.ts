@@ -9,7 +9,10 @@ export type Value = string | number | null
 /** What a parameter takes: flags become 0 and 1, a list is one parameter. */
 export type Arg = Value | boolean | readonly number[] | readonly string[]
 
-/** The database keeps no NUL in a text, and PostgreSQL would refuse to compare with one: it becomes what other unreadable characters become. */
+/**
+ * The database keeps no NUL in a text, and PostgreSQL would refuse to compare with one: it becomes
+ * what other unreadable characters become.
+ */
 export function withoutNul(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text
 }
@@ -20,7 +23,10 @@ export interface Session {
   first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined>
   /** How many rows it changed. */
   run<A extends object>(query: Query<A>, args: A): Promise<number>
-  /** For reads that look at very many rows: these would hold up everybody else. They see what is committed. */
+  /**
+   * For reads that look at very many rows: these would hold up everybody else. They see what is
+   * committed.
+   */
   readonly scans?: ScanTurns
   /** How words are searched for; absent inside a transaction. */
   readonly search?: Search
@@ -35,7 +41,10 @@ export interface Search {
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */
 export interface Transaction extends Session {
-  /** Why the whole transaction is gone; undefined while it is not. Once it is, every further statement would stand outside of it. */
+  /**
+   * Why the whole transaction is gone; undefined while it is not. Once it is, every further
+   * statement would stand outside of it.
+   */
   lost(): unknown
   savepoint(): Promise<void>
   /** Keeps what was done since the savepoint. */
@@ -48,7 +57,8 @@ export interface Transaction extends Session {
 }
 
 /**
- * One database. All errors are `Failure` (`storage_full`, `unavailable`) where the cause is outside of the program, else as they come.
+ * One database. All errors are `Failure` (`storage_full`, `unavailable`) where the cause is outside
+ * of the program, else as they come.
  */
 export interface Driver extends AsyncDisposable {
   readonly dialect: Dialect
@@ -61,10 +71,15 @@ export interface Driver extends AsyncDisposable {
   begin(): Promise<Transaction>
 }
 
-/** Room on the database's disk that is kept back for changes that must be possible when it is full. */
+/**
+ * Room on the database's disk that is kept back for changes that must be possible when it is full.
+ */
 export interface Reserve {
   /** Gives some of it up; false when nothing is left. */
   release(): boolean
-  /** Makes up for what was given up, where there is room again. Answers whether it is whole: until then, room that is there is not for everybody. Cheap when it is. */
+  /**
+   * Makes up for what was given up, where there is room again. Answers whether it is whole: until
+   * then, room that is there is not for everybody. Cheap when it is.
+   */
   restore(): boolean
 }

@@ -3,7 +3,10 @@ import { Failure } from "#contract"
 const storeErrorKinds = ["url", "unreachable", "not_writable", "full", "corrupt", "locked", "foreign", "newer", "migration"] as const
 export type StoreErrorKind = (typeof storeErrorKinds)[number]
 
-/** The database cannot be opened. The message is one sentence for the administrator and holds no secret. */
+/**
+ * The database cannot be opened. The message is one sentence for the administrator and holds no
+ * secret.
+ */
 export class StoreError extends Error {
   override readonly name = "StoreError"
   readonly kind: StoreErrorKind
@@ -19,11 +22,17 @@ export function isStorageFull(error: unknown): boolean {
   return error instanceof Failure && error.code === "storage_full"
 }
 
-/** What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID provider, a live run of a person and project, a run's number. */
+/**
+ * What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID
+ * provider, a live run of a person and project, a run's number.
+ */
 const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
 export type Unique = (typeof uniques)[number]
 
-/** An insert met a row that already has what may stand only once. Nothing was written, and the change may go on. */
+/**
+ * An insert met a row that already has what may stand only once. Nothing was written, and the
+ * change may go on.
+ */
 export class Duplicate extends Error {
   override readonly name = "Duplicate"
   readonly unique: Unique

@@ -25,7 +25,10 @@ export class Member implements Session {
     this.effects.push(effect)
   }
 
-  /** Runs the work to its end, statements that it did not wait for included. Afterwards nothing runs through this member any more. */
+  /**
+   * Runs the work to its end, statements that it did not wait for included. Afterwards nothing runs
+   * through this member any more.
+   */
   async settle<T>(work: (member: Member) => Promise<T>, ms: number): Promise<T> {
     const value = await this.#inTime(work, ms).finally(() => this.#end())
     if (this.#broken) throw this.#broken.error
@@ -42,7 +45,10 @@ export class Member implements Session {
     }
   }
 
-  /** A statement always ends, by the database's own limits at the latest; it must not end in the next member's savepoint. */
+  /**
+   * A statement always ends, by the database's own limits at the latest; it must not end in the
+   * next member's savepoint.
+   */
   async #end(): Promise<void> {
     this.#over = true
     if (this.#underWay === 0) return

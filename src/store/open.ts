@@ -9,19 +9,26 @@ import { ChangeOver, TablesOver } from "./tables/index.ts"
 import { Writer } from "./writer.ts"
 
 export interface StoreOptions {
-  /** `sqlite:<file>` (relative to the working directory unless it starts with `/`) or `postgres://…`. */
+  /**
+   * `sqlite:<file>` (relative to the working directory unless it starts with `/`) or
+   * `postgres://…`.
+   */
   url: string
   logger: Logger
   clock: Clock
   /** Milliseconds that one change may take before it is undone and refused. Default 10,000. */
   changeDeadline?: number
   /**
-   * A database that comes from another machine or server is the same installation as there, whose runs are taken up. Default false: it is a copy, with runs of its own only.
+   * A database that comes from another machine or server is the same installation as there, whose
+   * runs are taken up. Default false: it is a copy, with runs of its own only.
    */
   isMoved?: boolean
 }
 
-/** Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it cannot be used. */
+/**
+ * Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it
+ * cannot be used.
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { changeDeadline = 10_000, isMoved = false } = options
   const driver = await openDriver({ ...options, changeDeadline })
@@ -70,7 +77,10 @@ interface Opening {
   logger: Logger
 }
 
-/** The name of this installation, by which the engine knows what belongs to it: drawn when its database is made, and drawn anew for a copy. */
+/**
+ * The name of this installation, by which the engine knows what belongs to it: drawn when its
+ * database is made, and drawn anew for a copy.
+ */
 async function instanceOf({ driver, writer, isMoved, logger }: Opening): Promise<string> {
   const { whereabouts } = driver
   const known = await driver.reads.first(meta, { key: "instance" })

@@ -15,8 +15,9 @@ export interface Whereabouts {
 }
 
 /**
- * Whether a database is where it was. `moved`: what was there is gone, so this one stands for it, also when it was restored from a backup. `copied`: the original may be in use;
- * the two must never look after the same containers.
+ * Whether a database is where it was. `moved`: what was there is gone, so this one stands for it,
+ * also when it was restored from a backup. `copied`: the original may be in use; the two must never
+ * look after the same containers.
  */
 export function judge(recorded: Place | undefined, { here, isKept }: Whereabouts): "here" | "moved" | "copied" {
   if (recorded === undefined) return "moved"

@@ -1,6 +1,9 @@
 import type { Limits, Progress, ProjectType, Reason, RunState } from "#contract"
 
-/** Rows as the rest of the program sees them. Times are milliseconds since the epoch; amounts of memory are MiB. */
+/**
+ * Rows as the rest of the program sees them. Times are milliseconds since the epoch; amounts of
+ * memory are MiB.
+ */
 export interface Stamped {
   id: number
   createdAt: number
@@ -132,7 +135,10 @@ export interface GrantRow {
   createdBy: number
 }
 
-/** A dataset's directory on its way to another owner: written down before it is moved, gone when the row says so, too. */
+/**
+ * A dataset's directory on its way to another owner: written down before it is moved, gone when the
+ * row says so, too.
+ */
 export interface MoveRow {
   dataId: number
   from: string
@@ -166,7 +172,10 @@ export interface RunRow {
   wanted: "run" | "stop"
   reason: Reason | null
   progress: Progress | null
-  /** What was asked for, complete: enough to start it exactly so again. Secrets included: never answered. */
+  /**
+   * What was asked for, complete: enough to start it exactly so again. Secrets included: never
+   * answered.
+   */
   spec: RunPlan
   nodes: number
   cpus: number
@@ -195,7 +204,10 @@ export interface RunPlan {
   imageId?: number
   /** The digest that `image` must still lead to, as when a run is repeated. Absent: any. */
   imageDigest?: string
-  /** Whether an administrator registered it: only then may it be one that was built on the machine. Absent: no. */
+  /**
+   * Whether an administrator registered it: only then may it be one that was built on the machine.
+   * Absent: no.
+   */
   imageByAdmin?: boolean
   /** Null: the type's default, or the image's own. Placeholders are filled in. */
   command: readonly string[] | null
@@ -207,13 +219,16 @@ export interface RunPlan {
   /** Where the user directory is mounted: the program's HOME. */
   home: string
   mounts: readonly PlannedMount[]
-  /** A run is repeated as it was: image and project as they are now do not count when it leaves the queue. */
+  /**
+   * A run is repeated as it was: image and project as they are now do not count when it leaves the
+   * queue.
+   */
   isRepeat?: boolean
   /** The group of the person whose internet setting counts; absent where none does. */
   internetOf?: string
   /**
-   * A name for the set of people who decide what the run's pages do: `own` is its starter alone. Absent in plans of
-   * earlier versions, and where it cannot be known.
+   * A name for the set of people who decide what the run's pages do: `own` is its starter alone.
+   * Absent in plans of earlier versions, and where it cannot be known.
    */
   authors?: string
   /** The run's own token, for programs that take one. */
@@ -237,7 +252,10 @@ export interface PlannedMount {
   source: string
   target: string
   readOnly: boolean
-  /** The dataset whose directory it is; absent for the starter's own, and in plans of earlier versions. */
+  /**
+   * The dataset whose directory it is; absent for the starter's own, and in plans of earlier
+   * versions.
+   */
   dataId?: number
 }
 
@@ -253,7 +271,10 @@ export interface Viewer {
 export interface Outlines<Row> {
   /** A text that was left out is empty, and so is the `spec` of a run. */
   rows: Row[]
-  /** Row by row the bytes of its texts, those included that were left out. Undefined: no row has long texts. */
+  /**
+   * Row by row the bytes of its texts, those included that were left out. Undefined: no row has
+   * long texts.
+   */
   bytes?: readonly number[]
   /** Whether any text of an answer was left out: `getMany` gives whole rows. */
   isCut?: boolean

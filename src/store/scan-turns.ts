@@ -5,7 +5,10 @@ import type { Query } from "./sql/catalog.ts"
 
 const { scans, waitingScans } = bounds.texts
 
-/** Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep others from theirs. */
+/**
+ * Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep
+ * others from theirs.
+ */
 export class Scans {
   readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
 

@@ -1,6 +1,9 @@
 import type { Generated } from "kysely"
 
-/** Tables as the newest migration leaves them. Flags are 0 or 1, times are milliseconds, lists and objects are JSON text. */
+/**
+ * Tables as the newest migration leaves them. Flags are 0 or 1, times are milliseconds, lists and
+ * objects are JSON text.
+ */
 interface Stamps {
   id: Generated<number>
   created_at: number

@@ -20,16 +20,20 @@ import type {
   Viewer,
 } from "./rows.ts"
 
-/** The database. Reads see only what is committed; everything that is written goes through `change`. */
+/**
+ * The database. Reads see only what is committed; everything that is written goes through `change`.
+ */
 export interface Store extends Reads, AsyncDisposable {
   readonly dialect: "sqlite" | "postgres"
   /** The random name of this installation, made with the database. */
   readonly instance: string
 
   /**
-   * Runs `work` as one transaction and resolves after COMMIT. Several changes may share one COMMIT, but each runs alone, to its end, in a
-   * savepoint: when it throws, nothing of it remains and the others are not touched. `work` may run a second time (the first time then left nothing), so
-   * it does nothing but read and write through `tx`. What must happen once and only after COMMIT goes into `tx.afterCommit`.
+   * Runs `work` as one transaction and resolves after COMMIT. Several changes may share one COMMIT,
+   * but each runs alone, to its end, in a savepoint: when it throws, nothing of it remains and the
+   * others are not touched. `work` may run a second time (the first time then left nothing), so it
+   * does nothing but read and write through `tx`. What must happen once and only after COMMIT goes
+   * into `tx.afterCommit`.
    */
   change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T>
 
@@ -38,7 +42,10 @@ export interface Store extends Reads, AsyncDisposable {
 }
 
 export interface ChangeOptions {
-  /** What helps on a full disk, or must be possible there: it gets room that is kept back for this. Default false. */
+  /**
+   * What helps on a full disk, or must be possible there: it gets room that is kept back for this.
+   * Default false.
+   */
   urgent?: boolean
 }
 
@@ -77,7 +84,10 @@ export interface Change extends Reads {
   audit(entry: AuditEntry): Promise<void>
   /** Removes rows of the journal up to this ID, never the newest one; gives how many. */
   trimJournal(upTo: number): Promise<number>
-  /** Removes rows of the audit made at or before this time, the oldest first and so many at most; gives how many. */
+  /**
+   * Removes rows of the audit made at or before this time, the oldest first and so many at most;
+   * gives how many.
+   */
   trimAudit(until: number, limit: number): Promise<number>
   /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
   trimAuditOf(actor: string, most: number, limit: number): Promise<number>
@@ -90,15 +100,27 @@ type Kept = keyof Stamped | "userName" | "groupName"
 export type NewRow<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
 
 export interface Writes<Row extends Stamped> {
-  /** IDs grow and are never given again. Throws `Duplicate` (`userName`, `groupName`) when the name was ever given; the change may go on. */
+  /**
+   * IDs grow and are never given again. Throws `Duplicate` (`userName`, `groupName`) when the name
+   * was ever given; the change may go on.
+   */
   insert(row: NewRow<Row>): Promise<Row>
-  /** Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row, deleted ones included in the search. */
+  /**
+   * Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row,
+   * deleted ones included in the search.
+   */
   update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
-  /** Sets or clears `deletedAt`. Grants on a deleted thing rest; those that were given to a deleted person or group go. */
+  /**
+   * Sets or clears `deletedAt`. Grants on a deleted thing rest; those that were given to a deleted
+   * person or group go.
+   */
   setDeleted(id: number, deleted: boolean): Promise<Row | undefined>
 }
 
-/** Reads of a resource that has an owner and may be published. None of them asks whether the reader may: lists take a viewer, the rest is the caller's duty. */
+/**
+ * Reads of a resource that has an owner and may be published. None of them asks whether the reader
+ * may: lists take a viewer, the rest is the caller's duty.
+ */
 export interface ResourceReads<Row extends Stamped> {
   /** Deleted ones too: look at `deletedAt`. */
   get(id: number): Promise<Row | undefined>
@@ -108,7 +130,10 @@ export interface ResourceReads<Row extends Stamped> {
   /** As `getMany` and as `outlines`, with an empty `doc`: as rows stand inside other things. */
   parts(ids: readonly number[]): Promise<Row[]>
   partOutlines(ids: readonly number[]): Promise<Outlines<Row>>
-  /** Visible rows that match, without long texts, newest first unless sorted otherwise; `total` counts all of them. */
+  /**
+   * Visible rows that match, without long texts, newest first unless sorted otherwise; `total`
+   * counts all of them.
+   */
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>>
 }
 
@@ -118,7 +143,10 @@ export interface ResourceFilter<Row> {
   ids?: readonly number[]
   /** Every word stands in name or comment, in any case. */
   words?: readonly string[]
-  /** Only deleted rows instead of only live ones; a viewer who does not see everything gets their own. */
+  /**
+   * Only deleted rows instead of only live ones; a viewer who does not see everything gets their
+   * own.
+   */
   deleted?: boolean
   sort?: { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean }
 }
@@ -159,7 +187,10 @@ export interface GrantReads {
   of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]>
   /** Whether any is past its time and not yet removed. */
   anyExpired(): Promise<boolean>
-  /** Newest first; of those who do not see everything: on their things, and what was given to them or their groups. */
+  /**
+   * Newest first; of those who do not see everything: on their things, and what was given to them
+   * or their groups.
+   */
   list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
 }
 export interface GrantFilter {
@@ -167,7 +198,10 @@ export interface GrantFilter {
   where?: Partial<Pick<GrantRow, "id" | "thingType" | "thingId" | "userId" | "groupId" | "userName" | "groupName" | "access" | "expiresAt">>
 }
 export interface GrantWrites {
-  /** Takes the place of the grant that the same one has on the same thing: `version` is then beyond 1. One of `userId` and `groupId` is 0. */
+  /**
+   * Takes the place of the grant that the same one has on the same thing: `version` is then beyond
+   * 1. One of `userId` and `groupId` is 0.
+   */
   put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
   delete(id: number): Promise<boolean>
   /** Removes those that are past their time, so many at most; gives what they were. */
@@ -180,7 +214,10 @@ export interface UserReads {
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
   count(): Promise<number>
-  /** How many images, datasets, projects, tokens and grants are a person's, and how many of theirs are deleted. */
+  /**
+   * How many images, datasets, projects, tokens and grants are a person's, and how many of theirs
+   * are deleted.
+   */
   objects(id: number): Promise<{ live: number; deleted: number }>
 }
 
@@ -266,15 +303,29 @@ export interface RunFilter {
   sort?: { by: "id" | "createdAt" | "updatedAt"; descending: boolean }
 }
 export interface RunWrites {
-  /** Throws `Duplicate` (`liveRun`) when the person has a live run of the project; the change may go on. */
+  /**
+   * Throws `Duplicate` (`liveRun`) when the person has a live run of the project; the change may go
+   * on.
+   */
   insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
-  /** As `insert`, under a number that no run has yet nor a later one: a run comes back that the database does not know. Throws `Duplicate` (`runId`) where that cannot be; the change must then be given up. */
+  /**
+   * As `insert`, under a number that no run has yet nor a later one: a run comes back that the
+   * database does not know. Throws `Duplicate` (`runId`) where that cannot be; the change must then
+   * be given up.
+   */
   insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
   /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
   move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
-  /** Remembers the answer of a start under the caller's own key for 24 h; false when the key is known with another body. */
+  /**
+   * Remembers the answer of a start under the caller's own key for 24 h; false when the key is
+   * known with another body.
+   */
   remember(entry: IdempotencyEntry): Promise<boolean>
-  /** Removes ended runs with their keys and grants, the oldest first and so many at most; gives whose they were and their keys. `userId`: a person's, whatever their age; `until`: those that ended by then. */
+  /**
+   * Removes ended runs with their keys and grants, the oldest first and so many at most; gives
+   * whose they were and their keys. `userId`: a person's, whatever their age; `until`: those that
+   * ended by then.
+   */
   trim(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
 }
 /** Ports within a range, both ends included. */
@@ -285,8 +336,8 @@ export interface PortReads {
 }
 export interface PortWrites {
   /**
-   * Records which run has the port from now on; the port becomes its person's where it is nobody's. False, and nothing
-   * recorded, where it belongs to somebody else or to other authors.
+   * Records which run has the port from now on; the port becomes its person's where it is nobody's.
+   * False, and nothing recorded, where it belongs to somebody else or to other authors.
    */
   take(row: RunPortRow): Promise<boolean>
 }

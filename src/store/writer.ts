@@ -7,7 +7,10 @@ import { isStorageFull } from "./errors.ts"
 import { Member } from "./member.ts"
 import type { ChangeOptions } from "./store.ts"
 
-/** A group ends after so many members or milliseconds: its members run without a pause for reads, and the first waits for the last. */
+/**
+ * A group ends after so many members or milliseconds: its members run without a pause for reads,
+ * and the first waits for the last.
+ */
 const largest = 256
 const longest = 20
 
@@ -29,7 +32,10 @@ interface Waiting {
 
 type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | { ok: false; error: unknown }
 
-/** Runs changes one at a time, in the order in which they came, and commits those that waited together at once. */
+/**
+ * Runs changes one at a time, in the order in which they came, and commits those that waited
+ * together at once.
+ */
 export class Writer {
   readonly #driver: Driver
   readonly #logger: Logger
@@ -93,7 +99,10 @@ export class Writer {
     return urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
-  /** Everything is committed, or nothing is. `refused`: running the members one by one would not help. */
+  /**
+   * Everything is committed, or nothing is. `refused`: running the members one by one would not
+   * help.
+   */
   async #attempt(group: Waiting[]): Promise<{ outcomes: Outcome[] } | { lost: unknown; refused: boolean }> {
     let tx: Transaction | undefined
     let committing = false
@@ -110,7 +119,9 @@ export class Writer {
     }
   }
 
-  /** Members whose turn did not come in time wait for the next group, before those that came later. */
+  /**
+   * Members whose turn did not come in time wait for the next group, before those that came later.
+   */
   async #runMembers(tx: Transaction, group: Waiting[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const started = performance.now()

@@ -1,4 +1,7 @@
-/** Where to go after signing in: a path of this service only, since anybody can write this page's address. */
+/**
+ * Where to go after signing in: a path of this service only, since anybody can write this page's
+ * address.
+ */
 function nextPath() {
   const next = new URLSearchParams(location.search).get("next") ?? "/ui/"
   const url = new URL(next, location.origin)

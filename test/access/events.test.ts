@@ -42,7 +42,10 @@ function spoken({ event, data }: ServerEvent): string {
   return parts.filter((part) => part !== undefined && part !== null).join(" ")
 }
 
-/** Resolves when everybody was told all that happened so far; returns what that was, for each of them, by what it was about. */
+/**
+ * Resolves when everybody was told all that happened so far; returns what that was, for each of
+ * them, by what it was about.
+ */
 async function settled(): Promise<Map<string, Map<string, string[]>>> {
   const { ID } = await people.ann.client.createImage({ body: { Name: "mark", Image: "fake/http", IsPublished: true } })
   const told = [...readers].map(async ([name, reader]) => {
@@ -81,7 +84,10 @@ function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string
 }
 
 await settled()
-/** All of these at the same time, one step after the other: between two steps everybody is told all of the first. */
+/**
+ * All of these at the same time, one step after the other: between two steps everybody is told all
+ * of the first.
+ */
 async function tell(stories: readonly Story[]): Promise<Told[]> {
   const tales = stories.map((story): Told => ({ story, things: [], wrong: [] }))
   const most = Math.max(...stories.map(({ steps }) => steps.length))

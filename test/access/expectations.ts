@@ -1,24 +1,32 @@
 import type { Operation } from "#contract"
 
 /**
- * Who may do what at every endpoint, written by hand from the specification and from nothing in `src/access`.
+ * Who may do what at every endpoint, written by hand from the specification and from nothing in
+ * `src/access`.
  *
  * To add an endpoint, add its line, by the operation's name in the contract's table:
  *
- * - `on(type, cells)`: it acts on one thing. One cell for each standing of that type, in the order of `standings` below:
+ * - `on(type, cells)`: it acts on one thing. One cell for each standing of that type, in the order
+ *   of `standings` below:
  *       `ok`  done, 200
  *       `no`  they see the thing, but may not: 403
  *       `cf`  they may, but a thing in this state cannot: 409
  *       `--`  for them there is no such thing: 404, the same answer as for an ID that never was
- *       `xx`  refused before anything is looked up: 403, the same answer as for an ID that never was
- *   Nothing acts on what is deleted (`--` for everybody who would get an answer about a live one) unless `deleted` tells other cells.
+ *       `xx`  refused before anything is looked up: 403, the same answer as for an ID that
+ *             never was
+ *   Nothing acts on a deleted thing (`--` for everybody who would get an answer about a live one)
+ *   unless `deleted` has other cells.
  *   The request is `?ID=` (PUT: a body with `ID`), unless `ask` tells another.
- * - `everybody()`: whoever is signed in.  `administrators()`: nobody else: 403.  `open()`: no proof is asked for.
- * - `lists(type, cells)`: a list with paging; the cells tell which things are in it (`ok`) and which are not (`--`).
+ * - `everybody()`: whoever is signed in. `administrators()`: nobody else: 403. `open()`: no proof
+ *   is asked for.
+ * - `lists(type, cells)`: a list with paging; the cells tell which things are in it (`ok`) and
+ *   which are not (`--`).
  *
- * An operation that acts on things of several types, or by several ways of naming them, has a line for each: its name, then ` by ` and how.
+ * An operation that acts on things of several types, or by several ways of naming them, has a line
+ * for each: its name, then ` by ` and how.
  *
- * `needs: "write"` (the default where the method is not GET): a proof that only reads is refused with 403, whatever the thing.
+ * `needs: "write"` (the default where the method is not GET): a proof that only reads is refused
+ * with 403, whatever the thing.
  */
 export const standings = {
   image: ["owner", "write", "use", "read", "other", "admin"],
@@ -131,7 +139,8 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   runLogs: on("run", "ok ok no no no -- no", { deleted: "ok ok no no no -- no" }),
 
   runStats: on("run", "ok ok ok ok no -- ok", { deleted: "ok ok ok ok no -- ok" }),
-  // Exactly as it was is its person's run: nobody else may. A live one is in the way of its own repetition.
+  // Exactly as it was is its person's run: nobody else may. A live one is in the way of its own
+  // repetition.
   repeatRun: on("run", "cf no no no no -- no", { deleted: "ok no no no no -- no" }),
   // Control: an administrator has it by a grant only.
   keepRun: on("run", "ok ok no no no -- no", { deleted: "cf cf no no no -- no" }),

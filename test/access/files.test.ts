@@ -7,8 +7,9 @@ import { each } from "./requests.ts"
 import { type CastName, openStage } from "./stage.ts"
 
 /**
- * What a path is to somebody, by the specification: a home and a dataset of one's own, one that is granted or published, a directory that only leads to such a one, and all else.
- * `none` does not exist for them: 404 for every method.
+ * What a path is to somebody, by the specification: a home and a dataset of one's own, one that is
+ * granted or published, a directory that only leads to such a one, and all else. `none` does not
+ * exist for them: 404 for every method.
  */
 type Level = "none" | "passage" | "read" | "write"
 
@@ -197,7 +198,8 @@ const methods: Record<
 
 function expected(level: Level, caller: string, { done, reads, ownOnly }: (typeof methods)[string]): number {
   if (opensRuns(caller)) return 403
-  // A proof that only reads writes nowhere, its own home included, and is told so before anything is looked up.
+  // A proof that only reads writes nowhere, its own home included, and is told so before anything
+  // is looked up.
   if (onlyReads(caller) && (!reads || ownOnly)) return 403
   if (level === "none") return 404
   return reads || level === "write" ? done : 403

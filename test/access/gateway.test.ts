@@ -11,8 +11,9 @@ import { each } from "./requests.ts"
 import { type CastName, openStage, scenarios } from "./stage.ts"
 
 /**
- * Who opens a run, by hand from the specification: its starter, and whom the run itself is granted to by `use` or `write`. For everybody else, the administrator included,
- * there is none: the gateway tells no more than `/open` does.
+ * Who opens a run, by hand from the specification: its starter, and whom the run itself is granted
+ * to by `use` or `write`. For everybody else, the administrator included, there is none: the
+ * gateway tells no more than `/open` does.
  */
 //              starter write use read projectOwner other admin
 const opens = "ok ok ok -- -- -- --".split(" ") as Cell[]

@@ -13,7 +13,10 @@ const nobody = { gwen: "other", guy: "other", gil: "other" } as const
 const field = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
 const access: Readonly<Record<string, string>> = { ...given, writers: given.gwen, users: given.guy, readers: given.gil }
 
-/** How something is given: by name or by group, and for how long. `by`: whose it is; an administrator where that one is in no group. */
+/**
+ * How something is given: by name or by group, and for how long. `by`: whose it is; an
+ * administrator where that one is in no group.
+ */
 interface Giving {
   by: CastName
   to?: "people" | "groups"
@@ -50,7 +53,10 @@ export async function takeBack({ people }: Stage, type: Grantable, thing: Named,
   return thing
 }
 
-/** Of several grants the most counts: gwen may read by name and write by her group; guy's use is over, and his group reads. */
+/**
+ * Of several grants the most counts: gwen may read by name and write by her group; guy's use is
+ * over, and his group reads.
+ */
 async function giveTwice(stage: Stage, type: Grantable, thing: Named): Promise<Named> {
   const { admin } = stage.world
   const on = { [field[type]]: thing.id }

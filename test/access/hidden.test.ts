@@ -7,7 +7,10 @@ import { expectations, type Named, standings, type ThingType } from "./expectati
 import { nobodys, requestFor, told } from "./requests.ts"
 import { openStage, scenarios } from "./stage.ts"
 
-/** For bob these are hidden: one live thing of each type, that nobody but its owner and administrators see. */
+/**
+ * For bob these are hidden: one live thing of each type, that nobody but its owner and
+ * administrators see.
+ */
 const stage = await openStage()
 after(() => stage[Symbol.asyncDispose]())
 const { baseUrl } = stage.world.quayside

@@ -10,7 +10,10 @@ after(() => stage[Symbol.asyncDispose]())
 const { world, people } = stage
 const { baseUrl } = world.quayside
 
-/** One thing for every way of being: all that these lists could hold, beside what the stage itself is made of. */
+/**
+ * One thing for every way of being: all that these lists could hold, beside what the stage itself
+ * is made of.
+ */
 const made: { scenario: Scenario; thing: Named }[] = []
 for (const scenario of scenarios) made.push({ scenario, thing: await scenario.make(stage) })
 

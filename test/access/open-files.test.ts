@@ -8,7 +8,8 @@ import { soonOver } from "../fixtures/soon-over.ts"
 import { openWorld, type Person } from "../world.ts"
 
 /*
- * Downloads and uploads that are under way when the right to them ends. Whoever sees none of it ends within 10 s here; the promise is five.
+ * Downloads and uploads that are under way when the right to them ends. Whoever sees none of it
+ * ends within 10 s here; the promise is five.
  */
 
 const world = await openWorld()

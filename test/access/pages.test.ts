@@ -7,8 +7,9 @@ import { startProvider } from "../fixtures/openid-provider.ts"
 import { openWorld, type World } from "../world.ts"
 
 /**
- * What everybody gets at the pages for browsers, by hand from the specification. A page knows nobody but by the session's cookie. `in`: who is signed in by one; `out`: whoever
- * else, whatever they carry. A text is where a redirect leads; `provider` is the OpenID provider's.
+ * What everybody gets at the pages for browsers, by hand from the specification. A page knows
+ * nobody but by the session's cookie. `in`: who is signed in by one; `out`: whoever else, whatever
+ * they carry. A text is where a redirect leads; `provider` is the OpenID provider's.
  */
 interface Row {
   in: number | string
@@ -46,7 +47,10 @@ after(async () => {
 
 type Headers = Record<string, string>
 
-/** Everything that a browser, or whoever passes for one, can carry; `in` holds those whom a session proves. */
+/**
+ * Everything that a browser, or whoever passes for one, can carry; `in` holds those whom a session
+ * proves.
+ */
 async function callersOf({ quayside, person, admin }: World): Promise<{ in: Record<string, Headers>; out: Record<string, Headers> }> {
   const cookieOf = async (name: string) => {
     const signedIn = await ask(quayside.baseUrl, "POST", "/session", { body: { UserName: name, Password: `${name}-password` } })

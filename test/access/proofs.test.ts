@@ -17,7 +17,10 @@ const { baseUrl } = world.quayside
 const { ann, boss } = stage.people
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 
-/** One thing for every way of being, by the type that a line of the table is about. Where it is about none, the image has to do. */
+/**
+ * One thing for every way of being, by the type that a line of the table is about. Where it is
+ * about none, the image has to do.
+ */
 const kept = keeper(stage)
 const things = new Map<Scenario, Named>()
 await each(scenarios, async (scenario) => void things.set(scenario, await kept(scenario)), 6)

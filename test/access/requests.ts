@@ -32,7 +32,10 @@ export function writes(row: string): boolean {
 /** Lines of one request alone, of no consequence for what it says. */
 const passing = new Set(["content-length", "retry-after", "date", "x-request-id"])
 
-/** All that a refusal tells apart from the request's own ID; an ID that the caller named themselves is no news. */
+/**
+ * All that a refusal tells apart from the request's own ID; an ID that the caller named themselves
+ * is no news.
+ */
 export function told({ status, body, headers }: Answer, thing: Named): string {
   const { requestId: _own, msg, ...rest } = body as Record<string, unknown>
   const lines = Object.entries(headers).filter(([name]) => !passing.has(name))

@@ -2,7 +2,10 @@ import { openWorld, type Person, type World } from "../world.ts"
 import type { Named, Standing, ThingType } from "./expectations.ts"
 import { give, given, teams, waysToGive } from "./giving.ts"
 
-/** The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are those to whom something is granted, by name or by their groups; `bob` is nobody to anything. */
+/**
+ * The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are
+ * those to whom something is granted, by name or by their groups; `bob` is nobody to anything.
+ */
 export const castNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
 export type CastName = (typeof castNames)[number]
 
@@ -14,7 +17,10 @@ export interface Scenario {
   standing: Partial<Record<CastName, Standing>>
   /** What those are to it who are not named in `standing`. Default: `other`. */
   others?: "use"
-  /** Whom every operation is asked by; the others of `standing` are asked where the thing is given in another way. Default: all of them. */
+  /**
+   * Whom every operation is asked by; the others of `standing` are asked where the thing is given
+   * in another way. Default: all of them.
+   */
   askers?: readonly CastName[]
   make(stage: Stage): Promise<Named>
 }
@@ -327,7 +333,9 @@ export const scenarios: readonly Scenario[] = [
   ...grants,
 ]
 
-/** One thing for each scenario, made when it is first asked for: for requests that change nothing. */
+/**
+ * One thing for each scenario, made when it is first asked for: for requests that change nothing.
+ */
 export function keeper(stage: Stage): (scenario: Scenario) => Promise<Named> {
   const kept = new Map<Scenario, Promise<Named>>()
   return (scenario) => {

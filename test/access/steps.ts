@@ -7,8 +7,9 @@ export interface About {
 }
 
 /**
- * One change, and who is told what of it, written by hand from the specification: events, each with the people who get it (`""`: nobody). A run's state stands behind its event,
- * and behind that its reason, where one is told. Everybody else is told nothing.
+ * One change, and who is told what of it, written by hand from the specification: events, each with
+ * the people who get it (`""`: nobody). A run's state stands behind its event, and behind that its
+ * reason, where one is told. Everybody else is told nothing.
  */
 export interface Step {
   says: string

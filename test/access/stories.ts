@@ -102,7 +102,10 @@ const groupsProject: Story = {
   ],
 }
 
-/** Bob comes when una goes; both are in no other group. An image is granted to the group, and a project is the group's. */
+/**
+ * Bob comes when una goes; both are in no other group. An image is granted to the group, and a
+ * project is the group's.
+ */
 function membership(): Story {
   const GroupName = fresh("crew")
   return {
@@ -160,7 +163,8 @@ const runs: Story[] = [
     says: "a run of one's own project",
     steps: [
       made("project", {}, { "project.created": "ann boss" }),
-      // Datasets are handed over in this step; a run that can write to the home that they are in would keep them there.
+      // Datasets are handed over in this step; a run that can write to the home that they are in
+      // would keep them there.
       put("project", { Comment: "c" }, { "project.updated": "ann boss" }),
       started("ann", {}, { "run.created": "ann boss", ...states(starting, "ann boss") }),
       stopped("ann", states(over("stopped_by_user"), "ann boss")),
@@ -297,5 +301,8 @@ const grantedAlone: Story = {
   ],
 }
 
-/** What is told of when nothing else is: people whom nothing else concerns are told together with others of the same groups. */
+/**
+ * What is told of when nothing else is: people whom nothing else concerns are told together with
+ * others of the same groups.
+ */
 export const storiesAlone: readonly Story[] = [grantedAlone, membership()]

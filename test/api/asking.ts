@@ -24,7 +24,10 @@ export interface Asked {
   headers?: Record<string, string | string[]>
 }
 
-/** One request over a connection of its own, exactly as told: nothing is added but `Host`, the length and the type of a JSON body. */
+/**
+ * One request over a connection of its own, exactly as told: nothing is added but `Host`, the
+ * length and the type of a JSON body.
+ */
 export async function ask(baseUrl: string, method: string, path: string, asked: Asked = {}): Promise<Answer> {
   const { hostname, port } = new URL(baseUrl)
   const payload = payloadOf(asked.body)
@@ -67,7 +70,10 @@ export function ids(answer: { body: Loose } | { data: { ID: number }[] }): numbe
   return list.map(({ ID }) => ID)
 }
 
-/** What the server sends back to these bytes until it closes, or falls silent for `quietMs` (20,000). */
+/**
+ * What the server sends back to these bytes until it closes, or falls silent for `quietMs`
+ * (20,000).
+ */
 export async function raw(baseUrl: string, bytes: string | Buffer, options: { quietMs?: number; half?: boolean } = {}): Promise<string> {
   const { port } = new URL(baseUrl)
   const socket = connect({ host: "127.0.0.1", port: Number(port) })

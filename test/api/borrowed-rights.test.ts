@@ -5,7 +5,8 @@ import { type Asked, ask } from "./asking.ts"
 import { mountsOf } from "./run-mounts.ts"
 
 /*
- * A project decides what is done with what it names. Whoever starts a stranger's project must not lend the stranger rights that the stranger does not have.
+ * A project decides what is done with what it names. Whoever starts a stranger's project must not
+ * lend the stranger rights that the stranger does not have.
  */
 
 const world = await openWorld()

@@ -11,7 +11,10 @@ import { ask } from "./asking.ts"
 
 const run = promisify(execFile)
 
-/** A server on a daemon of its own, and a run whose program has been started there: nobody reaches it, so it stays `starting`. */
+/**
+ * A server on a daemon of its own, and a run whose program has been started there: nobody reaches
+ * it, so it stays `starting`.
+ */
 async function scene() {
   await using stack = new AsyncDisposableStack()
   const daemon = stack.use(await privateDaemon({ dataMiB: 128 }))

@@ -28,7 +28,10 @@ after(async () => {
 })
 const { baseUrl } = world.quayside
 
-/** Goes to the provider and says there who it is; gives the address of the callback that the browser is sent to. */
+/**
+ * Goes to the provider and says there who it is; gives the address of the callback that the browser
+ * is sent to.
+ */
 async function callbackFor(browser: Browser, subject: string, next = ""): Promise<string> {
   const isCallback = (url: string) => url.startsWith(`${baseUrl}/oidc/callback`)
   const form = await browser.follow(`${baseUrl}/oidc/login${next}`, (url) => !isCallback(url))

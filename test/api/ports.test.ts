@@ -8,7 +8,10 @@ const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-f
 const cookiesOf = (headers: Record<string, unknown>) =>
   ((headers["set-cookie"] ?? []) as string[]).map((line) => line.split(";")[0]).join("; ")
 
-/** A world whose runs have ports from a range of this size, with one published image of the administrator's. */
+/**
+ * A world whose runs have ports from a range of this size, with one published image of the
+ * administrator's.
+ */
 async function withPorts(count: number, more: Record<string, string> = {}) {
   const { first, last } = await freeRange(count)
   const world = await openWorld({ "apps-ports": `${first}-${last}`, ...more })

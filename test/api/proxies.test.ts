@@ -14,7 +14,9 @@ const doors = (world: World): [string, string, string][] => [
 ]
 const triesMax = 10
 
-/** The statuses of wrong passwords for one name, each said to come from the next of these addresses. */
+/**
+ * The statuses of wrong passwords for one name, each said to come from the next of these addresses.
+ */
 async function wrong(door: readonly [string, string, string], from: readonly string[]): Promise<number[]> {
   const [name, url, path] = door
   const statuses: number[] = []

@@ -51,7 +51,10 @@ const pieces = (authorization: string) => [
 /** Accounts, sessions and tokens are made and ended by other tests. */
 const endsProof = /^(POST|PUT|DELETE) (\/admin)?\/(session|user|token|group)/
 
-/** One request, or what a broken program takes for one; undefined where it would end the proof that the others need. */
+/**
+ * One request, or what a broken program takes for one; undefined where it would end the proof that
+ * the others need.
+ */
 function randomRequest(random: Random, authorization: string): Buffer | undefined {
   const all = pieces(authorization)
   const piece = () => random.pick(all)

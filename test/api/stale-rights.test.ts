@@ -6,7 +6,8 @@ import { openWorld, type Person } from "../world.ts"
 import { type Mounted, mountsOf } from "./run-mounts.ts"
 
 /*
- * A right ends after a start was asked for and before anything is mounted: while the run waits for capacity, and while its image is fetched. What the run then mounts is told by the rights of now.
+ * A right ends after a start was asked for and before anything is mounted: while the run waits for
+ * capacity, and while its image is fetched. What the run then mounts is told by the rights of now.
  */
 
 const world = await openWorld({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })

@@ -5,7 +5,7 @@ import { openWorld } from "../world.ts"
 import { listen } from "./listening.ts"
 import { mountsOf } from "./run-mounts.ts"
 
-/* Trust belongs to what an administrator looked at: whatever else runs from then on is not trusted. */
+// Trust belongs to the code an administrator looked at: any later code is not trusted.
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())

@@ -79,7 +79,10 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
   })
 })
 
-/** Sends the text, goes on with bytes of which nobody wants any for as long as they are taken, and gives the answer and how many were. */
+/**
+ * Sends the text, goes on with bytes of which nobody wants any for as long as they are taken, and
+ * gives the answer and how many were.
+ */
 async function push(port: number, head: string, bytes: number): Promise<{ answer: string; taken: number }> {
   const socket = connect({ host: "127.0.0.1", port })
   let answer = ""

@@ -10,7 +10,10 @@ import { adminPassword, openWorld, type Person, type World } from "../world.ts"
 
 const skip = process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"
 const serve = "httpd -p 8080 -h /tmp; "
-/** Ten megabytes a second into the home, for ever: what a fast program does to a large disk in the same time. */
+/**
+ * Ten megabytes a second into the home, for ever: what a fast program does to a large disk in the
+ * same time.
+ */
 const fill = `${serve} while :; do head -c 2000000 /dev/zero >> "$HOME/filling" || sleep 1; sleep 0.2; done`
 
 async function withSmallDisk(disk: SmallDisk, settings: Record<string, string> = {}) {

@@ -11,7 +11,10 @@ const askedFor = { Memory: 1_024, Cpus: 1 }
 const opened = 100_000
 /** More than the host's table of connections may hold of one run. */
 const sent = 9_600
-/** Processes that open their part of so many sockets, send something from some of them, each to somewhere else, then tell and keep them. */
+/**
+ * Processes that open their part of so many sockets, send something from some of them, each to
+ * somewhere else, then tell and keep them.
+ */
 const sockets = (host: string) => `use Socket; $| = 1; my @kept;
 for my $n (1 .. 6) { next if fork; for (1 .. ${Math.ceil(opened / 6)}) { socket(my $s, PF_INET, SOCK_DGRAM, 17) or last; push @kept, $s }
 send($kept[$_], "x", 0, sockaddr_in($n * 2000 + $_, inet_aton("${host}"))) for 1 .. ${sent / 6};

@@ -10,8 +10,8 @@ import { eventually } from "../fixtures/eventually.ts"
 import { openWorld, type Person, type World } from "../world.ts"
 
 /*
- * Somebody whose lists are as large as lists can be: 200 objects with 256 KiB of text each, read by many readers at once
- * that take nothing.
+ * Somebody whose lists are as large as lists can be: 200 objects with 256 KiB of text each, read by
+ * many readers at once that take nothing.
  */
 
 const { largeAnswers, waitingLargeAnswers, docBytes } = bounds.texts

@@ -11,7 +11,8 @@ test("callers who leave at any moment, while an image is looked at or fetched, t
   const { baseUrl } = world.quayside
   const ann = await world.person("ann")
   const { ID } = await world.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
-  // An image that is there is looked at for some milliseconds: each caller leaves a little later than the one before.
+  // An image that is there is looked at for some milliseconds: each caller leaves a little later
+  // than the one before.
   for (let n = 0; n < 150; n += 1) {
     const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1").on("error", () => {})
     const prefer = n % 3 === 0 ? "" : "Prefer: respond-async\r\n"

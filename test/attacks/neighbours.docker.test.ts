@@ -18,7 +18,9 @@ const never = new AbortController().signal
 const ignore = () => {}
 const token = "canary-of-bob"
 
-/** What arrived at a process's network: its namespace counts it, whether or not somebody listens. */
+/**
+ * What arrived at a process's network: its namespace counts it, whether or not somebody listens.
+ */
 function received(pid: number): number {
   const [names = "", figures = ""] = readFileSync(`/proc/${pid}/net/snmp`, "utf8")
     .split("\n")

@@ -7,7 +7,8 @@ import { ensureBusyboxImage } from "../fixtures/busybox.ts"
 import { openWorld, type Person, type World } from "../world.ts"
 
 /*
- * Bob has one dataset within another. Through the outer one a program of his changes what the inner one's path leads to; then he starts something with the inner one.
+ * Bob has one dataset within another. Through the outer one a program of his changes what the inner
+ * one's path leads to; then he starts something with the inner one.
  */
 
 const canary = "canary-of-ann"
@@ -26,7 +27,10 @@ after(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-/** Runs a script as a program of Bob's with this dataset at `/data`; answers what it printed, or why it did not start. */
+/**
+ * Runs a script as a program of Bob's with this dataset at `/data`; answers what it printed, or why
+ * it did not start.
+ */
 async function tried(script: string, DataID: number): Promise<string> {
   const { client } = bob as Person
   const Command = JSON.stringify(["sh", "-c", `${script}; echo; echo done; exec httpd -f -p 8080 -h /www`])

@@ -6,7 +6,8 @@ import { ask, raw } from "../api/asking.ts"
 import { openWorld, type Person, type World } from "../world.ts"
 
 /*
- * A person who tries every spelling of "one directory up" that some server has ever fallen for, at the files address, at the gateway and in the fields of the API that hold paths.
+ * A person who tries every spelling of "one directory up" that some server has ever fallen for, at
+ * the files address, at the gateway and in the fields of the API that hold paths.
  */
 
 const canary = "canary-of-bob"
@@ -51,7 +52,10 @@ before(async () => {
 })
 after(() => world[Symbol.asyncDispose]())
 
-/** Every path in the data directory, with what stands in the files; what a running database writes of its own accord excepted. */
+/**
+ * Every path in the data directory, with what stands in the files; what a running database writes
+ * of its own accord excepted.
+ */
 function contents(): Record<string, string> {
   const below = readdirSync(world.dataDir, { recursive: true, withFileTypes: true })
   const kept = below

@@ -14,7 +14,9 @@ import { specOf } from "../fixtures/run-spec.ts"
 import { type ServerProcess, startServer } from "../server.ts"
 
 /*
- * Real containers mount what their starters may use when they start, not when they asked. A right that ends while somebody waits, and a right that a stranger's project would borrow, lead to no container.
+ * Real containers mount what their starters may use when they start, not when they asked. A right
+ * that ends while somebody waits, and a right that a stranger's project would borrow, lead to no
+ * container.
  */
 
 const docker = async (...words: string[]) => (await promisify(execFile)("docker", words)).stdout.trim()

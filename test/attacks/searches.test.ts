@@ -10,8 +10,8 @@ import { openWorld, type Person, type World } from "../world.ts"
 const { scans, waitingScans } = bounds.texts
 
 /*
- * Somebody whose comments are one character over and over, and who searches for many runs of it: each stands nearly
- * everywhere in every row. U+2057 is four characters once it is folded.
+ * Somebody whose comments are one character over and over, and who searches for many runs of it:
+ * each stands nearly everywhere in every row. U+2057 is four characters once it is folded.
  */
 
 const count = 200

@@ -13,8 +13,10 @@ import { type Answer, ask } from "../api/asking.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 
 /*
- * A whole life with passwords, tokens, cookies, tickets and keys that are looked for wherever they should not be: in what the server writes, in its answers, errors and figures, in the
- * arguments of every process there is and the surroundings of every one below it, in the run's container, and in all that lies in its data directory.
+ * A whole life with passwords, tokens, cookies, tickets and keys that are looked for wherever they
+ * should not be: in what the server writes, in its answers, errors and figures, in the arguments of
+ * every process there is and the surroundings of every one below it, in the run's container, and in
+ * all that lies in its data directory.
  */
 
 const run = promisify(execFile)
@@ -26,9 +28,15 @@ let server: ChildProcess
 let said = ""
 const [port, appsPort, filesPort] = (await freePorts(3)) as [number, number, number]
 const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${filesPort}`]
-/** What must not be found anywhere: the passwords as they are and as `Authorization` carries them, and every token, cookie and ticket that was given out. */
+/**
+ * What must not be found anywhere: the passwords as they are and as `Authorization` carries them,
+ * and every token, cookie and ticket that was given out.
+ */
 const secrets = [canary, ...["admin", "ann"].map((name) => btoa(`${name}:${canary}-${name}`))]
-/** What the server keeps for later, and must not be found elsewhere: its keys, and what a run's program is told. */
+/**
+ * What the server keeps for later, and must not be found elsewhere: its keys, and what a run's
+ * program is told.
+ */
 const kept: string[] = []
 
 before(async () => {
@@ -78,7 +86,10 @@ async function plantTool(): Promise<void> {
   await chmod(tool, 0o755)
 }
 
-/** Arguments and environment of every process that has been below the server, as often as one can look. */
+/**
+ * Arguments and environment of every process that has been below the server, as often as one can
+ * look.
+ */
 class Watch implements AsyncDisposable {
   readonly arguments = new Set<string>()
   readonly environments = new Set<string>()
@@ -152,7 +163,9 @@ function valuesOf(cookies: readonly string[]): string[] {
   return cookies.map((cookie) => cookie.slice(cookie.indexOf("=") + 1)).filter((value) => value.length > 12)
 }
 
-/** Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret. */
+/**
+ * Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret.
+ */
 async function enter(id: number, key: string): Promise<void> {
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } })
   const session = cookiesIn(signedIn)

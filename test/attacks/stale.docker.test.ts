@@ -13,15 +13,19 @@ import { kernelNames } from "../fixtures/kernel-names.ts"
 import { type ServerProcess, startServer } from "../server.ts"
 
 /*
- * A run's container goes behind the server's back, and another one has its address before the server can learn of it: the daemon is held back, as one is that has much to do. Whoever may open the run
- * asks for it meanwhile in every way that there is.
+ * A run's container goes behind the server's back, and another one has its address before the
+ * server can learn of it: the daemon is held back, as one is that has much to do. Whoever may open
+ * the run asks for it meanwhile in every way that there is.
  */
 
 const exec = promisify(execFile)
 const docker = async (...words: string[]) => (await exec("docker", words)).stdout.trim()
 const canary = "what-bob-says"
 
-/** A server that prints what it is told and says its name, over HTTP and, after an upgrade, as bytes. */
+/**
+ * A server that prints what it is told and says its name, over HTTP and, after an upgrade, as
+ * bytes.
+ */
 const saying = (name: string) => [
   "python3",
   "-c",
@@ -82,7 +86,10 @@ after(async () => {
   await socket?.[Symbol.asyncDispose]()
 })
 
-/** Bob's side: one connection that is kept open for one request after the other, and one that is not. */
+/**
+ * Bob's side: one connection that is kept open for one request after the other, and one that is
+ * not.
+ */
 class Visits implements Disposable {
   readonly #url: URL
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })

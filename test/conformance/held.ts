@@ -10,7 +10,10 @@ export interface Held {
   tests: readonly string[]
 }
 
-/** Every sentence with its tests. Throws, in words, on a sentence without an entry and on an entry without a sentence. */
+/**
+ * Every sentence with its tests. Throws, in words, on a sentence without an entry and on an entry
+ * without a sentence.
+ */
 export function heldSentences(): Held[] {
   return documents.flatMap((document) => holding(document))
 }

@@ -1,11 +1,15 @@
 import type { Document } from "./sentences.ts"
 
 /**
- * What holds a sentence: the names of tests. `says` is how the sentence, or the table's row, begins; `rows of <section>` means all rows of that section's table that no other entry names.
+ * What holds a sentence: the names of tests. `says` is how the sentence, or the table's row,
+ * begins; `rows of <section>` means all rows of that section's table that no other entry names.
  */
 export type Entry = readonly [says: string, ...tests: string[]]
 
-/** No test: the sentence only leads to others, or says what the document leaves open (which `README` fills). */
+/**
+ * No test: the sentence only leads to others, or says what the document leaves open (which `README`
+ * fills).
+ */
 export const leads = "leads to what follows"
 /** No test yet: what it speaks of comes with a later step. */
 export const later = (what: string) => `later: ${what}`

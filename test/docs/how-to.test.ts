@@ -12,7 +12,10 @@ const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, fo
 /** Pages that need more than a server that was just started. */
 const special = ["openid.md"]
 
-/** Runs a page's commands as a reader would, against a server that was just started unless told otherwise; holds them to the answers that the page shows. */
+/**
+ * Runs a page's commands as a reader would, against a server that was just started unless told
+ * otherwise; holds them to the answers that the page shows.
+ */
 async function follow(name: string, server: ServerProcess, env: Record<string, string> = {}): Promise<string[]> {
   const steps = await stepsOf(new URL(name, folder))
   assert.ok(steps.length > 0, `${name} has no commands`)

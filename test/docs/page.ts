@@ -22,7 +22,10 @@ export async function stepsOf(file: URL): Promise<Step[]> {
   return steps
 }
 
-/** Runs all steps in one shell, as a reader would, and returns what each of them printed. A command that fails ends it. */
+/**
+ * Runs all steps in one shell, as a reader would, and returns what each of them printed. A command
+ * that fails ends it.
+ */
 export async function runSteps(steps: readonly Step[], options: { cwd: string; env: Readonly<Record<string, string>> }): Promise<string[]> {
   const mark = "=== step ==="
   const script = steps.map((step) => `echo; echo '${mark}'\n${step.commands}`).join("\n")
@@ -31,7 +34,10 @@ export async function runSteps(steps: readonly Step[], options: { cwd: string; e
   return stdout.split(`\n${mark}\n`).slice(1)
 }
 
-/** Where an answer does not show what the page shows: the path and both values. `…` stands for anything. */
+/**
+ * Where an answer does not show what the page shows: the path and both values. `…` stands for
+ * anything.
+ */
 export function differences(shown: unknown, came: unknown, at = "$"): string[] {
   if (typeof shown === "string" && shown.includes("…")) return came === undefined ? [`${at} is missing`] : []
   if (Array.isArray(shown))

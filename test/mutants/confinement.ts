@@ -11,7 +11,10 @@ const limits = ["test/attacks/limits.docker.test.ts"]
 const stale = ["test/attacks/stale.docker.test.ts"]
 const secrets = ["test/attacks/secrets.docker.test.ts"]
 
-/** What keeps a run from the host, from others and from the server's secrets: real rules, containers and processes. */
+/**
+ * What keeps a run from the host, from others and from the server's secrets: real rules, containers
+ * and processes.
+ */
 export const confinement = [
   ...faults(
     "src/engine/docker/start.ts",

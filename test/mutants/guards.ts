@@ -7,7 +7,10 @@ const files = ["src/files/admission.test.ts", "src/files/rights.test.ts"]
 const gateway = ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts", "src/gateway/flow.test.ts", "src/gateway/cut.test.ts"]
 const refusals = ["test/api/refusals.test.ts"]
 
-/** What asks the rules at each door, taken out one at a time, and what counts those who were refused there. */
+/**
+ * What asks the rules at each door, taken out one at a time, and what counts those who were refused
+ * there.
+ */
 export const guards = [
   ...faults(
     "src/api/http/listener.ts",
@@ -122,8 +125,8 @@ export const guards = [
     ],
     [
       "an invalidation keeps the people",
-      "    this.#people = new Kept(this.#ttlMs, this.#max)\n    this.#accesses = new Kept(this.#ttlMs, this.#max)\n  }\n\n  /** Only",
-      "  }\n\n  /** Only",
+      "  invalidate(): void {\n    this.#people = new Kept(this.#ttlMs, this.#max)\n    this.#accesses = new Kept(this.#ttlMs, this.#max)\n",
+      "  invalidate(): void {\n",
     ],
   ]),
   ...faults(

@@ -1,6 +1,9 @@
 import { faults } from "./mutant.ts"
 
-/** Faults that no test's own bound ends, with something that is left then: what `script/mutants.ts` does about such is tested with them, and they count for nothing else. */
+/**
+ * Faults that no test's own bound ends, with something that is left then: what `script/mutants.ts`
+ * does about such is tested with them, and they count for nothing else.
+ */
 export const hanging = [
   ...faults(
     "src/engine/docker/subnets.ts",

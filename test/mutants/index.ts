@@ -14,7 +14,10 @@ import { runs } from "./runs.ts"
 import { store } from "./store.ts"
 import { webdav } from "./webdav.ts"
 
-/** `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside this one. */
+/**
+ * `script/test --mutants` puts them into a copy of the tree, one at a time. A part is a file beside
+ * this one.
+ */
 export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   layout,
   contract: contracts,

@@ -6,11 +6,17 @@ export interface Mutant {
   /** Stands in the file exactly once. */
   find: string
   replace: string
-  /** The files that run; at least one test in them must fail. Where one of them needs Docker, the fault is put in only where Docker answers. */
+  /**
+   * The files that run; at least one test in them must fail. Where one of them needs Docker, the
+   * fault is put in only where Docker answers.
+   */
   tests: readonly string[]
 }
 
-/** Faults in one file that the same tests notice: what is wrong, what stands there, and what then stands there instead. */
+/**
+ * Faults in one file that the same tests notice: what is wrong, what stands there, and what then
+ * stands there instead.
+ */
 export function faults(
   file: string,
   tests: readonly string[],

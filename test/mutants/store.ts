@@ -143,11 +143,7 @@ export const store = [
         'if (writer.isTransaction) writer.exec("commit")',
       ],
       ["a commit is acknowledged before it is on the disk", "pragma synchronous = full", "pragma synchronous = normal"],
-      [
-        "others may read the database",
-        'closeSync(openSync(file, "a", 0o600))\n}\n\n/** SQLite',
-        'closeSync(openSync(file, "a", 0o644))\n}\n\n/** SQLite',
-      ],
+      ["others may read the database", 'closeSync(openSync(file, "a", 0o600))', 'closeSync(openSync(file, "a", 0o644))'],
     ],
   ),
   ...faults("src/store/sqlite/copy.ts", upgrades, [

@@ -20,7 +20,9 @@ test("a server that is killed between the pinning and the start of a container l
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
   const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
   const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  /** Kills it when the pins are there, and answers how many are left; 0 where the start was quicker. */
+  /**
+   * Kills it when the pins are there, and answers how many are left; 0 where the start was quicker.
+   */
   const killed = async () => {
     let isOver = false
     const starting = admin()

@@ -20,7 +20,9 @@ const ofPerson = (n: number) => `k${process.pid}-${n}`
 
 const lines = async (...words: string[]) => (await exec("docker", words)).stdout.split("\n").filter((line) => line !== "")
 
-/** The run that each container of these people belongs to, and the networks of their installation. */
+/**
+ * The run that each container of these people belongs to, and the networks of their installation.
+ */
 async function held(): Promise<{ runs: number[]; instances: Set<string> }> {
   const rows = await lines("ps", "--all", "--format", '{{.Label "quayside.user"}} {{.Label "quayside.run"}} {{.Label "quayside.instance"}}')
   const ours = rows.map((row) => row.split(" ")).filter(([user]) => user?.startsWith(`k${process.pid}-`))

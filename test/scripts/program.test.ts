@@ -14,7 +14,10 @@ interface Checkout extends AsyncDisposable {
   readonly packages: string
 }
 
-/** A checkout with the real bin/quayside.js and a command line that tells what it was started with. `major` is the Node that it asks for. */
+/**
+ * A checkout with the real bin/quayside.js and a command line that tells what it was started with.
+ * `major` is the Node that it asks for.
+ */
 async function checkout(options: { major?: number; packages?: string[] } = {}): Promise<Checkout> {
   const { major = 26, packages = ["kysely", "node"] } = options
   const directory = await mkdtemp(join(tmpdir(), "quayside-program-"))

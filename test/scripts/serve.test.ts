@@ -57,7 +57,10 @@ for (const name of ["PORT", "APPS_PORT", "FILES_PORT"]) {
   })
 }
 
-/** Starts a server and tells it to end when this is there; where it was ready before that, another one, a few times. */
+/**
+ * Starts a server and tells it to end when this is there; where it was ready before that, another
+ * one, a few times.
+ */
 async function stoppedAt(step: string) {
   let last: { env: Record<string, string>; code: number | null; text: string } | undefined
   for (let attempt = 0; attempt < 5; attempt += 1) {

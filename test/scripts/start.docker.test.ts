@@ -17,7 +17,9 @@ interface Place extends AsyncDisposable {
   ask(method: string, path: string): Promise<unknown>
 }
 
-/** Ports and a data directory for one installation by script/start; what it runs is ended with it. */
+/**
+ * Ports and a data directory for one installation by script/start; what it runs is ended with it.
+ */
 async function place(): Promise<Place> {
   const directory = await mkdtemp(join(tmpdir(), "quayside-start-"))
   const [port, apps, files] = await freePorts(3)

@@ -6,7 +6,10 @@ import { dataThings, grantThings, imageThings, projectThings, runThings } from "
 /** Things as they are now, by `<type> <id>`; what does not exist is not there. */
 export type Things = ReadonlyMap<string, Thing>
 
-/** What rows carry for this policy alone. `to`: only these people are told. `was`: the thing as it was seen before. `people`: whose rights changed. */
+/**
+ * What rows carry for this policy alone. `to`: only these people are told. `was`: the thing as it
+ * was seen before. `people`: whose rights changed.
+ */
 interface Carried {
   to?: readonly number[]
   was?: Thing
@@ -16,7 +19,10 @@ interface Carried {
 const carried = (row: JournalRow) => row.sight as Carried
 const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
 
-/** Who is told what of the journal: the table of rights, asked about things as they are when they are told of. */
+/**
+ * Who is told what of the journal: the table of rights, asked about things as they are when they
+ * are told of.
+ */
 export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Things> {
   return {
     recall: (userId, proofId) => identity.recall(userId, proofId),

@@ -62,7 +62,10 @@ async function parts<Row extends { id: number }, Part extends { ID: number; Doc:
 const asImage = { action: "image:refer", thing: (row: ImageRow) => imageThing(row), answer: imageAnswer } as const
 const asData = { action: "data:refer", thing: (row: DataRow) => dataThing(row), answer: dataAnswer } as const
 
-/** Answers of rows of which long texts may be missing, and about how many bytes each whole answer has. */
+/**
+ * Answers of rows of which long texts may be missing, and about how many bytes each whole answer
+ * has.
+ */
 export interface Draft<A> {
   answers: A[]
   bytes: number[]
@@ -85,7 +88,10 @@ interface PartReads {
   data(ids: readonly number[]): Promise<Outlines<DataRow>>
 }
 
-/** Projects as this caller sees them, with their parts: four queries, and up to two for what is hidden unless granted, however many there are. */
+/**
+ * Projects as this caller sees them, with their parts: four queries, and up to two for what is
+ * hidden unless granted, however many there are.
+ */
 export async function projectAnswers(reads: ProjectReads, caller: Caller, rows: readonly ProjectRow[]): Promise<Project[]> {
   const { images, data, projects } = reads
   const whole: PartReads = {

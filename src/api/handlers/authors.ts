@@ -14,12 +14,13 @@ interface Parts {
 }
 
 /**
- * A name for the set of people who decide what the pages of a run do: `own` if that is its starter alone. Runs of one
- * person share a browser origin only if these names are equal, so every other name holds the project's ID too.
+ * A name for the set of people who decide what the pages of a run do: `own` if that is its starter
+ * alone. Runs of one person share a browser origin only if these names are equal, so every other
+ * name holds the project's ID too.
  *
- * A project of somebody else always counts as theirs. An administrator's image or dataset does not: whoever starts
- * containers on this machine trusts its administrators already. Everybody who may write to a part counts, by a grant or
- * because a dataset's directory lies in their home.
+ * A project of somebody else always counts as theirs. An administrator's image or dataset does not:
+ * whoever starts containers on this machine trusts its administrators already. Everybody who may
+ * write to a part counts, by a grant or because a dataset's directory lies in their home.
  */
 export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starter, project, image, data }: Parts): Promise<string> {
   const people = new Set([project.writtenBy])

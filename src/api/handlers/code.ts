@@ -21,12 +21,18 @@ export function projectDirectories(userName: string, projectId: number) {
   return { code: `${base}/code`, model: `${base}/model`, user: `${base}/user` }
 }
 
-/** What the owner released: outside of all homes, so that it stays as it is, whoever owns the project later. */
+/**
+ * What the owner released: outside of all homes, so that it stays as it is, whoever owns the
+ * project later.
+ */
 function releaseOf(projectId: number): string {
   return `/projects/${projectId}/release`
 }
 
-/** Takes the owner's code as it is now for those who will start the project. Refuses with `conflict` what is too much. */
+/**
+ * Takes the owner's code as it is now for those who will start the project. Refuses with `conflict`
+ * what is too much.
+ */
 export async function release(tree: Tree, project: Pick<ProjectRow, "id" | "userName">, signal?: AbortSignal): Promise<void> {
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
@@ -39,7 +45,10 @@ interface Preparations {
   events: Pick<Events, "runWarning">
 }
 
-/** Makes the directories of whoever starts a run, before the engine is asked; what is there stays. Code that is not there yet begins as what the project's owner released. */
+/**
+ * Makes the directories of whoever starts a run, before the engine is asked; what is there stays.
+ * Code that is not there yet begins as what the project's owner released.
+ */
 export function prepareRun({ store, tree, events }: Preparations): (run: RunRow, how: Preparing) => Promise<void> {
   return async (run, { report, signal }) => {
     const { userId, userName, projectId } = run
@@ -56,14 +65,19 @@ export function prepareRun({ store, tree, events }: Preparations): (run: RunRow,
   }
 }
 
-/** Where it stands that somebody's directories for a project of another were in a run without their home: outside of all that runs mount. */
+/**
+ * Where it stands that somebody's directories for a project of another were in a run without their
+ * home: outside of all that runs mount.
+ */
 function unvouchedMark({ projectId, userName }: Pick<RunRow, "projectId" | "userName">): string {
   return `/projects/${projectId}/unvouched/${userName}`
 }
 
 /**
- * Trust in a stranger's project is trust in what was looked at, which is what its owner released. So what earlier runs without trust began with, or wrote, never comes into a run with its starter's home: it
- * is put aside, and they begin anew. The mark goes last: whoever dies in between does the rest at the next attempt.
+ * Trust in a stranger's project is trust in what was looked at, which is what its owner released.
+ * So what earlier runs without trust began with, or wrote, never comes into a run with its
+ * starter's home: it is put aside, and they begin anew. The mark goes last: whoever dies in between
+ * does the rest at the next attempt.
  */
 async function keepApart({ tree, events }: Omit<Preparations, "store">, run: RunRow): Promise<void> {
   const mark = unvouchedMark(run)
@@ -78,7 +92,10 @@ async function keepApart({ tree, events }: Omit<Preparations, "store">, run: Run
     )
 }
 
-/** Moves code and models to a new directory beside them, and answers its path; undefined where there are none. */
+/**
+ * Moves code and models to a new directory beside them, and answers its path; undefined where there
+ * are none.
+ */
 async function putAside(tree: Tree, { userName, projectId }: RunRow): Promise<string | undefined> {
   const { code, model } = projectDirectories(userName, projectId)
   let n = 1
@@ -101,7 +118,10 @@ function progressOf({ done, total }: CopyProgress): Progress {
   return { step: "copying the code", current: done[unit], total: Math.max(done[unit], total[unit]), unit }
 }
 
-/** The code of a copy begins as what the copier could start: their own code, or what the owner released. */
+/**
+ * The code of a copy begins as what the copier could start: their own code, or what the owner
+ * released.
+ */
 export async function copyCode(tree: Tree, userName: string, copied: { from: ProjectRow; to: ProjectRow } & Copying): Promise<void> {
   const { from, to, ...how } = copied
   const source = userName === from.userName ? projectDirectories(userName, from.id).code : releaseOf(from.id)

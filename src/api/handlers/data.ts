@@ -48,7 +48,10 @@ function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
   }
 }
 
-/** Where a person may have a dataset: below their own home, not among the directories of their projects. Administrators: anywhere. */
+/**
+ * Where a person may have a dataset: below their own home, not among the directories of their
+ * projects. Administrators: anywhere.
+ */
 function checkPlace(caller: Caller, path: string): void {
   const home = `/users/${caller.userName}/`
   const projects = `${home}projects`

@@ -70,8 +70,9 @@ async function whom(tx: Pick<Change, "users" | "groups">, context: Context, give
 }
 
 /**
- * The person of a name that the caller may know of: themselves, and whoever is in one of their groups; to administrators everybody. Of all other names the same is said, after the same
- * queries, whether somebody has them or not.
+ * The person of a name that the caller may know of: themselves, and whoever is in one of their
+ * groups; to administrators everybody. Of all other names the same is said, after the same queries,
+ * whether somebody has them or not.
  */
 async function knownPerson(tx: Pick<Change, "users" | "groups">, caller: Caller, userName: string): Promise<number> {
   const user = await tx.users.byName(userName)
@@ -129,7 +130,10 @@ async function checkShared(tx: Change, dataId: number): Promise<void> {
   if (row) await checkSharing(tx, row, "DataID")
 }
 
-/** Undefined where the filter contradicts itself, so that nothing can match. As in an answer, 0 beside what is named says that it is on nothing else. */
+/**
+ * Undefined where the filter contradicts itself, so that nothing can match. As in an answer, 0
+ * beside what is named says that it is on nothing else.
+ */
 function whereOf(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | undefined {
   const asked = types.filter((type) => query[kinds[type].field] !== undefined)
   const [type, ...others] = asked.filter((type) => query[kinds[type].field] !== 0)

@@ -112,7 +112,10 @@ export async function membersOf(tx: Change, groupId: number): Promise<number[]> 
   return members.filter((member) => member !== undefined).map((member) => member.id)
 }
 
-/** Who is deleted is in no group any more: what each of them answers has changed, so its version does, and who sees it is told. */
+/**
+ * Who is deleted is in no group any more: what each of them answers has changed, so its version
+ * does, and who sees it is told.
+ */
 export async function leaveGroups(services: Services, tx: Change, context: { actor: Context["actor"]; userId: number }): Promise<void> {
   const { userId } = context
   for (const row of await tx.groups.ofUser(userId)) {

@@ -22,15 +22,20 @@ async function updateDataset(services: Services, context: Context): Promise<Data
   return handOver(services, context, { row, name: given.Name ?? row.name })
 }
 
-/** Whether a body gives the dataset with its directory to somebody else: naming a directory, be it the same, leaves the files where they are. */
+/**
+ * Whether a body gives the dataset with its directory to somebody else: naming a directory, be it
+ * the same, leaves the files where they are.
+ */
 function movesAlong(caller: Caller, row: DataRow, given: Given): boolean {
   if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataThing(row)) !== "yes") return false
   return !given.AccessInfo && !row.accessInfo.startsWith(`${homeOf(given.UserName)}/`)
 }
 
 /**
- * Hands a dataset over with its directory. First the move is written down, then the directory is renamed, then the row says so. Then its files lose the names that they have elsewhere, such as
- * in the home that it was in, and the note goes: whoever dies in between leaves the note, by which the next start puts the directory back, or severs it.
+ * Hands a dataset over with its directory. First the move is written down, then the directory is
+ * renamed, then the row says so. Then its files lose the names that they have elsewhere, such as in
+ * the home that it was in, and the note goes: whoever dies in between leaves the note, by which the
+ * next start puts the directory back, or severs it.
  */
 async function handOver(services: Services, context: Context, { row, name }: { row: DataRow; name: string }): Promise<Data> {
   const { store, tree } = services
@@ -61,7 +66,10 @@ async function handOver(services: Services, context: Context, { row, name }: { r
   }
 }
 
-/** The change of the row once its directory is at the new place; refused when somebody changed the row meanwhile. */
+/**
+ * The change of the row once its directory is at the new place; refused when somebody changed the
+ * row meanwhile.
+ */
 function arriving(row: DataRow, move: MoveRow): typeof data {
   return {
     ...data,
@@ -79,7 +87,10 @@ function demandSame(now: DataRow | undefined, { id, version }: DataRow): void {
   if (now?.version !== version) throw new Failure("conflict", `The dataset ${id} was changed by somebody else meanwhile`, { field: "ID" })
 }
 
-/** A program that can write to the directory by one mount could go on giving its files names, or taking them away from who looks for them. */
+/**
+ * A program that can write to the directory by one mount could go on giving its files names, or
+ * taking them away from who looks for them.
+ */
 async function demandUnheld(reads: Pick<Reads, "runs">, { accessInfo: at }: DataRow): Promise<void> {
   const holds = ({ source, readOnly }: RunPlan["mounts"][number]) => !readOnly && (at === source || at.startsWith(`${source}/`))
   const held = (await reads.runs.live()).find(({ state, spec }) => state !== "queued" && spec.mounts.some(holds))
@@ -89,7 +100,10 @@ async function demandUnheld(reads: Pick<Reads, "runs">, { accessInfo: at }: Data
     })
 }
 
-/** Brings a move to its end, whichever that is: the directory is severed where its row says that it has arrived, and put back where not. */
+/**
+ * Brings a move to its end, whichever that is: the directory is severed where its row says that it
+ * has arrived, and put back where not.
+ */
 async function settle(store: Store, tree: Tree, { dataId, from, to }: MoveRow): Promise<void> {
   if ((await store.data.get(dataId))?.accessInfo === to) await tree.sever(to)
   else {
@@ -103,7 +117,10 @@ async function settle(store: Store, tree: Tree, { dataId, from, to }: MoveRow): 
 /** Another process may be handing something over right now; none takes so long. */
 const movingMs = 10_000
 
-/** Settles the directories that were on their way when the service ended. Where one cannot be, the note stays for the next start, and the log says so. */
+/**
+ * Settles the directories that were on their way when the service ended. Where one cannot be, the
+ * note stays for the next start, and the log says so.
+ */
 export async function undoMoves(
   { store, tree, clock, logger }: { store: Store; tree: Tree; clock: Clock; logger: Logger },
   signal?: AbortSignal,

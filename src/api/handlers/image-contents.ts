@@ -14,7 +14,10 @@ export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRo
   return image.isTrusted || (await reads.users.get(image.userId))?.isAdmin === true
 }
 
-/** What a person writes as an image's reference must be something that may come here; administrators may name what they put into the engine themselves. */
+/**
+ * What a person writes as an image's reference must be something that may come here; administrators
+ * may name what they put into the engine themselves.
+ */
 export function checkReference({ images }: Services, { caller }: Pick<Context, "caller">, reference: string): void {
   const refusal = caller.isAdmin ? undefined : images.refusal(reference)
   if (refusal !== undefined) throw new Failure("invalid", `Image must be one that may be fetched: ${refusal}`, { field: "Image" })

@@ -66,7 +66,10 @@ function runsOtherwise(was: ImageRow, now: Partial<ImageRow>): boolean {
   return (["image", "command", "env", "port"] as const).some((name) => now[name] !== undefined && now[name] !== was[name])
 }
 
-/** What an administrator's definition names is what an administrator vouches for: nobody else chooses it. */
+/**
+ * What an administrator's definition names is what an administrator vouches for: nobody else
+ * chooses it.
+ */
 async function checkNewReference(
   services: Services,
   reads: Pick<Reads, "users">,

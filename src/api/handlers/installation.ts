@@ -31,7 +31,10 @@ function auditAnswer(row: AuditRow) {
   }
 }
 
-/** The same for everybody, and nobody needs to prove anything for it: made when it is first asked for, and kept. */
+/**
+ * The same for everybody, and nobody needs to prove anything for it: made when it is first asked
+ * for, and kept.
+ */
 function once<Answer>(make: (settings: ApiSettings) => Answer): (services: Pick<Services, "settings">) => Answer {
   const made = new WeakMap<ApiSettings, Answer>()
   return ({ settings }) => {

@@ -11,7 +11,9 @@ export interface Listing<Row, A> {
   found: Page<Row>
   page: PageRequest
   draft: Draft<A>
-  /** The whole answers of those of these rows that still match and may still be seen, in any order. */
+  /**
+   * The whole answers of those of these rows that still match and may still be seen, in any order.
+   */
   read(ids: readonly number[]): Promise<(A & { ID: number })[]>
 }
 
@@ -33,7 +35,10 @@ async function inOrder<A>(ids: readonly number[], read: Listing<unknown, A>["rea
   return ids.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
 }
 
-/** IDs in order, so many in each slice that its answers are few bytes; a large row is a slice of its own. */
+/**
+ * IDs in order, so many in each slice that its answers are few bytes; a large row is a slice of its
+ * own.
+ */
 function slicesOf(ids: readonly number[], bytes: readonly number[]): number[][] {
   const slices: number[][] = []
   let room = 0

@@ -13,7 +13,10 @@ const share = 4
 const peopleMax = 10_000
 const deletedMax = bounds.runs.deletedObjects.value
 
-/** Refuses what is beyond `MaxObjects`. Few requests count: who is far from the limit gets a part of the room in advance. */
+/**
+ * Refuses what is beyond `MaxObjects`. Few requests count: who is far from the limit gets a part of
+ * the room in advance.
+ */
 export class ObjectRoom {
   readonly #clock: Clock
   readonly #defaults: EffectiveLimits
@@ -29,7 +32,10 @@ export class ObjectRoom {
     this.#advances.clear()
   }
 
-  /** Throws `Failure` (403) when the owner has no room for one more thing. Administrators may give people more than their limit. */
+  /**
+   * Throws `Failure` (403) when the owner has no room for one more thing. Administrators may give
+   * people more than their limit.
+   */
   async demand(tx: Readable, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
     if (caller.isAdmin) return
     const advance = this.#advances.get(ownerId)

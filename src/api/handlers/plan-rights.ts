@@ -7,7 +7,10 @@ import { isTrusted } from "./trust.ts"
 
 type RightReads = Pick<Reads, "users" | "groups" | "grants">
 
-/** A project as its starter would run it: everything resolved, and the reason for which it cannot run, where there is one. */
+/**
+ * A project as its starter would run it: everything resolved, and the reason for which it cannot
+ * run, where there is one.
+ */
 export interface Plan {
   plan: RunPlan
   refusal: Reason | undefined
@@ -16,7 +19,10 @@ export interface Plan {
 }
 
 type Mount = RunPlan["mounts"][number]
-/** A mount as it is wanted. `fallback`: what is mounted where the home is not given. `datasets`: those whose directory it is. */
+/**
+ * A mount as it is wanted. `fallback`: what is mounted where the home is not given. `datasets`:
+ * those whose directory it is.
+ */
 export type DraftMount =
   | { part: "own"; mount: Mount }
   | { part: "home"; mount: Mount; fallback?: string }
@@ -36,7 +42,10 @@ interface Who {
   project: ProjectRow
 }
 
-/** Judges every part of a draft by the rights of its starter and of the project's owner as they now are. */
+/**
+ * Judges every part of a draft by the rights of its starter and of the project's owner as they now
+ * are.
+ */
 export async function judgeDraft(reads: RightReads, who: Who, draft: Draft): Promise<Plan> {
   const owner = await ownerToAsk(reads, who)
   const people: People = { ...who, owner }
@@ -56,8 +65,9 @@ interface People extends Who {
 }
 
 /**
- * Whose right a use of others' things needs beside the starter's: the project decides what is done with them, so its owner must have the right, too. Not where they are one person, nor where administrators vouch
- * for the project.
+ * Whose right a use of others' things needs beside the starter's: the project decides what is done
+ * with them, so its owner must have the right, too. Not where they are one person, nor where
+ * administrators vouch for the project.
  */
 async function ownerToAsk(reads: RightReads, { starter, project }: Who): Promise<Caller | undefined> {
   if (project.userId === starter.userId || (await isTrusted(reads, project))) return undefined
@@ -79,7 +89,10 @@ async function judgeImage(reads: RightReads, { starter, project, owner }: People
 
 const remedy = ": they need the right as well, or an administrator's trust in the project"
 
-/** How a dataset may be mounted by the starter, by the project's owner, and whether the starter may know its name. */
+/**
+ * How a dataset may be mounted by the starter, by the project's owner, and whether the starter may
+ * know its name.
+ */
 interface Level {
   starter: "rw" | "ro" | "no"
   owner: "rw" | "ro" | "no"

@@ -11,7 +11,10 @@ import { endTrust, originOf } from "./trust.ts"
 
 const publishing = { IsPublic: projectFields.IsPublic, GroupName: projectFields.GroupName }
 
-/** What is published, to everybody or to a group, is released first: nobody starts it before its code is there. */
+/**
+ * What is published, to everybody or to a group, is released first: nobody starts it before its
+ * code is there.
+ */
 async function change(services: Services, context: Context): Promise<Project> {
   const { IsPublic, GroupName } = parseBody(publishing, context.body)
   if (IsPublic || GroupName) {
@@ -23,7 +26,10 @@ async function change(services: Services, context: Context): Promise<Project> {
   return update(projects, services, context)
 }
 
-/** A change with a release before it. What the caller sent fits the project as it was before the release ended the trust in it. */
+/**
+ * A change with a release before it. What the caller sent fits the project as it was before the
+ * release ended the trust in it.
+ */
 async function changeReleased(services: Services, context: Context, stored: ProjectRow): Promise<Project> {
   const match = context.header("if-match")
   checkMatch(match, stored)
@@ -40,7 +46,10 @@ const untrusted: typeof projects = {
   },
 }
 
-/** New code is not what an administrator looked at: the trust ends before anybody can get it, also where the code then turns out to be too much to be released. */
+/**
+ * New code is not what an administrator looked at: the trust ends before anybody can get it, also
+ * where the code then turns out to be too much to be released.
+ */
 async function releaseUntrusted(services: Services, context: Context, stored: ProjectRow): Promise<ProjectRow> {
   const ends = stored.isTrusted && !context.caller.isAdmin
   const project = ends
@@ -62,8 +71,10 @@ async function releaseNow(services: Services, context: Context): Promise<Project
 }
 
 /**
- * The copy is a deleted project until its code is there, and nobody is told of it before: whoever dies or gives up in between leaves nothing that could be seen or started.
- * Its references stay as they are, those included that the copier may not see; what was decided about the original alone (publication, group, trust) does not come along.
+ * The copy is a deleted project until its code is there, and nobody is told of it before: whoever
+ * dies or gives up in between leaves nothing that could be seen or started. Its references stay as
+ * they are, those included that the copier may not see; what was decided about the original alone
+ * (publication, group, trust) does not come along.
  */
 async function copy(services: Services, context: Context): Promise<Project> {
   const { caller } = context

@@ -83,7 +83,9 @@ export const projects: Kind<ProjectRow, Project> = {
 
 const everything = { userId: 0, groupIds: [], everything: true }
 
-/** Whose a project is sees its runs. Where there are many, both are told to read everything again. */
+/**
+ * Whose a project is sees its runs. Where there are many, both are told to read everything again.
+ */
 async function tellOfRuns(events: Events, tx: Change, what: { projectId: number; people: readonly number[] }): Promise<void> {
   const { projectId, people } = what
   const filter = { where: { projectId }, states: runStateNames }
@@ -113,8 +115,9 @@ function columnsOf(given: Given) {
 }
 
 /**
- * The image that a body means, named in `Image` or `ImageID` or both: where they differ, the one that differs from what is stored; 0 says nothing. A
- * new one must be usable by the caller; the stored one is always accepted back.
+ * The image that a body means, named in `Image` or `ImageID` or both: where they differ, the one
+ * that differs from what is stored; 0 says nothing. A new one must be usable by the caller; the
+ * stored one is always accepted back.
  */
 async function imageOf(
   tx: Pick<Change, "images" | "grants">,
@@ -136,7 +139,10 @@ async function imageOf(
   return wanted
 }
 
-/** Checks the places of all mounts and, where the body names datasets, stores these. Answers whether others than before are mounted, or elsewhere. */
+/**
+ * Checks the places of all mounts and, where the body names datasets, stores these. Answers whether
+ * others than before are mounted, or elsewhere.
+ */
 async function placeData(
   tx: Pick<Change, "data" | "projects" | "grants">,
   caller: Caller,

@@ -19,7 +19,10 @@ interface Row {
   userName: string
 }
 
-/** What images, datasets and projects differ in, as far as reading, changing, deleting and restoring them goes. */
+/**
+ * What images, datasets and projects differ in, as far as reading, changing, deleting and restoring
+ * them goes.
+ */
 export interface Kind<R extends Row, A extends object> {
   readonly type: "image" | "data" | "project"
   /** What messages call it. */
@@ -34,7 +37,10 @@ export interface Kind<R extends Row, A extends object> {
   answers(services: Services, context: Context, rows: R[]): Promise<A[]>
   /** Of rows as lists read them. */
   draft(services: Services, context: Context, found: Outlines<R>): Promise<Draft<A>>
-  /** Checks a body against what is stored and turns it into the row's new fields; may write what belongs to it. */
+  /**
+   * Checks a body against what is stored and turns it into the row's new fields; may write what
+   * belongs to it.
+   */
   change(services: Services, tx: Change, context: Context, row: R): Promise<Parameters<Writes<R>["update"]>[1]>
   /** Does what else follows from a change, in its transaction. */
   changed?(services: Services, tx: Change, context: Context, rows: { was: R; now: R }): Promise<void>

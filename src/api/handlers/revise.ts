@@ -6,8 +6,9 @@ import type { Reads, RunRow } from "#store"
 import { planRun } from "./run-plan.ts"
 
 /**
- * A run's plan by the rights of now. While it waits its project is planned again, as a start would now, but for a repetition; afterwards the plan is kept and judged. What is no longer allowed is why the run must end, in words of what its
- * starter may know.
+ * A run's plan by the rights of now. While it waits its project is planned again, as a start would
+ * now, but for a repetition; afterwards the plan is kept and judged. What is no longer allowed is
+ * why the run must end, in words of what its starter may know.
  */
 export function reviseRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
   return async (reads: Reads, run: RunRow): Promise<Revised> => {

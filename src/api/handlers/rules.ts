@@ -3,7 +3,10 @@ import { Failure, invalid } from "#contract"
 import type { Reads, UserRow } from "#store"
 import { notFound } from "./single.ts"
 
-/** Asks the policy; what the caller may not see is 404, what they see but may not do is 403. `thing` undefined: there is none. */
+/**
+ * Asks the policy; what the caller may not see is 404, what they see but may not do is 403. `thing`
+ * undefined: there is none.
+ */
 export function demand(caller: Caller, action: Action, asked: { thing: Thing | undefined; what: string }): void {
   const { thing, what } = asked
   const verdict = thing === undefined ? "hidden" : can(caller, action, thing)
@@ -22,8 +25,9 @@ export function forbidden(caller: Caller, action: Action, asked: { thing?: Thing
 }
 
 /**
- * The thing with its grants: they are read where the answer depends on them, and as if it did where there is nothing, or something deleted: what is hidden costs no other
- * queries than what never was, so that the time of a refusal tells no more than its words.
+ * The thing with its grants: they are read where the answer depends on them, and as if it did where
+ * there is nothing, or something deleted: what is hidden costs no other queries than what never
+ * was, so that the time of a refusal tells no more than its words.
  */
 async function wholeOf(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<Thing | undefined> {
   const isThere = thing !== undefined && !thing.deleted
@@ -32,7 +36,9 @@ async function wholeOf(reads: Pick<Reads, "grants">, caller: Caller, action: Act
   return isThere ? whole : thing
 }
 
-/** `demand` for things that may be granted, at the same cost whether there is such a thing or not. */
+/**
+ * `demand` for things that may be granted, at the same cost whether there is such a thing or not.
+ */
 export async function demandOn(
   reads: Pick<Reads, "grants">,
   caller: Caller,
@@ -48,7 +54,10 @@ export async function mayOn(reads: Pick<Reads, "grants">, caller: Caller, action
   return whole !== undefined && can(caller, action, whole) === "yes"
 }
 
-/** A reference in a body to something that the caller cannot see or may not use: the same words for hidden and missing. */
+/**
+ * A reference in a body to something that the caller cannot see or may not use: the same words for
+ * hidden and missing.
+ */
 export function badReference(field: string, what: string, id: number): Failure {
   return new Failure("invalid", `${field} names ${what} ${id}, which does not exist or may not be used`, { field })
 }
@@ -68,7 +77,10 @@ export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userN
   return owner
 }
 
-/** Whom a thing belongs to from now on, where a body names somebody else than its owner: that is for administrators. Undefined: it stays where it is. */
+/**
+ * Whom a thing belongs to from now on, where a body names somebody else than its owner: that is for
+ * administrators. Undefined: it stays where it is.
+ */
 export async function newOwnerOf(
   reads: Pick<Reads, "users">,
   caller: Caller,
@@ -80,7 +92,10 @@ export async function newOwnerOf(
   return ownerOf(reads, caller, asked.given)
 }
 
-/** The group that a project may be given: one that the caller is in, for administrators any. Refusals do not tell whether it exists. */
+/**
+ * The group that a project may be given: one that the caller is in, for administrators any.
+ * Refusals do not tell whether it exists.
+ */
 export async function groupOf(reads: Pick<Reads, "groups">, caller: Caller, groupName: string): Promise<{ id: number }> {
   if (groupName === "") return { id: 0 }
   const group = await reads.groups.byName(groupName)

@@ -11,17 +11,24 @@ type PlanReads = Pick<Reads, "images" | "data" | "projects" | "users" | "groups"
 export interface PlanRequest {
   starter: Caller
   project: ProjectRow
-  /** The groups whose settings say what of the internet a run reaches, in the order in which they count. */
+  /**
+   * The groups whose settings say what of the internet a run reaches, in the order in which they
+   * count.
+   */
   internetGroups: readonly string[]
-  /** What a run has, which is judged anew and otherwise kept, whatever project and image say by now. Absent: the project as it now stands is planned. */
+  /**
+   * What a run has, which is judged anew and otherwise kept, whatever project and image say by now.
+   * Absent: the project as it now stands is planned.
+   */
   kept?: RunPlan
   /** Whether a plan without the starter's home is none: a run was promised it. */
   expectsHome?: boolean
 }
 
 /**
- * The one function that makes plans and judges them: for a start and a preview, for a repetition, when a run leaves the queue, and before its mounts are made. Everything is judged by the rights of now; what is
- * not allowed is the refusal, what may only be read is mounted so.
+ * The one function that makes plans and judges them: for a start and a preview, for a repetition,
+ * when a run leaves the queue, and before its mounts are made. Everything is judged by the rights
+ * of now; what is not allowed is the refusal, what may only be read is mounted so.
  */
 export async function planRun(reads: PlanReads, request: PlanRequest): Promise<Plan> {
   const draft = await (request.kept ? draftOfPlan(reads, request, request.kept) : draftOfProject(reads, request))
@@ -84,13 +91,19 @@ async function draftOfPlan(reads: PlanReads, { starter, project }: PlanRequest, 
   return { image: await imageOf(reads, project, plan), imageId: plan.imageId ?? project.imageId, mounts, plan }
 }
 
-/** Plans of earlier versions do not name their image: then it is the project's, if that is still the same. */
+/**
+ * Plans of earlier versions do not name their image: then it is the project's, if that is still the
+ * same.
+ */
 async function imageOf(reads: PlanReads, project: ProjectRow, { image, imageId }: RunPlan): Promise<ImageRow | undefined> {
   const found = await reads.images.get(imageId ?? project.imageId)
   return imageId === undefined && found?.image !== image ? undefined : found
 }
 
-/** The starter's own directories stay theirs. All else is a dataset that must still have this directory; plans of earlier versions, and containers that were taken up, do not name it. */
+/**
+ * The starter's own directories stay theirs. All else is a dataset that must still have this
+ * directory; plans of earlier versions, and containers that were taken up, do not name it.
+ */
 async function draftMount(
   reads: PlanReads,
   { starter, project }: Pick<PlanRequest, "starter" | "project">,

@@ -49,7 +49,10 @@ async function stop(services: Services, context: Context<"stopRun">) {
   return { ok: true }
 }
 
-/** Asks for a project also where there is no run: what is hidden costs no other queries than what never was. */
+/**
+ * Asks for a project also where there is no run: what is hidden costs no other queries than what
+ * never was.
+ */
 async function thingOf({ store }: Services, run: RunRow | undefined) {
   const project = await store.projects.get(run?.projectId ?? 0)
   return run && runThing(run, project?.userId)

@@ -28,7 +28,9 @@ async function createSession(services: Services, context: Context<"createSession
   return whoami(services, caller)
 }
 
-/** Ending a session needs no proof beyond the session itself; without one there is nothing to end. */
+/**
+ * Ending a session needs no proof beyond the session itself; without one there is nothing to end.
+ */
 async function deleteSession(services: Services, context: Context<"deleteSession">) {
   if (context.query.All) await endAllSessions(services, context)
   else if (context.session !== undefined) await endSession(services, context, context.session)

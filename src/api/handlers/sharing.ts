@@ -8,7 +8,10 @@ interface Shared {
   isPublished: boolean
 }
 
-/** Directories are shared, or lie in each other, only where the same people have the same rights on them. Refuses with `conflict` a dataset that is otherwise. */
+/**
+ * Directories are shared, or lie in each other, only where the same people have the same rights on
+ * them. Refuses with `conflict` a dataset that is otherwise.
+ */
 export async function checkSharing(tx: Pick<Change, "data" | "grants">, row: Shared, field = "AccessInfo"): Promise<void> {
   const others = (await tx.data.overlapping(row.accessInfo)).filter((other) => other.id !== row.id)
   if (others.length === 0) return
@@ -23,7 +26,10 @@ export async function checkSharing(tx: Pick<Change, "data" | "grants">, row: Sha
   )
 }
 
-/** Who may do what, as one text: what a grant adds to ownership and publication counts, until when included. */
+/**
+ * Who may do what, as one text: what a grant adds to ownership and publication counts, until when
+ * included.
+ */
 function rightsOn({ userId: owner, isPublished }: Shared, grants: readonly GrantRow[] = []): string {
   const given = grants
     .filter(({ userId, access }) => userId !== owner && (access === "write" || !isPublished))

@@ -18,13 +18,17 @@ export interface Finding<Row, Answer> {
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
   /** Long texts may be missing in them: these are compared in the store. */
   answer(found: Page<Row>): Promise<Answer[]>
-  /** Runs what may go through everything that the caller sees: few such reads at once for each person. */
+  /**
+   * Runs what may go through everything that the caller sees: few such reads at once for each
+   * person.
+   */
   scan<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
- * The one object that the given fields pick: none is 404, several are 409. Fields that the store keeps are compared there; what is computed, or shown to some only, is compared on
- * the answers, which costs what it costs: nobody finds a thing by a value that they are not shown.
+ * The one object that the given fields pick: none is 404, several are 409. Fields that the store
+ * keeps are compared there; what is computed, or shown to some only, is compared on the answers,
+ * which costs what it costs: nobody finds a thing by a value that they are not shown.
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,

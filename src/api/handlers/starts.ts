@@ -24,7 +24,10 @@ async function start(services: Services, context: Context<"startRun">) {
   return begin(services, context, await requestOf(services, context, "project:start"))
 }
 
-/** Once more what a run was: its amounts, its image, its places, whatever image and project say by now. */
+/**
+ * Once more what a run was: its amounts, its image, its places, whatever image and project say by
+ * now.
+ */
 async function repeat(services: Services, context: Context<"repeatRun">) {
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
@@ -51,7 +54,8 @@ function requestFor(
 ): Wanted {
   const { userId, userName } = starter
   const { plan, refusal, warning } = planned
-  // A warning may name whose the parts are: where one is hidden from the starter, there is a refusal.
+  // A warning may name whose the parts are: where one is hidden from the starter, there is a
+  // refusal.
   const more = refusal ? { refusal } : warning === undefined ? {} : { warning }
   return { userId, userName, projectId: project.id, plan, resources, ...more }
 }
@@ -87,7 +91,10 @@ async function preview(services: Services, context: Context<"previewRun">) {
   return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? position : null, Reason: refusal ?? null }
 }
 
-/** What a body asks for, with everything looked up that it names. Refuses what is malformed or hidden. */
+/**
+ * What a body asks for, with everything looked up that it names. Refuses what is malformed or
+ * hidden.
+ */
 async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<Wanted> {
   const given = parseBody(runningProjectFields, context.body)
   const projectId = projectOf(given)
@@ -118,7 +125,10 @@ function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): 
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
 }
 
-/** A run that stands is answered as it is; one that failed, or was told to end before it was ever ready, is a failure that names it. */
+/**
+ * A run that stands is answered as it is; one that failed, or was told to end before it was ever
+ * ready, is a failure that names it.
+ */
 async function startAnswer(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
   const [answer] = await runAnswers(services, caller, [run])
   if (run.reason && (run.state === "failed" || run.readyTime === null)) {
@@ -141,7 +151,10 @@ function projectOf(given: { Project?: unknown; ProjectID?: number }): number {
   return projectId
 }
 
-/** Who the run will belong to: the caller, or whom an administrator names. The rights that count are that person's. */
+/**
+ * Who the run will belong to: the caller, or whom an administrator names. The rights that count are
+ * that person's.
+ */
 async function starterOf(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
   const { caller } = context
   if (!userName || userName === caller.userName) return caller

@@ -7,7 +7,10 @@ type UserReads = Pick<Reads, "users">
 /** As much of an image or a project as tells who answers for it. */
 export type Answered = Pick<ImageRow | ProjectRow, "userId" | "isTrusted" | "writtenBy">
 
-/** Whether administrators vouch for an image or a project: one marked it, or it is one's own and administrators alone have changed it. */
+/**
+ * Whether administrators vouch for an image or a project: one marked it, or it is one's own and
+ * administrators alone have changed it.
+ */
 export async function isTrusted(reads: UserReads, { isTrusted: isMarked, userId, writtenBy }: Answered): Promise<boolean> {
   return isMarked || ((await isAdmin(reads, userId)) && (await isAdmin(reads, writtenBy)))
 }
@@ -24,8 +27,10 @@ export function checkTrusted(caller: Caller, given: boolean | undefined, stored:
 }
 
 /**
- * What a change of what runs writes along: who did it, and that no administrator vouches for it any more unless one did it. A stranger's name stays on what an administrator owns until
- * an administrator marks it as trusted: one change by an administrator does not vouch for an earlier one.
+ * What a change of what runs writes along: who did it, and that no administrator vouches for it any
+ * more unless one did it. A stranger's name stays on what an administrator owns until an
+ * administrator marks it as trusted: one change by an administrator does not vouch for an earlier
+ * one.
  */
 export async function writtenBy(
   reads: UserReads,
@@ -37,12 +42,18 @@ export async function writtenBy(
   return { writtenBy: isStained ? before : caller.userId }
 }
 
-/** What was looked at is another thing for whoever may use it from now on: a publication or a release by somebody who is no administrator ends the trust in it. */
+/**
+ * What was looked at is another thing for whoever may use it from now on: a publication or a
+ * release by somebody who is no administrator ends the trust in it.
+ */
 export function trustAfter(caller: Caller): { isTrusted?: false } {
   return caller.isAdmin ? {} : { isTrusted: false }
 }
 
-/** Whom something goes back to that gets another owner, or is copied: its last writer, or its owner where an administrator or the new owner was the last to touch what is not theirs. */
+/**
+ * Whom something goes back to that gets another owner, or is copied: its last writer, or its owner
+ * where an administrator or the new owner was the last to touch what is not theirs.
+ */
 export async function originOf(
   reads: UserReads,
   { userId, writtenBy: writer }: Pick<Answered, "userId" | "writtenBy">,
@@ -52,7 +63,10 @@ export async function originOf(
   return (await isAdmin(reads, userId)) ? writer : userId
 }
 
-/** Tells the owner and the administrators that the trust in something has ended, and by what. Part of the change's own transaction. */
+/**
+ * Tells the owner and the administrators that the trust in something has ended, and by what. Part
+ * of the change's own transaction.
+ */
 export async function tellTrustEnded(
   { events }: Pick<Services, "events">,
   tx: Change,
@@ -69,7 +83,10 @@ export async function tellTrustEnded(
 
 const everything = { userId: 0, groupIds: [], everything: true }
 
-/** Who marked a project as trusted looked at its image, too: what changes the image ends the trust in all projects that run it. */
+/**
+ * Who marked a project as trusted looked at its image, too: what changes the image ends the trust
+ * in all projects that run it.
+ */
 export async function endTrustInProjectsOf(
   services: Pick<Services, "events">,
   tx: Change,

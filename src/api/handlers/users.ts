@@ -46,7 +46,10 @@ async function createUser(services: Services, context: Context<"createUser">) {
   return userAnswer(services, row)
 }
 
-/** Administrators change everything but the name; a person their own password, with the current one as a second proof. */
+/**
+ * Administrators change everything but the name; a person their own password, with the current one
+ * as a second proof.
+ */
 async function updateUser(services: Services, context: Context<"updateUser">) {
   const { caller, actor } = context
   const { identity } = services
@@ -124,7 +127,10 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
   return { ok: true }
 }
 
-/** Who is disabled or deleted runs nothing any more. The wish is written before this answers; the engine follows. */
+/**
+ * Who is disabled or deleted runs nothing any more. The wish is written before this answers; the
+ * engine follows.
+ */
 async function stopAllOf({ store, runs, logger }: Services, userId: number): Promise<void> {
   const own = (await store.runs.live()).filter((run) => run.userId === userId)
   await Promise.all(

@@ -2,12 +2,16 @@ import { type Action, type Caller, decide, type Thing } from "#access"
 import type { Context, Services } from "../context.ts"
 
 const everyMs = 2_000
-/** How often in a row nobody may be able to tell, as while the database restarts, before the answer counts as no. */
+/**
+ * How often in a row nobody may be able to tell, as while the database restarts, before the answer
+ * counts as no.
+ */
 const unansweredMax = 30
 
 /**
- * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end of the proof or the right, whichever process ended it. `thing` is asked
- * for each time, undefined when there is none any more.
+ * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end
+ * of the proof or the right, whichever process ended it. `thing` is asked for each time, undefined
+ * when there is none any more.
  */
 export function whileAllowed(
   services: Services,

@@ -5,8 +5,9 @@ import type { Visit } from "./visit.ts"
 const pathMax = 200
 
 /**
- * A line for each request, in the form of the logger's: method, path, status, milliseconds, request ID, who and from where. Never the query, a header or a body. It is put
- * together as text, since it is made for every request: all its parts but an unknown path are known to need no escaping.
+ * A line for each request, in the form of the logger's: method, path, status, milliseconds, request
+ * ID, who and from where. Never the query, a header or a body. It is put together as text, since it
+ * is made for every request: all its parts but an unknown path are known to need no escaping.
  */
 export class AccessLog {
   readonly #write: (line: string) => void
@@ -19,7 +20,10 @@ export class AccessLog {
     this.#clock = clock
   }
 
-  /** `isKnown`: the path is one of the table's. Status 0: the caller went away before there was an answer. */
+  /**
+   * `isKnown`: the path is one of the table's. Status 0: the caller went away before there was an
+   * answer.
+   */
   note(visit: Visit, isKnown: boolean, milliseconds: number): void {
     const { request, response, requestId, userName, address } = visit
     const path = isKnown ? `"${visit.path}"` : plainPath(visit.path)
@@ -40,7 +44,10 @@ export class AccessLog {
   }
 }
 
-/** A token that was pasted into a path stays out of the log, whatever it is for and however it is written; so does all that is as long as a secret. */
+/**
+ * A token that was pasted into a path stays out of the log, whatever it is for and however it is
+ * written; so does all that is as long as a secret.
+ */
 function plainPath(path: string): string {
   const plain = path.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
   return JSON.stringify(plain.replaceAll(/(q[sf]_)[\w.-]+|[\w-]{40,}/g, "$1…").slice(0, pathMax))

@@ -47,8 +47,9 @@ interface Made {
 }
 
 /**
- * The answers of this turn of the event loop, which are written at its end. Each write to somebody who sleeps wakes them, which costs more than the write; written in a row, most find
- * their reader awake.
+ * The answers of this turn of the event loop, which are written at its end. Each write to somebody
+ * who sleeps wakes them, which costs more than the write; written in a row, most find their reader
+ * awake.
  */
 const made: Made[] = []
 
@@ -60,13 +61,19 @@ function writeMade(): void {
   }
 }
 
-/** Closes the connection of a reader that takes nothing. An idle socket has nothing to send: its own time limit is another one. */
+/**
+ * Closes the connection of a reader that takes nothing. An idle socket has nothing to send: its own
+ * time limit is another one.
+ */
 export function endUnread(response: ServerResponse): void {
   response.setTimeout(unreadMs, () => response.destroy())
   response.once("finish", () => response.setTimeout(0))
 }
 
-/** Sends a refusal. Whatever is no `Failure` is a fault of the program: the caller learns no more than that. */
+/**
+ * Sends a refusal. Whatever is no `Failure` is a fault of the program: the caller learns no more
+ * than that.
+ */
 export function sendFailure(response: ServerResponse, error: unknown, requestId: string): Failure {
   const failure = asFailure(error)
   const headers = Object.entries(failure.headers).flat()

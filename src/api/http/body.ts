@@ -11,7 +11,10 @@ export interface BodyOptions {
   timeoutMs?: number
 }
 
-/** Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in memory. */
+/**
+ * Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in
+ * memory.
+ */
 export async function readJson(request: IncomingMessage, options: BodyOptions): Promise<unknown> {
   checkType(request.headers["content-type"])
   checkCoding(request.headers["content-encoding"])
@@ -97,7 +100,10 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** The greatest depth of brackets outside strings. What is not JSON may be counted wrong; the parser refuses it anyway. */
+/**
+ * The greatest depth of brackets outside strings. What is not JSON may be counted wrong; the parser
+ * refuses it anyway.
+ */
 export function depthOf(text: string): number {
   let depth = 0
   let greatest = 0

@@ -1,11 +1,17 @@
 import type { IncomingMessage } from "node:http"
 
-/** With TLS the name makes browsers refuse the cookie from anywhere but this host, for all paths and securely. */
+/**
+ * With TLS the name makes browsers refuse the cookie from anywhere but this host, for all paths and
+ * securely.
+ */
 function fullName(name: string, secure: boolean): string {
   return secure ? `__Host-${name}` : name
 }
 
-/** A cookie of Quayside's as the browser sent it. Where a name stands twice, somebody planted one: then none counts. */
+/**
+ * A cookie of Quayside's as the browser sent it. Where a name stands twice, somebody planted one:
+ * then none counts.
+ */
 export function cookieOf(request: IncomingMessage, name: string, secure: boolean): string | undefined {
   const header = request.headers.cookie
   if (header === undefined) return undefined
@@ -17,7 +23,10 @@ export function cookieOf(request: IncomingMessage, name: string, secure: boolean
   return values.length === 1 ? values[0]?.slice(prefix.length) : undefined
 }
 
-/** A `Set-Cookie` that hands out a value, or takes it back. `Lax`, since other origins send the browser here. */
+/**
+ * A `Set-Cookie` that hands out a value, or takes it back. `Lax`, since other origins send the
+ * browser here.
+ */
 export function handOut(name: string, value: string | undefined, options: { secure: boolean; maxAgeSeconds: number }): string {
   const { secure, maxAgeSeconds } = options
   const age = value === undefined ? 0 : maxAgeSeconds

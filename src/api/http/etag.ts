@@ -1,6 +1,9 @@
 import { Failure } from "#contract"
 
-/** A row as a tag tells it from others. After a backup was restored a version comes again, the time of its change does not. */
+/**
+ * A row as a tag tells it from others. After a backup was restored a version comes again, the time
+ * of its change does not.
+ */
 export interface Tagged {
   id: number
   version: number
@@ -12,7 +15,10 @@ export function etagOf({ id, version, updatedAt }: Tagged): string {
   return `"${id}-${version}-${updatedAt.toString(36)}"`
 }
 
-/** Refuses (412) a change that was meant for another version. Without `If-Match` every version is meant. */
+/**
+ * Refuses (412) a change that was meant for another version. Without `If-Match` every version is
+ * meant.
+ */
 export function checkMatch(ifMatch: string | undefined, row: Tagged): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return
   // A tag may hold commas, and members of a list may be empty (RFC 9110, 5.6.1 and 8.8.3).

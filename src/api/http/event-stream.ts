@@ -7,7 +7,10 @@ import type { Visit } from "./visit.ts"
 /** What is not taken so long after the end of a stream is thrown away. */
 const lastMs = 5_000
 
-/** The stream ends with its connection: without the frames of chunks each write is one, and costs half. */
+/**
+ * The stream ends with its connection: without the frames of chunks each write is one, and costs
+ * half.
+ */
 function headOf(requestId: string): [name: string, value: string][] {
   return [
     ["content-type", "text/event-stream; charset=utf-8"],
@@ -26,8 +29,9 @@ export function sendStreamHead({ response, requestId }: Visit): void {
 }
 
 /**
- * Sends the head of a stream of events, at once, and takes the connection from the HTTP server: a stream lasts for days, and with request, response and parser each would keep
- * several times the memory.
+ * Sends the head of a stream of events, at once, and takes the connection from the HTTP server: a
+ * stream lasts for days, and with request, response and parser each would keep several times the
+ * memory.
  */
 export function takeStream(visit: Visit): Sink {
   const { socket } = visit.request
@@ -40,7 +44,10 @@ export function takeStream(visit: Visit): Sink {
   return new SocketSink(socket)
 }
 
-/** For the HTTP server the answer has been sent and the connection is over: it lets go of all that it keeps for them. */
+/**
+ * For the HTTP server the answer has been sent and the connection is over: it lets go of all that
+ * it keeps for them.
+ */
 function take({ request: { socket }, response }: Visit): void {
   const over = keepTurn(socket)
   // Whoever wants the data gets them in place of the parser.

@@ -17,7 +17,10 @@ export function isLoopbackName(name: string): boolean {
 /** Hosts that were accepted lately, as they came: the same few come again and again. */
 const acceptedMax = 64
 
-/** Refuses a `Host` that is neither configured nor loopback: a page elsewhere could point its own name here (DNS rebinding). */
+/**
+ * Refuses a `Host` that is neither configured nor loopback: a page elsewhere could point its own
+ * name here (DNS rebinding).
+ */
 export class HostCheck {
   readonly #names: ReadonlySet<string>
   readonly #accepted = new Set<string>()
@@ -38,7 +41,10 @@ export class HostCheck {
   }
 }
 
-/** Refuses a request with two `Host` headers: what stands in front may have gone by the other one (RFC 9112, 3.2). */
+/**
+ * Refuses a request with two `Host` headers: what stands in front may have gone by the other one
+ * (RFC 9112, 3.2).
+ */
 export function checkOneHost({ rawHeaders }: IncomingMessage): void {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -57,8 +63,9 @@ export function checkTransferCoding({ headers }: IncomingMessage): void {
 const reads = new Set(["GET", "HEAD", "OPTIONS"])
 
 /**
- * Refuses a write when a browser says that it comes from elsewhere. `origin` is the configured base URL's; without one the `Host`'s counts. A write that the
- * browser's session proves must say where it comes from.
+ * Refuses a write when a browser says that it comes from elsewhere. `origin` is the configured base
+ * URL's; without one the `Host`'s counts. A write that the browser's session proves must say where
+ * it comes from.
  */
 export function checkOrigin(request: IncomingMessage, options: { origin: string | undefined; host: string; bySession: boolean }): void {
   if (reads.has(request.method ?? "")) return
@@ -79,7 +86,10 @@ function elsewhere(): Failure {
   return new Failure("forbidden", "A page from elsewhere may not change anything here")
 }
 
-/** Whether a request comes from this machine. What was forwarded from elsewhere does not, whatever its last hop. */
+/**
+ * Whether a request comes from this machine. What was forwarded from elsewhere does not, whatever
+ * its last hop.
+ */
 export function isFromLoopback(request: IncomingMessage, address: string): boolean {
   const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded
   const peer = peerOf(request)

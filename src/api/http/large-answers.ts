@@ -14,11 +14,17 @@ interface Person {
   count: number
 }
 
-/** Bounds how many large answers a person is sent at once, so that readers who take their time hold little memory. Small answers never come here. */
+/**
+ * Bounds how many large answers a person is sent at once, so that readers who take their time hold
+ * little memory. Small answers never come here.
+ */
 export class LargeAnswers {
   readonly #people = new Map<string, Person>()
 
-  /** Resolves when the answer has been taken or its reader is gone. Throws a `Failure` (429) where too many wait. */
+  /**
+   * Resolves when the answer has been taken or its reader is gone. Throws a `Failure` (429) where
+   * too many wait.
+   */
   async run(person: string, response: ServerResponse, answer: () => Promise<void>): Promise<void> {
     const of = this.#people.get(person) ?? { semaphore: new Semaphore(largeAnswers.value, waitingLargeAnswers.value), count: 0 }
     this.#people.set(person, of)
@@ -45,7 +51,9 @@ function tooMany(): Failure {
   })
 }
 
-/** Sends an answer that is large and whole; resolves when it has been taken or its reader is gone. */
+/**
+ * Sends an answer that is large and whole; resolves when it has been taken or its reader is gone.
+ */
 export async function sendWhole(
   response: ServerResponse,
   text: string,
@@ -57,8 +65,8 @@ export async function sendWhole(
 }
 
 /**
- * Sends a list slice by slice, no faster than it is read. Errors before the head are thrown and answered; later ones cut
- * the answer off, so that nobody takes it for whole.
+ * Sends a list slice by slice, no faster than it is read. Errors before the head are thrown and
+ * answered; later ones cut the answer off, so that nobody takes it for whole.
  */
 export async function sendLongList(response: ServerResponse, list: LongList, options: AnswerOptions & { isHead: boolean }): Promise<void> {
   const head = headOf(options)

@@ -4,8 +4,9 @@ import { bounds } from "#contract"
 import type { Lines } from "../context.ts"
 
 /**
- * Sends lines as they come, no faster than they are read. What fails before the head is sent is thrown, so that it is answered as a refusal; what fails later cuts the
- * answer off, so that nobody takes it for whole.
+ * Sends lines as they come, no faster than they are read. What fails before the head is sent is
+ * thrown, so that it is answered as a refusal; what fails later cuts the answer off, so that nobody
+ * takes it for whole.
  */
 export async function sendLines(response: ServerResponse, { lines, isLive, signal }: Lines, requestId: string): Promise<void> {
   const head = () =>
@@ -37,7 +38,9 @@ export async function sendLines(response: ServerResponse, { lines, isLive, signa
   }
 }
 
-/** A reader that takes nothing loses the connection; one whose run says nothing for hours keeps it. */
+/**
+ * A reader that takes nothing loses the connection; one whose run says nothing for hours keeps it.
+ */
 async function drained(response: ServerResponse, closed: Promise<unknown>): Promise<void> {
   response.setTimeout(bounds.texts.unreadAnswerMs.value)
   await Promise.race([once(response, "drain").catch(() => {}), closed])

@@ -10,7 +10,10 @@ export interface ListenAddress {
   port: number
 }
 
-/** How long requests that are under way may take to finish when the service stops; what waits for something is told a moment before. */
+/**
+ * How long requests that are under way may take to finish when the service stops; what waits for
+ * something is told a moment before.
+ */
 const finishMs = 8_000
 const tellMs = 7_000
 
@@ -24,7 +27,10 @@ const limits = {
   requireHostHeader: false,
 }
 
-/** Several HTTP servers with one handler: `localhost` is two addresses. Stops gracefully: what is under way finishes, what comes new is told to come again. */
+/**
+ * Several HTTP servers with one handler: `localhost` is two addresses. Stops gracefully: what is
+ * under way finishes, what comes new is told to come again.
+ */
 export class Listener {
   readonly #servers: Server[] = []
   readonly #inTurn: InTurnOptions
@@ -49,7 +55,9 @@ export class Listener {
     return this.#underWay
   }
 
-  /** Aborted when what waits must give up, so that it is still answered before the service stops. */
+  /**
+   * Aborted when what waits must give up, so that it is still answered before the service stops.
+   */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
@@ -66,7 +74,10 @@ export class Listener {
     }
   }
 
-  /** Takes at most 8 s. Until all requests are answered the ports stay open, and further requests get 503. */
+  /**
+   * Takes at most 8 s. Until all requests are answered the ports stay open, and further requests
+   * get 503.
+   */
   async close(): Promise<void> {
     if (this.#idle) return
     this.#idle = Promise.withResolvers<void>()

@@ -30,7 +30,10 @@ export class Rates {
     this.#most = { starts: startsPerMinute, writes: writesPerMinute, streams: streamsPerMinute }
   }
 
-  /** Counts what somebody is about to do. Throws `Failure` (429), and counts nothing, when one of the kinds is used up. */
+  /**
+   * Counts what somebody is about to do. Throws `Failure` (429), and counts nothing, when one of
+   * the kinds is used up.
+   */
   take(userId: number, ...kinds: readonly Kind[]): void {
     const buckets = this.#of(userId)
     for (const kind of kinds) if (buckets[kind] < 1) throw this.#refusal(kind, buckets[kind])

@@ -2,7 +2,10 @@ import { Failure } from "#contract"
 import { http, isOtherMethod, type ParseError } from "#kit"
 import { newRequestId } from "./visit.ts"
 
-/** The answer, as text, to what is no request for this server: with the failure object as everywhere else. */
+/**
+ * The answer, as text, to what is no request for this server: with the failure object as everywhere
+ * else.
+ */
 export function refusalOf(what: ParseError | "CONNECT"): string {
   const failure = what === "CONNECT" ? noTunnel : failureOf(what)
   const requestId = newRequestId()

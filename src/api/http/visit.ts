@@ -50,7 +50,10 @@ export function withoutAlias(path: string): string {
   return path.startsWith(`${alias}/`) ? path.slice(alias.length) : path
 }
 
-/** Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a path. */
+/**
+ * Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a
+ * path.
+ */
 function authorityEnd(url: string): number {
   const match = /^http:\/\/[^/?#]+/i.exec(url)
   return match ? match[0].length : 0

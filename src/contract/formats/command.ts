@@ -13,8 +13,9 @@ export class CommandError extends Error {
 }
 
 /**
- * Splits a command into words: the text of a JSON array of strings, or one line with the quoting rules of a POSIX shell. Nothing is expanded: `$`, `*`, `;` and the
- * like are ordinary characters. An empty text gives no words, which means the image's own command or the type's default.
+ * Splits a command into words: the text of a JSON array of strings, or one line with the quoting
+ * rules of a POSIX shell. Nothing is expanded: `$`, `*`, `;` and the like are ordinary characters.
+ * An empty text gives no words, which means the image's own command or the type's default.
  */
 export function parseCommand(text: string): string[] {
   const trimmed = text.trim()

@@ -6,8 +6,9 @@ export class EnvError extends Error {
 const keyPattern = /^[A-Za-z_][A-Za-z0-9_.-]*$/
 
 /**
- * Reads environment settings: lines of `KEY=VALUE` as in dotenv files (`#` comments, `export`, single and double quotes, `\n` in double quotes, quoted values over several
- * lines), or the text of a JSON object of strings. A key that stands twice counts with its last value.
+ * Reads environment settings: lines of `KEY=VALUE` as in dotenv files (`#` comments, `export`,
+ * single and double quotes, `\n` in double quotes, quoted values over several lines), or the text
+ * of a JSON object of strings. A key that stands twice counts with its last value.
  */
 export function parseEnv(text: string): Record<string, string> {
   return text.trimStart().startsWith("{") ? jsonEnv(text) : dotenv(text)
@@ -66,8 +67,8 @@ function withoutComment(value: string): string {
 }
 
 /**
- * Reads a quoted value that may span lines: `first` is the rest of line `from` after the opening quote. Each line is
- * scanned once, so that an open quote costs no more than its text.
+ * Reads a quoted value that may span lines: `first` is the rest of line `from` after the opening
+ * quote. Each line is scanned once, so that an open quote costs no more than its text.
  */
 function readQuoted(
   first: string,
@@ -90,7 +91,10 @@ function readQuoted(
   throw new EnvError(`lines whose quotes are closed (${quote} is open in line ${from + 1})`)
 }
 
-/** Where the quote stands that closes a value, or -1. In double quotes a backslash hides the next character. */
+/**
+ * Where the quote stands that closes a value, or -1. In double quotes a backslash hides the next
+ * character.
+ */
 function closing(line: string, quote: string): number {
   for (let i = 0; i < line.length; i += 1) {
     if (quote === '"' && line[i] === "\\") i += 1

@@ -10,7 +10,10 @@ export function checkAccountName(text: string): string | undefined {
   return namePattern.test(text) && !text.includes("..") ? undefined : wanted
 }
 
-/** What is wanted when the text is no container port, else undefined. Empty stands for the type's default. */
+/**
+ * What is wanted when the text is no container port, else undefined. Empty stands for the type's
+ * default.
+ */
 export function checkPort(text: string): string | undefined {
   return text === "" || parsePort(text) !== undefined ? undefined : "a TCP port from 1 to 65535, like 8888 or 8888/tcp"
 }

@@ -47,7 +47,8 @@ export function parseOciReference(text: string): OciReference | undefined {
 export const defaultRegistry = "docker.io"
 
 /**
- * The reference with nothing left to be guessed: registry in lower case, path, and a digest or else a tag (`latest` where none is named). Undefined for what is no reference.
+ * The reference with nothing left to be guessed: registry in lower case, path, and a digest or else
+ * a tag (`latest` where none is named). Undefined for what is no reference.
  *
  * In this form no engine takes it for an image's ID, as it does with `sha256:…` alone.
  */

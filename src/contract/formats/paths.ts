@@ -1,4 +1,7 @@
-/** Where things are mounted when a project does not say otherwise. The program's HOME is the user directory; it starts in the code directory. */
+/**
+ * Where things are mounted when a project does not say otherwise. The program's HOME is the user
+ * directory; it starts in the code directory.
+ */
 export const defaultMountPaths = {
   UserPath: "/work/home",
   CodePath: "/work/code",
@@ -29,7 +32,10 @@ const systemTrees = [
 /** Mounting exactly here would; below is fine. */
 const systemDirectories = ["/home", "/opt", "/root", "/run", "/tmp", "/usr", "/usr/local", "/usr/share", "/var"]
 
-/** What is wanted when a place inside the container cannot be mounted at, else undefined. An empty text stands for the default. */
+/**
+ * What is wanted when a place inside the container cannot be mounted at, else undefined. An empty
+ * text stands for the default.
+ */
 export function checkMountPath(text: string): string | undefined {
   if (text === "") return undefined
   const shape = checkAbsolutePath(text)
@@ -42,7 +48,10 @@ export function checkMountPath(text: string): string | undefined {
   return undefined
 }
 
-/** What is wanted when a text is no absolute path without detours, else undefined. A slash at the end is fine. */
+/**
+ * What is wanted when a text is no absolute path without detours, else undefined. A slash at the
+ * end is fine.
+ */
 function checkAbsolutePath(text: string): string | undefined {
   if (!text.startsWith("/")) return "an absolute path"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -60,7 +69,10 @@ export function normalPath(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
 }
 
-/** A directory's name made from what people call the thing: lower case, no surprises in a shell; never empty. */
+/**
+ * A directory's name made from what people call the thing: lower case, no surprises in a shell;
+ * never empty.
+ */
 export function slug(name: string, fallback: string): string {
   const made = name
     .normalize("NFKD")
@@ -73,7 +85,10 @@ export function slug(name: string, fallback: string): string {
   return end === 0 ? fallback : made.slice(0, end)
 }
 
-/** What is wanted when a dataset's location is no directory below the files root, else undefined. Empty stands for a new directory. */
+/**
+ * What is wanted when a dataset's location is no directory below the files root, else undefined.
+ * Empty stands for a new directory.
+ */
 export function checkAccessInfo(text: string): string | undefined {
   if (text === "") return undefined
   const shape = checkAbsolutePath(text)
@@ -93,8 +108,9 @@ export interface MountPlan {
 }
 
 /**
- * The final places of a project's mounts: given ones as they are, without a slash at the end, missing ones by default and unique. Returns the field
- * at fault and what is wanted where two places are the same.
+ * The final places of a project's mounts: given ones as they are, without a slash at the end,
+ * missing ones by default and unique. Returns the field at fault and what is wanted where two
+ * places are the same.
  */
 export function planMounts(
   places: { UserPath: string; CodePath: string; ModelPath: string },

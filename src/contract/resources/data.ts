@@ -21,5 +21,8 @@ export const dataFields = {
 }
 
 export type Data = Answer<typeof dataFields>
-/** A dataset inside a project: everything but its `Doc`, or its ID alone where the caller may not see it. */
+/**
+ * A dataset inside a project: everything but its `Doc`, or its ID alone where the caller may not
+ * see it.
+ */
 export type DataPart = Omit<Data, "Doc"> | { ID: number }

@@ -42,7 +42,10 @@ export const imageFields = {
 }
 
 export type Image = Answer<typeof imageFields>
-/** An image inside a project: everything but its `Doc`, or its ID alone where the caller may not see it. */
+/**
+ * An image inside a project: everything but its `Doc`, or its ID alone where the caller may not see
+ * it.
+ */
 export type ImagePart = Omit<Image, "Doc"> | { ID: number }
 
 const texts = (doc: string) => shaped<readonly string[]>({ doc, schema: { type: "array", items: { type: "string" } } })

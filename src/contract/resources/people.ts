@@ -18,14 +18,19 @@ export const limitNames = [
   "MaxObjects",
 ] as const
 export type LimitName = (typeof limitNames)[number]
-/** The limits that somebody set. `null` is unlimited; an absent limit leaves the default in force. */
+/**
+ * The limits that somebody set. `null` is unlimited; an absent limit leaves the default in force.
+ */
 export type Limits = Partial<Record<LimitName, number | null>>
 /** The limits as they apply, with every name. */
 export type EffectiveLimits = Record<LimitName, number | null>
 /** Sets no limit, so that the defaults apply. */
 export const noLimits: Limits = {}
 
-/** The defaults, in force where neither a person nor a group of theirs sets the limit. Memory and disk are MiB. */
+/**
+ * The defaults, in force where neither a person nor a group of theirs sets the limit. Memory and
+ * disk are MiB.
+ */
 export const defaultLimits: EffectiveLimits = {
   MaxRuns: runs.maxRuns.value,
   MaxCpus: null,

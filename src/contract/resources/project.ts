@@ -40,7 +40,8 @@ const id = integer({ doc: "" })
 /** What a body says of an object that it refers to. */
 export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
-  // A new one is checked for control characters once it is known which are stored: these are accepted back.
+  // A new one is checked for control characters once it is known which are stored: these are
+  // accepted back.
   characters: checkWellFormed,
   doc: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
   max: bounds.texts.pathCharacters.value,

@@ -5,7 +5,10 @@ export interface Account {
   gid: number
 }
 
-/** `/etc/passwd` and `/etc/group` for a run, so that its user has a name and a home. What the image has there is hidden: nobody else can be become in a run. */
+/**
+ * `/etc/passwd` and `/etc/group` for a run, so that its user has a name and a home. What the image
+ * has there is hidden: nobody else can be become in a run.
+ */
 export function accountFiles({ user, home, uid, gid }: Account): Record<string, string> {
   return {
     "/etc/passwd": `root:x:0:0:root:/root:/bin/sh\n${user}:x:${uid}:${gid}:${user}:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n`,

@@ -2,8 +2,9 @@
 const firstHost = 2
 
 /**
- * Which number on a network a run gets: one that was never given away, by chance, or the one that was given back first. So whoever still holds the address of a run that is gone
- * reaches nobody there for as long as there are others to give away.
+ * Which number on a network a run gets: one that was never given away, by chance, or the one that
+ * was given back first. So whoever still holds the address of a run that is gone reaches nobody
+ * there for as long as there are others to give away.
  */
 export class HostNumbers {
   /** Oldest first: when each was given back, or last seen in use. */

@@ -8,10 +8,16 @@ import { readLogs } from "./logs.ts"
 import type { PinnedMount } from "./pins.ts"
 import { began } from "./process.ts"
 
-/** What the init prints when the image has no such program, or it may not be run; the exit code alone could be the program's own. */
+/**
+ * What the init prints when the image has no such program, or it may not be run; the exit code
+ * alone could be the program's own.
+ */
 const initRefusal = /\[FATAL\s+tini \(\d+\)\] exec /
 
-/** Whether the init says in one of these lines that there is no such program. People's programs write to the same output. */
+/**
+ * Whether the init says in one of these lines that there is no such program. People's programs
+ * write to the same output.
+ */
 export function isCommandMissing(output: string): boolean {
   return output.split("\n").some((line) => {
     const start = line.search(initRefusal)
@@ -19,7 +25,10 @@ export function isCommandMissing(output: string): boolean {
   })
 }
 
-/** Tells whether a container's program has really begun. Engines say so when their init runs; the program may still be missing. */
+/**
+ * Tells whether a container's program has really begun. Engines say so when their init runs; the
+ * program may still be missing.
+ */
 export class Beginning {
   readonly #client: DockerClient
   readonly #clock: Clock
@@ -31,7 +40,9 @@ export class Beginning {
     this.#clock = clock
   }
 
-  /** Throws where the program could not be run at all, or sees other directories than were pinned. */
+  /**
+   * Throws where the program could not be run at all, or sees other directories than were pinned.
+   */
   async check(id: string, pinned: readonly PinnedMount[]): Promise<void> {
     const { Running, Pid } = await this.#state(id)
     if (Running && this.#processes === "hidden") return refuseUnchecked(pinned)
@@ -66,7 +77,10 @@ export class Beginning {
   }
 }
 
-/** The daemon lives in another PID namespace, and so perhaps in another mount namespace, where it sees none of the pins. */
+/**
+ * The daemon lives in another PID namespace, and so perhaps in another mount namespace, where it
+ * sees none of the pins.
+ */
 function refuseUnchecked(pinned: readonly PinnedMount[]): void {
   if (pinned.every((mount) => mount.identity === undefined)) return
   throw new EngineError(

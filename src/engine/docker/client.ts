@@ -13,7 +13,10 @@ const callMs = bounds.containers.engineCallMs.value
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** After so many milliseconds without an answer the engine counts as unreachable; 0 waits for ever. Default 15,000. */
+  /**
+   * After so many milliseconds without an answer the engine counts as unreachable; 0 waits for
+   * ever. Default 15,000.
+   */
   ms?: number
   /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
   lane?: LaneName
@@ -65,7 +68,10 @@ export class DockerClient {
     this.#socketPath = socketPath
   }
 
-  /** Runs one call when its lane has room; a failure is an `EngineError`, an abort the signal's reason. */
+  /**
+   * Runs one call when its lane has room; a failure is an `EngineError`, an abort the signal's
+   * reason.
+   */
   async call<T>(work: (docker: Api, abort: Abort) => Promise<T>, options: CallOptions = {}): Promise<T> {
     const { signal, ms = callMs, lane = ms > 0 ? "look" : "none", owner, entering = signal } = options
     signal?.throwIfAborted()
@@ -75,7 +81,10 @@ export class DockerClient {
     return await this.#run(docker, work, { signal, ms })
   }
 
-  /** A daemon that answered nothing at all while a call waited hangs: those behind it would wait as long, each in its turn. */
+  /**
+   * A daemon that answered nothing at all while a call waited hangs: those behind it would wait as
+   * long, each in its turn.
+   */
   async #run<T>(docker: Dockerode, work: (docker: Api, abort: Abort) => Promise<T>, { signal, ms = 0 }: CallOptions): Promise<T> {
     const answeredBefore = this.#answered
     const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
@@ -104,14 +113,18 @@ export class DockerClient {
 }
 
 /**
- * For each call dockerode writes down what it is made with, to all depth, whether or not anybody reads it: by way of the agent that would be every other open call, log and stream of
- * events, and the more of them are open the longer each call would hold the thread.
+ * For each call dockerode writes down what it is made with, to all depth, whether or not anybody
+ * reads it: by way of the agent that would be every other open call, log and stream of events, and
+ * the more of them are open the longer each call would hold the thread.
  */
 function unseen<T extends object>(agent: T): T {
   return Object.defineProperty(agent, inspect.custom, { value: () => "Agent" })
 }
 
-/** Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the configuration decides which daemon is meant. */
+/**
+ * Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the
+ * configuration decides which daemon is meant.
+ */
 async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
   const { default: Docker } = await import("dockerode")
   return new Docker({ socketPath, protocol: "http", ...({ agent, host: undefined, port: undefined, timeout: undefined } as object) })

@@ -33,7 +33,10 @@ export class Confinement {
     return this.#table && this.#holds(lines, rules) ? undefined : lines.join("\n")
   }
 
-  /** Answers whether anything had to be set. The first time it tries one kind of tool after the other. */
+  /**
+   * Answers whether anything had to be set. The first time it tries one kind of tool after the
+   * other.
+   */
   async ensure(rules: readonly string[]): Promise<boolean> {
     const failures: ToolError[] = []
     for (const table of this.#table ? [this.#table] : kinds.map((kind) => new Table(this.#shell, this.#family, kind))) {

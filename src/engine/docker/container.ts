@@ -22,18 +22,27 @@ export interface ContainerOptions {
   mounts: readonly PinnedMount[]
   /** Of each process; undefined: as the daemon has it. */
   openFiles: number | undefined
-  /** Bytes that the container's own file system may take, in the daemon's own reckoning; undefined: all there are. */
+  /**
+   * Bytes that the container's own file system may take, in the daemon's own reckoning; undefined:
+   * all there are.
+   */
   diskBytes: number | undefined
   /** The system calls that it may make, as `seccompProfile` has them. */
   seccomp: string
 }
 
-/** A container of the run's that is made to be looked at, and never started: it has nothing but the image. */
+/**
+ * A container of the run's that is made to be looked at, and never started: it has nothing but the
+ * image.
+ */
 export function bareOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
   return { Image: imageId, Cmd: ["-"], Labels: labelsOf(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
 }
 
-/** All that a run's container is made from. Nothing a person chose weakens it: no capability, no new privilege, no port of the host, no device but the granted. */
+/**
+ * All that a run's container is made from. Nothing a person chose weakens it: no capability, no new
+ * privilege, no port of the host, no device but the granted.
+ */
 export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
   const { spec, imageId, instance, uid, gid } = options
   const isBound = options.diskBytes !== undefined && spec.diskMiB !== undefined
@@ -61,14 +70,16 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
     SecurityOpt: ["no-new-privileges", `seccomp=${seccomp}`],
     ReadonlyRootfs: !spec.writableRoot,
     PidsLimit: processes.value,
-    // None on processes: the kernel counts them for all runs' user together, the cgroup for each run.
+    // None on processes: the kernel counts them for all runs' user together, the cgroup for each
+    // run.
     Ulimits: [
       { Name: "core", Soft: 0, Hard: 0 },
       ...(openFiles === undefined ? [] : [{ Name: "nofile", Soft: openFiles, Hard: openFiles }]),
     ],
     Memory: memory,
     MemorySwap: memory,
-    // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an overcommitted run may ask for.
+    // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an
+    // overcommitted run may ask for.
     CpuPeriod: 100_000,
     CpuQuota: spec.cpus * 100_000,
     ShmSize: Math.floor(memory * memoryPart),
@@ -77,7 +88,8 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
     Mounts: mounts.map(mountConfig),
     ...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),
     LogConfig: { Type: "json-file", Config: { "max-size": `${logFileMiB.value}m`, "max-file": String(logFiles.value) } },
-    // A program that ended has ended; a container is never started a second time, so that its pinned mounts need not outlive its start.
+    // A program that ended has ended; a container is never started a second time, so that its
+    // pinned mounts need not outlive its start.
     RestartPolicy: { Name: "no" },
     ...gpuRequest(spec),
   }
@@ -92,9 +104,13 @@ export function hostName(key: string): string {
   return `run-${key.slice(0, 12)}`
 }
 
-/** Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most a part of the run's memory. */
+/**
+ * Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most
+ * a part of the run's memory.
+ */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
-  // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins over `mode`.
+  // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins
+  // over `mode`.
   const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * memoryPart)}m,uid=${uid},gid=${gid}`
   const home = homeOf(spec)
   const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))

@@ -2,8 +2,9 @@ import type Dockerode from "dockerode"
 import type { Abort, Api } from "./client.ts"
 
 /**
- * dockerode would send all that a container is made from in the address of the request as well, where what is long is refused, and where the daemon's log has it: variables, and so
- * people's secrets.
+ * dockerode would send all that a container is made from in the address of the request as well,
+ * where what is long is refused, and where the daemon's log has it: variables, and so people's
+ * secrets.
  */
 export function createContainer(
   docker: Api,

@@ -11,8 +11,9 @@ interface Reckoning {
 }
 
 /**
- * Bounds what containers write to their own file systems, where the daemon can. Its storage driver tells whether that may be; the proof is the first container made with a bound: whether
- * the file system below really has quotas, only the daemon knows, and refuses it where it has not.
+ * Bounds what containers write to their own file systems, where the daemon can. Its storage driver
+ * tells whether that may be; the proof is the first container made with a bound: whether the file
+ * system below really has quotas, only the daemon knows, and refuses it where it has not.
  */
 export class DiskBound {
   readonly #client: DockerClient
@@ -24,7 +25,10 @@ export class DiskBound {
     this.#log = logger
   }
 
-  /** Bytes to make a container with; undefined where there is no bound, or none that the daemon could hold it to. */
+  /**
+   * Bytes to make a container with; undefined where there is no bound, or none that the daemon
+   * could hold it to.
+   */
   async bytesFor({ diskMiB }: RunSpec, imageId: string, signal: AbortSignal): Promise<number | undefined> {
     if (diskMiB === undefined) return undefined
     const reckoning = await this.#known()
@@ -33,7 +37,10 @@ export class DiskBound {
     return room(diskMiB) + Math.ceil(image * 1.25)
   }
 
-  /** The daemon refused a container for its bound; where that was too little for the image, it may give others theirs. */
+  /**
+   * The daemon refused a container for its bound; where that was too little for the image, it may
+   * give others theirs.
+   */
   refused(error: unknown): void {
     if (isDiskBoundTooSmall(error)) {
       this.#log.warn({ err: error }, "Docker refused the bound of a run's own file system: this run's MaxDisk is watched only")
@@ -64,12 +71,18 @@ export class DiskBound {
   }
 }
 
-/** Blocks, directories and what the driver keeps beside count for the kernel, and not as written: the bound leaves room for them. */
+/**
+ * Blocks, directories and what the driver keeps beside count for the kernel, and not as written:
+ * the bound leaves room for them.
+ */
 function room(diskMiB: number): number {
   return Math.ceil(diskMiB * mib * 1.125) + 32 * mib
 }
 
-/** Undefined for drivers that bound nothing. Those of containerd's store are among them: the daemon takes a bound for them and passes over it. */
+/**
+ * Undefined for drivers that bound nothing. Those of containerd's store are among them: the daemon
+ * takes a bound for them and passes over it.
+ */
 function reckoningOf({ Driver, DriverStatus = [] }: DaemonInfo): Reckoning | undefined {
   const backing = DriverStatus.find(([name]) => name === "Backing Filesystem")?.[1]
   if (DriverStatus.some(([name]) => name === "driver-type")) return undefined

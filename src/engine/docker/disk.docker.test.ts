@@ -16,7 +16,10 @@ const mib = 2 ** 20
 const writing = (count: number) => `dd if=/dev/zero of=/room/x bs=1048576 count=${count} 2>&1; stat -c '%s bytes are there' /room/x`
 const bytesIn = (output: string) => Number(/(\d+) bytes are there/.exec(output)?.[1])
 
-/** An engine on a daemon of its own, whose data lie on such a file system, with images in which a program may write to `/room`; and what the engine logged. */
+/**
+ * An engine on a daemon of its own, whose data lie on such a file system, with images in which a
+ * program may write to `/room`; and what the engine logged.
+ */
 async function openOn(disk: "xfs" | "btrfs") {
   const daemon: PrivateDaemon = await privateDaemon({ disk, dataMiB: 1_024 })
   await daemon.start()

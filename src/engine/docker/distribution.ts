@@ -3,7 +3,10 @@ import type { RegistryCredentials } from "../engine.ts"
 import type { Abort, Api } from "./client.ts"
 import { authOf } from "./pull.ts"
 
-/** Has the daemon ask the registry for an image's manifest: resolves where it is handed out. dockerode's own call for this cannot be aborted. */
+/**
+ * Has the daemon ask the registry for an image's manifest: resolves where it is handed out.
+ * dockerode's own call for this cannot be aborted.
+ */
 export function askForManifest(
   docker: Api,
   reference: OciReference,

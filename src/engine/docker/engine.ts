@@ -53,7 +53,10 @@ const defaultKeepMs = 300_000
 /** So many addresses at a time are asked for one by one; one list tells those of more. */
 const askedSingly = 4
 
-/** Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder cannot be made. */
+/**
+ * Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder
+ * cannot be made.
+ */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
   const seccomp = seccompProfile(options.seccompFile)
@@ -169,7 +172,10 @@ class DockerEngine implements Engine {
     }
   }
 
-  /** Never rejects: what runs is to be known also where it cannot be confined. Starts are then refused, and `check` tells. */
+  /**
+   * Never rejects: what runs is to be known also where it cannot be confined. Starts are then
+   * refused, and `check` tells.
+   */
   async #confine(): Promise<void> {
     try {
       if (await this.#firewall?.ensure()) this.#log.warn({}, "firewall rules that confine runs were missing or changed; they are set again")
@@ -178,7 +184,10 @@ class DockerEngine implements Engine {
     }
   }
 
-  /** Releases what interrupted starts left pinned, of this process or an earlier one. A container that was only created may be about to start: `start` or `stop` of its key takes it up. */
+  /**
+   * Releases what interrupted starts left pinned, of this process or an earlier one. A container
+   * that was only created may be about to start: `start` or `stop` of its key takes it up.
+   */
   async #sweep(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
     for (const key of left) {
@@ -231,7 +240,10 @@ class DockerEngine implements Engine {
     return this.#observer.layers(signal)
   }
 
-  /** Null where the daemon's host is another one. Where that has a directory of the same name here, the figure tells of a disk that no run fills. */
+  /**
+   * Null where the daemon's host is another one. Where that has a directory of the same name here,
+   * the figure tells of a disk that no run fills.
+   */
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
     try {
       const { bavail, bsize } = await statfs((await this.#known(signal)).DockerRootDir)
@@ -301,7 +313,10 @@ class DockerEngine implements Engine {
     return this.#gpus
   }
 
-  /** Runs go on, and stay confined; networks that none of them is on are taken away, and the firewall's rules with the last network. */
+  /**
+   * Runs go on, and stay confined; networks that none of them is on are taken away, and the
+   * firewall's rules with the last network.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
     await this.#observing.idle()

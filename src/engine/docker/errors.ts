@@ -7,7 +7,10 @@ type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
 /** The longest text of the daemon that is read and kept: registries' answers stand in it. */
 const maxDetail = 8_192
 
-/** Whether the runtime says of a program that it cannot be run. One look at each line: `.*` after a word would be one for each time that the word stands there. */
+/**
+ * Whether the runtime says of a program that it cannot be run. One look at each line: `.*` after a
+ * word would be one for each time that the word stands there.
+ */
 const cannotRun = {
   test: (text: string) =>
     text.split("\n").some((line) => {
@@ -16,7 +19,10 @@ const cannotRun = {
     }),
 }
 
-/** What the daemon says, most telling first. It has codes for few of its failures, so that its words must be read. */
+/**
+ * What the daemon says, most telling first. It has codes for few of its failures, so that its words
+ * must be read.
+ */
 const phrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
   [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
@@ -47,7 +53,10 @@ const pullPhrases: readonly Phrase[] = [
 
 const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
 
-/** Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its `detail`. */
+/**
+ * Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its
+ * `detail`.
+ */
 export function engineError(error: unknown): EngineError {
   if (error instanceof EngineError) return error
   if (isUnreachable(error)) return plain("engine_unreachable", error)
@@ -95,17 +104,25 @@ export function isNetworkFull(error: unknown): boolean {
 const momentary =
   /resource temporarily unavailable|device or resource busy|xtables lock|failed to (add|create).* veth|could not find an available|error creating (external connectivity|veth)|has active endpoints|try again|interrupted system call|context deadline exceeded|text file busy/i
 
-/** Whether the daemon refused for the moment only: it, or the kernel below it, was busy with something else. */
+/**
+ * Whether the daemon refused for the moment only: it, or the kernel below it, was busy with
+ * something else.
+ */
 export function isMomentary(error: unknown): boolean {
   return error instanceof EngineError && error.code === "engine_error" && momentary.test(error.detail ?? "")
 }
 
-/** Whether a start failed because the daemon may not give a container the bound on open files that it should have. */
+/**
+ * Whether a start failed because the daemon may not give a container the bound on open files that
+ * it should have.
+ */
 export function isBoundRefused(error: unknown): boolean {
   return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
 }
 
-/** Whether a container was refused because the daemon cannot bound its own file system, or not so. */
+/**
+ * Whether a container was refused because the daemon cannot bound its own file system, or not so.
+ */
 export function isDiskBoundRefused(error: unknown): boolean {
   return isDiskBoundTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
 }
@@ -115,7 +132,10 @@ export function isDiskBoundTooSmall(error: unknown): boolean {
   return error instanceof EngineError && /quota exceeded/i.test(error.detail ?? "")
 }
 
-/** Whether a network was refused because another one, or a device of the host, has its addresses or its name. */
+/**
+ * Whether a network was refused because another one, or a device of the host, has its addresses or
+ * its name.
+ */
 export function isSubnetTaken(error: unknown): boolean {
   return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")
 }

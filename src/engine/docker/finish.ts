@@ -4,8 +4,9 @@ import type { Clock } from "#kit"
 const afterAbortMs = 10_000
 
 /**
- * Waits for a call that must not be cut off, since that would leave a container that nobody knows of; after an abort only a little longer. What is waited for no more is cut off: a daemon that hangs
- * would keep the whole process.
+ * Waits for a call that must not be cut off, since that would leave a container that nobody knows
+ * of; after an abort only a little longer. What is waited for no more is cut off: a daemon that
+ * hangs would keep the whole process.
  */
 export async function finish<T>(
   call: (cut: AbortSignal) => Promise<T>,
@@ -29,7 +30,10 @@ export async function finish<T>(
   }
 }
 
-/** Resolves when the signal is aborted; rejects when the other one is, so that nothing is left listening. */
+/**
+ * Resolves when the signal is aborted; rejects when the other one is, so that nothing is left
+ * listening.
+ */
 function aborted(signal: AbortSignal, done: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => resolve(), { once: true, signal: done })

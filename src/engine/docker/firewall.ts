@@ -19,8 +19,9 @@ export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "grou
 const bridgeSwitch = "/proc/sys/net/bridge/bridge-nf-call-iptables"
 
 /**
- * The rules that confine an instance's runs. They match its bridges by the beginning of their names: a new network is covered before it exists, and there are as many rules for one
- * person as for a thousand.
+ * The rules that confine an instance's runs. They match its bridges by the beginning of their
+ * names: a new network is covered before it exists, and there are as many rules for one person as
+ * for a thousand.
  */
 export class Firewall {
   readonly #options: FirewallOptions
@@ -56,7 +57,9 @@ export class Firewall {
     })
   }
 
-  /** Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing. */
+  /**
+   * Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing.
+   */
   check(): Promise<void> {
     return this.#alone(async () => {
       const wrong = await Promise.all((await this.#wanted()).map(([table, rules]) => table.wrong(rules)))
@@ -100,7 +103,10 @@ export class Firewall {
   }
 }
 
-/** False also where no bridge of containers was ever made: the engine sets the switch with the first. */
+/**
+ * False also where no bridge of containers was ever made: the engine sets the switch with the
+ * first.
+ */
 async function bridgesPassBy(): Promise<boolean> {
   return (await readFile(bridgeSwitch, "utf8").catch(() => "1")).trim() === "0"
 }

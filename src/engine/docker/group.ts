@@ -3,7 +3,10 @@ import { release } from "node:os"
 /** Since which version of Linux rules can look at all groups of a process. */
 const matchedSince = [5, 4]
 
-/** Makes this process a member of a group, in addition to its others. Undefined where it may not be, or where rules could not tell. */
+/**
+ * Makes this process a member of a group, in addition to its others. Undefined where it may not be,
+ * or where rules could not tell.
+ */
 export function joinGroup(gid: number): number | undefined {
   if (!process.setgroups || !process.getgroups || !isMatched()) return undefined
   const groups = process.getgroups()

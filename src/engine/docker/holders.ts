@@ -8,7 +8,10 @@ export interface Holder {
   host: string
 }
 
-/** Whether containers still have the addresses that they were found at, by what the kernel says of their processes: the daemon tells of an end later, and gives an address away by then. */
+/**
+ * Whether containers still have the addresses that they were found at, by what the kernel says of
+ * their processes: the daemon tells of an end later, and gives an address away by then.
+ */
 export class Holders {
   /** False where the daemon lives in another process namespace, as far as is known. */
   #seesProcesses = false
@@ -32,7 +35,10 @@ export class Holders {
     }
   }
 
-  /** A process with the same number can be another container's by now, be it one with the same address. */
+  /**
+   * A process with the same number can be another container's by now, be it one with the same
+   * address.
+   */
   #holds(id: string, pid: number, host: string): boolean {
     if (pid === 0) return false
     try {

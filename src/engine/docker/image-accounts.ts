@@ -6,7 +6,10 @@ import { ifFound } from "./errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
 const largest = bounds.containers.accountFileBytes.value
-/** Whatever is no regular file, in the daemon's own notation: directory, link, device, FIFO, socket, others. */
+/**
+ * Whatever is no regular file, in the daemon's own notation: directory, link, device, FIFO, socket,
+ * others.
+ */
 const irregular = (1 << 31) | (1 << 27) | (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 
 /** As the daemon tells of a path in a container. */
@@ -18,8 +21,10 @@ interface PathStat {
 }
 
 /**
- * What the daemon reads of an image by itself whenever it starts a container of it, as root and to the end: its files of accounts. A FIFO there keeps the start, and whoever asks after its container, for
- * ever; a line of a gigabyte takes several of the daemon's memory, and so perhaps every run.
+ * What the daemon reads of an image by itself whenever it starts a container of it, as root and to
+ * the end: its files of accounts. A FIFO there keeps the start, and whoever asks after its
+ * container, for ever; a line of a gigabyte takes several of the daemon's memory, and so perhaps
+ * every run.
  */
 export class ImageAccounts {
   readonly #client: DockerClient
@@ -33,7 +38,10 @@ export class ImageAccounts {
     return this.#sound.has(imageId)
   }
 
-  /** `container` has nothing but the image. Rejects with `image_unavailable` where it may not be started. */
+  /**
+   * `container` has nothing but the image. Rejects with `image_unavailable` where it may not be
+   * started.
+   */
   async check(imageId: string, container: string, signal: AbortSignal): Promise<void> {
     for (const path of paths) {
       const found = await this.#stat(container, path, signal)

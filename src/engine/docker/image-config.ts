@@ -9,7 +9,10 @@ export type Inspected = Dockerode.ImageInspectInfo
 
 const { imageAnswerBytes, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
 
-/** What the daemon knows of an image, of which no more is read than any may have. dockerode's own call for this reads whatever comes. */
+/**
+ * What the daemon knows of an image, of which no more is read than any may have. dockerode's own
+ * call for this reads whatever comes.
+ */
 export async function inspectImage(docker: Api, reference: OciReference, abort: Abort): Promise<Inspected> {
   const path = `/images/${referenceText(reference)}/json`
   const request = { path, method: "GET", isStream: true, statusCodes: { 200: true }, ...abort }
@@ -28,7 +31,8 @@ export async function inspectImage(docker: Api, reference: OciReference, abort: 
 }
 
 /**
- * Throws where an image brings along more than containers may have of it. Each container has the image's labels, ports and volumes, and each list of containers has those of every one: one
+ * Throws where an image brings along more than containers may have of it. Each container has the
+ * image's labels, ports and volumes, and each list of containers has those of every one: one
  * person's images would keep everybody's runs from being seen.
  */
 export function checkConfig({ Config }: Pick<Inspected, "Config">): void {

@@ -70,7 +70,10 @@ export class Images {
     return held
   }
 
-  /** What the daemon fetched beyond what is allowed is taken away again, and the name leads to where it led before. */
+  /**
+   * What the daemon fetched beyond what is allowed is taken away again, and the name leads to where
+   * it led before.
+   */
   async #fetch(
     reference: OciReference,
     terms: ImageTerms,
@@ -133,7 +136,10 @@ function refusedProof(error: EngineError): EngineError {
   return new EngineError("image_pull_denied", said, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
 }
 
-/** The digest under which the registry of this reference handed the image out; undefined where none did. */
+/**
+ * The digest under which the registry of this reference handed the image out; undefined where none
+ * did.
+ */
 function registryDigest({ RepoDigests }: Inspected, { host, path, digest }: OciReference): string | undefined {
   const own = (RepoDigests ?? []).map(fullReference).filter((each) => each?.host === host && each.path === path)
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest

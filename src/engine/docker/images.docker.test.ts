@@ -10,7 +10,10 @@ const credentials = { username: "robot", password: "robot-password" }
 const stranger: ImageTerms = { prove: false, local: false }
 const never = new AbortController().signal
 
-/** The registry's images have no program at all, so that a start ends with `command_not_found` where it got as far. */
+/**
+ * The registry's images have no program at all, so that a start ends with `command_not_found` where
+ * it got as far.
+ */
 describe("an image", () => {
   let rig: DockerRig
   let registry: Registry

@@ -3,7 +3,10 @@ import type { Shell } from "./shell.ts"
 
 export type Family = "iptables" | "ip6tables"
 
-/** Both kinds keep rules of their own, all of which count: whichever works will do. The first is what the host itself prefers. */
+/**
+ * Both kinds keep rules of their own, all of which count: whichever works will do. The first is
+ * what the host itself prefers.
+ */
 export const kinds = ["", "-nft", "-legacy"] as const
 export type Kind = (typeof kinds)[number]
 
@@ -21,7 +24,10 @@ export class ToolError extends Error {
   }
 }
 
-/** The `mangle` table of one family: neither Docker nor the usual firewalls put rules there, and no rule elsewhere can let through what is dropped in it. */
+/**
+ * The `mangle` table of one family: neither Docker nor the usual firewalls put rules there, and no
+ * rule elsewhere can let through what is dropped in it.
+ */
 export class Table {
   /** Such as `iptables-nft`. */
   readonly tool: string

@@ -70,7 +70,10 @@ export function diskBoundOf(found: Record<string, string>): number | null {
   return mib === undefined ? null : Number(mib)
 }
 
-/** Undefined for a container that carries the instance's label but no key of the right form: Quayside has not made it. */
+/**
+ * Undefined for a container that carries the instance's label but no key of the right form:
+ * Quayside has not made it.
+ */
 export function identityOf(found: Record<string, string>): Identity | undefined {
   const key = found[labels.key] ?? ""
   if (!/^[0-9a-f]{32}$/.test(key)) return undefined

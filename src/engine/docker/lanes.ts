@@ -1,8 +1,9 @@
 import { bounds } from "#contract"
 
 /**
- * What a call to the daemon is, so that one kind never waits behind another: `look` asks, `make` makes or starts, `grace` waits for a program that was told to end, `end` removes.
- * `none` has no bound: streams, and what waits for a registry and not for the daemon.
+ * What a call to the daemon is, so that one kind never waits behind another: `look` asks, `make`
+ * makes or starts, `grace` waits for a program that was told to end, `end` removes. `none` has no
+ * bound: streams, and what waits for a registry and not for the daemon.
  */
 export type LaneName = "look" | "make" | "grace" | "end" | "none"
 
@@ -12,7 +13,10 @@ interface Waiting {
   reject: (reason: unknown) => void
 }
 
-/** Lets so many calls run at a time, of one owner at most so many; others wait in the order in which they came. */
+/**
+ * Lets so many calls run at a time, of one owner at most so many; others wait in the order in which
+ * they came.
+ */
 export class Lane {
   readonly #width: number
   readonly #ofOwner: number
@@ -25,7 +29,10 @@ export class Lane {
     this.#ofOwner = ofOwner
   }
 
-  /** Resolves when the call may begin, with what ends it. Rejects with the signal's reason, or with what `refuseWaiting` was given. */
+  /**
+   * Resolves when the call may begin, with what ends it. Rejects with the signal's reason, or with
+   * what `refuseWaiting` was given.
+   */
   async enter(owner = "", signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted()
     if (this.#hasRoom(owner)) this.#begin(owner)

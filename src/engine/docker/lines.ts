@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream"
 
 /**
- * The JSON objects of a stream, one per line. Destroys the stream in the end, also when the caller breaks off: the daemon goes on with
- * what it streams as long as somebody holds the other end. An abort is thrown.
+ * The JSON objects of a stream, one per line. Destroys the stream in the end, also when the caller
+ * breaks off: the daemon goes on with what it streams as long as somebody holds the other end. An
+ * abort is thrown.
  */
 export async function* jsonLines<T>(stream: Readable, signal: AbortSignal): AsyncIterable<T> {
   const end = () => stream.destroy()

@@ -10,8 +10,9 @@ export function sentBytes(value: object): number {
 }
 
 /**
- * Throws where each list of containers would have more of this run than it may: lists are what everybody's runs are seen by, and have the command of each, its labels, and its
- * mounts with their targets.
+ * Throws where each list of containers would have more of this run than it may: lists are what
+ * everybody's runs are seen by, and have the command of each, its labels, and its mounts with their
+ * targets.
  */
 export function checkListed(spec: RunSpec, instance: string): void {
   const bytes = sentBytes([spec.command, labelsOf(spec, instance), spec.mounts.map(({ target }) => target)])

@@ -5,7 +5,10 @@ import { ifFound } from "./errors.ts"
 
 const headerBytes = 8
 
-/** Reads a container's kept output. A frame of the daemon's stream is one line, or one 16 KiB piece of a longer one. */
+/**
+ * Reads a container's kept output. A frame of the daemon's stream is one line, or one 16 KiB piece
+ * of a longer one.
+ */
 export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options
   const stream = await open(client, container, options).catch((error: unknown) => {
@@ -35,7 +38,8 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
     ...(since !== undefined && { since: (since / 1_000).toFixed(3) }),
   }
   const stream = client.call(
-    // dockerode answers a stream when it is told to follow; what the daemon is told stands in `_query`.
+    // dockerode answers a stream when it is told to follow; what the daemon is told stands in
+    // `_query`.
     (docker, abort) => docker.getContainer(container).logs({ follow: true, ...abort, ...({ _query: { ...query, follow } } as object) }),
     { signal, ms: follow ? 0 : 60_000 },
   )

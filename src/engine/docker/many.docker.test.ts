@@ -48,7 +48,8 @@ describe("more runs of one person than a network has room for", () => {
   })
 
   test("a network that the engine found full is left for another one", async () => {
-    // The engine's own account of addresses is the one that counts: somebody uses up those of the network with room.
+    // The engine's own account of addresses is the one that counts: somebody uses up those of the
+    // network with room.
     const networks = await rig.networks()
     const others: string[] = []
     for (const name of networks) {

@@ -13,9 +13,11 @@ export interface Bind {
 const flags = "bind,nosuid,nodev,private"
 
 /**
- * Binds what the descriptors hold, each alone without what is mounted below it. Where it fails some are bound.
+ * Binds what the descriptors hold, each alone without what is mounted below it. Where it fails some
+ * are bound.
  *
- * One process mounts them all, from a table that is written to `tablePath`: a process per mount costs several times as much as the mounting. It finds the descriptors in this process.
+ * One process mounts them all, from a table that is written to `tablePath`: a process per mount
+ * costs several times as much as the mounting. It finds the descriptors in this process.
  */
 export async function bind(shell: Shell, binds: readonly Bind[], tablePath: string): Promise<void> {
   const table = binds.map(
@@ -36,7 +38,10 @@ function escaped(path: string): string {
   return path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`)
 }
 
-/** Whether it worked is told by `rmdir`, which fails on what is still mounted: in half a pin some are not mounted in the first place. */
+/**
+ * Whether it worked is told by `rmdir`, which fails on what is still mounted: in half a pin some
+ * are not mounted in the first place.
+ */
 export async function unmount(shell: Shell, paths: readonly string[]): Promise<void> {
   if (paths.length > 0) await shell.run(["umount", "--no-canonicalize", "--no-mtab", "--lazy", ...paths])
 }

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto"
 
-/** Short names of an instance in the kernel, where names of devices have 15 characters and names of chains 28. */
+/**
+ * Short names of an instance in the kernel, where names of devices have 15 characters and names of
+ * chains 28.
+ */
 export interface KernelNames {
-  /** Of every bridge of the instance. What follows is three characters for the group whose setting counts on it, and the number of its subnet. */
+  /**
+   * Of every bridge of the instance. What follows is three characters for the group whose setting
+   * counts on it, and the number of its subnet.
+   */
   bridgePrefix: string
   /** Which connections to the host, through it, and from it are looked at. */
   chains: { input: string; forward: string; output: string }
@@ -22,7 +28,10 @@ export function kernelNames(instance: string): KernelNames {
   return { bridgePrefix: `qs${tag.slice(0, 6)}`, chains, gid: firstGid + Number.parseInt(tag, 16) }
 }
 
-/** What the names of the bridges begin with on which a group's own setting counts; without a group, those where none does. */
+/**
+ * What the names of the bridges begin with on which a group's own setting counts; without a group,
+ * those where none does.
+ */
 export function bridgesOf({ bridgePrefix }: KernelNames, group = ""): string {
   return `${bridgePrefix}${group === "" ? noGroup : codeOf(group)}`
 }
@@ -31,7 +40,10 @@ export function bridgeName(names: KernelNames, { group, number }: { group: strin
   return `${bridgesOf(names, group)}${number.toString(36)}`
 }
 
-/** Two groups whose bridges could not be told apart by their names; undefined in all but one of 46,000 pairs. */
+/**
+ * Two groups whose bridges could not be told apart by their names; undefined in all but one of
+ * 46,000 pairs.
+ */
 export function indistinct(groups: readonly string[]): string[] | undefined {
   const first = groups.find((group, n) => groups.slice(0, n).some((other) => codeOf(other) === codeOf(group)))
   return first === undefined ? undefined : groups.filter((group) => codeOf(group) === codeOf(first))

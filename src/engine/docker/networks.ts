@@ -15,7 +15,10 @@ export interface NetworksOptions {
   prefix?: number | undefined
   /** How long a network that nobody is on is kept for its person's next run. */
   keepMs: number
-  /** Whether the rules on this host count for the daemon's networks, so that these must be seen from here. */
+  /**
+   * Whether the rules on this host count for the daemon's networks, so that these must be seen from
+   * here.
+   */
   confined: boolean
   clock?: Clock | undefined
 }
@@ -32,7 +35,10 @@ interface Network extends NetworkIdentity {
   fullUntil: number
 }
 
-/** A place on a network, from the choice of it until its container runs, during which neither the network is taken away nor the address given to another. */
+/**
+ * A place on a network, from the choice of it until its container runs, during which neither the
+ * network is taken away nor the address given to another.
+ */
 export interface Place extends Disposable {
   readonly network: string
   readonly address: string
@@ -40,18 +46,28 @@ export interface Place extends Disposable {
   keep(): void
 }
 
-/** So long a subnet is not given to anybody after its network was taken away: whoever still holds a run's address reaches nobody there. */
+/**
+ * So long a subnet is not given to anybody after its network was taken away: whoever still holds a
+ * run's address reaches nobody there.
+ */
 const restMs = 600_000
 const tries = 64
-/** So long a network is left alone after the daemon found it full, whose own account of addresses is the one that counts. */
+/**
+ * So long a network is left alone after the daemon found it full, whose own account of addresses is
+ * the one that counts.
+ */
 const fullMs = 60_000
-/** The daemon removes one network after the other, each in a tenth of a second, and whoever observes waits. */
+/**
+ * The daemon removes one network after the other, each in a tenth of a second, and whoever observes
+ * waits.
+ */
 const removedPerSweep = 4
 const removalMs = 5_000
 
 /**
- * A bridge for each person, without traffic between the containers on it. Nothing is published: Quayside reaches a run at its own address. What a run may reach
- * beyond its bridge is the firewall's matter (`firewall.ts`), which knows the bridges by their names.
+ * A bridge for each person, without traffic between the containers on it. Nothing is published:
+ * Quayside reaches a run at its own address. What a run may reach beyond its bridge is the
+ * firewall's matter (`firewall.ts`), which knows the bridges by their names.
  */
 export class Networks {
   readonly #client: DockerClient
@@ -72,7 +88,10 @@ export class Networks {
     this.#pool = new SubnetPool(options.pool, options.prefix)
   }
 
-  /** A free address on a network of the person's, which is made when there is none with room. Only the first start of a person waits for the daemon. */
+  /**
+   * A free address on a network of the person's, which is made when there is none with room. Only
+   * the first start of a person waits for the daemon.
+   */
   async place(whose: NetworkIdentity, signal: AbortSignal): Promise<Place> {
     await this.#listed()
     signal.throwIfAborted()
@@ -126,7 +145,10 @@ export class Networks {
     return this.#looks
   }
 
-  /** Takes away what nobody has been on for a while. `inUse` has the networks that containers are on, and their addresses there, as the daemon told at a look. */
+  /**
+   * Takes away what nobody has been on for a while. `inUse` has the networks that containers are
+   * on, and their addresses there, as the daemon told at a look.
+   */
   async sweep(inUse: ReadonlyMap<string, readonly string[]>, look = this.beginLook()): Promise<void> {
     await this.#listed()
     const now = this.#clock.now()
@@ -139,7 +161,10 @@ export class Networks {
     for (const each of old.slice(0, removedPerSweep)) await this.#remove(each)
   }
 
-  /** Takes away the networks that nobody is on, as many as a few seconds allow. Answers whether none is left; false where the daemon does not tell. */
+  /**
+   * Takes away the networks that nobody is on, as many as a few seconds allow. Answers whether none
+   * is left; false where the daemon does not tell.
+   */
   async removeUnused(): Promise<boolean> {
     try {
       await this.#list()
@@ -169,7 +194,10 @@ export class Networks {
     return making
   }
 
-  /** Another installation may use the same pool: the daemon refuses what is taken, and the next is tried. */
+  /**
+   * Another installation may use the same pool: the daemon refuses what is taken, and the next is
+   * tried.
+   */
   async #make(whose: NetworkIdentity): Promise<Network> {
     const refused = new Set<number>()
     for (let n = 0; n < tries; n += 1) {

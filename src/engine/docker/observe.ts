@@ -9,7 +9,10 @@ import { bytesBelow } from "./volumes.ts"
 
 /** How long the daemon may count the files of all writable layers. */
 const layersMs = 120_000
-/** So many running containers that were not looked into yet an observation waits for; it goes on without those of more. */
+/**
+ * So many running containers that were not looked into yet an observation waits for; it goes on
+ * without those of more.
+ */
 const awaited = 4
 /** How many others are looked into at a time. */
 const lookedInto = 4
@@ -23,7 +26,10 @@ interface Details {
   finishedAt: number | null
   /** Of the init process, in the daemon's namespace; 0 while there is none. */
   pid: number
-  /** Where the daemon keeps what the image declares as volumes: no part of the writable layer, and gone with the container. */
+  /**
+   * Where the daemon keeps what the image declares as volumes: no part of the writable layer, and
+   * gone with the container.
+   */
   volumes: readonly string[]
 }
 
@@ -45,9 +51,11 @@ export interface RunningContainer {
 }
 
 /**
- * Lists an instance's containers with one call, which tells the state and the address of all, and inspects each only once for each state that it is seen in: what an inspection
- * adds does not change until the container's next event, of which `forget` must be told. Many that run and were never looked into, as after a restart, are
- * looked into a few at a time, while what the list told of them is known already.
+ * Lists an instance's containers with one call, which tells the state and the address of all, and
+ * inspects each only once for each state that it is seen in: what an inspection adds does not
+ * change until the container's next event, of which `forget` must be told. Many that run and were
+ * never looked into, as after a restart, are looked into a few at a time, while what the list told
+ * of them is known already.
  */
 export class Observer {
   readonly #client: DockerClient
@@ -136,7 +144,8 @@ export class Observer {
   }
 
   async #details({ Id, State }: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Details | undefined> {
-    // One whose start hangs in the daemon hangs whoever inspects it; there is nothing more to know of it anyway.
+    // One whose start hangs in the daemon hangs whoever inspects it; there is nothing more to know
+    // of it anyway.
     if (State === "created") return notStarted
     const known = this.#known.get(Id)
     if (known?.state === State) return known
@@ -207,7 +216,10 @@ function detailsOf({ State: state, Mounts }: Dockerode.ContainerInspectInfo): De
   }
 }
 
-/** A container that is being removed, or could not be, no longer runs; a paused one still holds all it has. */
+/**
+ * A container that is being removed, or could not be, no longer runs; a paused one still holds all
+ * it has.
+ */
 function stateOf(state: string): ObservedRun["state"] {
   if (state === "created") return "created"
   return state === "running" || state === "paused" || state === "restarting" ? "running" : "exited"

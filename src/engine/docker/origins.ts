@@ -1,6 +1,9 @@
 import type { DockerClient } from "./client.ts"
 
-/** Whether the daemon tells images that a registry handed out from those that were built here. With containerd's image store both have digests: there a registry must be asked. */
+/**
+ * Whether the daemon tells images that a registry handed out from those that were built here. With
+ * containerd's image store both have digests: there a registry must be asked.
+ */
 export class Origins {
   readonly #client: DockerClient
   #told: Promise<boolean> | undefined

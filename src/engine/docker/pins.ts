@@ -14,7 +14,10 @@ export interface PinnedMount {
   path: string
   target: string
   readOnly: boolean
-  /** What must be found at `target` once the program runs; undefined for a generated file, and without isolation. */
+  /**
+   * What must be found at `target` once the program runs; undefined for a generated file, and
+   * without isolation.
+   */
   identity?: Identity
 }
 
@@ -37,10 +40,11 @@ export interface PinOptions {
 /**
  * Mount sources that nobody can swap.
  *
- * Containers may rename and replace whatever lies below what they can write, at any moment, and the daemon takes paths only. So each
- * source is opened component by component without following a link, and what the descriptor holds is bound to a path below the staging
- * folder, into which only root can look. The daemon binds that path. A pin is needed while a start is under way and no longer: the
- * container then has mounts of its own.
+ * Containers may rename and replace whatever lies below what they can write, at any moment, and the
+ * daemon takes paths only. So each source is opened component by component without following a
+ * link, and what the descriptor holds is bound to a path below the staging folder, into which only
+ * root can look. The daemon binds that path. A pin is needed while a start is under way and no
+ * longer: the container then has mounts of its own.
  */
 export class Pins {
   readonly #filesRoot: string
@@ -69,7 +73,10 @@ export class Pins {
     }
   }
 
-  /** Binds a directory and undoes it. Rejects with one sentence where this process may not. On a full disk it is left to the starts: a server that does not come up there lets nobody make room. */
+  /**
+   * Binds a directory and undoes it. Rejects with one sentence where this process may not. On a
+   * full disk it is left to the starts: a server that does not come up there lets nobody make room.
+   */
   async prove(): Promise<void> {
     if (this.#isolation === "off") return
     const key = randomBytes(16).toString("hex")
@@ -88,7 +95,10 @@ export class Pins {
     }
   }
 
-  /** Pins all of a start's sources, or none. Whatever an earlier start of the key left is released first. */
+  /**
+   * Pins all of a start's sources, or none. Whatever an earlier start of the key left is released
+   * first.
+   */
   async pin(options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
     const folder = this.#folderOf(options.key)
     await this.release(options.key)
@@ -124,7 +134,10 @@ export class Pins {
     return { path: join(this.#filesRoot, ...namesOf(source)), target, readOnly }
   }
 
-  /** Undoes `pin`, also half of one, also of an earlier process. Answers whether there was anything; `found` is told before it goes. */
+  /**
+   * Undoes `pin`, also half of one, also of an earlier process. Answers whether there was anything;
+   * `found` is told before it goes.
+   */
   async release(key: string, found?: () => void): Promise<void> {
     const folder = this.#folderOf(key)
     const names = await readdir(folder).catch(ifMissing)

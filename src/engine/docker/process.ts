@@ -7,9 +7,12 @@ import type { PinnedMount } from "./pins.ts"
 const patienceMs = 1_000
 
 /**
- * Waits until the init process has started the program, and looks whether every pinned directory is mounted for it. The daemon itself tells neither: it reports a start as soon as its init runs, and it cannot know which directory was meant.
+ * Waits until the init process has started the program, and looks whether every pinned directory is
+ * mounted for it. The daemon itself tells neither: it reports a start as soon as its init runs, and
+ * it cannot know which directory was meant.
  *
- * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives in another PID namespace.
+ * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives
+ * in another PID namespace.
  */
 export async function began(pid: number, pinned: readonly PinnedMount[], clock: Clock = systemClock): Promise<"running" | "ended"> {
   const missing = await firstMissing(pid, pinned)
@@ -25,7 +28,10 @@ export async function began(pid: number, pinned: readonly PinnedMount[], clock: 
   return "running"
 }
 
-/** The init forks and its child becomes the program: until then both have the same name. The parent is read last, since it becomes the init itself only now. */
+/**
+ * The init forks and its child becomes the program: until then both have the same name. The parent
+ * is read last, since it becomes the init itself only now.
+ */
 async function programState(pid: number): Promise<"init" | "running" | "ended"> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => undefined)
   if (children === undefined) return (await exists(`/proc/${pid}`)) ? "running" : "ended"
@@ -37,8 +43,8 @@ async function programState(pid: number): Promise<"init" | "running" | "ended"> 
 }
 
 /**
- * The process's own list of mounts is what is looked through: a target may lead through links of the image, a mount point does not, and nobody
- * can move one away.
+ * The process's own list of mounts is what is looked through: a target may lead through links of
+ * the image, a mount point does not, and nobody can move one away.
  */
 async function firstMissing(pid: number, pinned: readonly PinnedMount[]): Promise<PinnedMount | undefined> {
   if (pinned.length === 0) return undefined

@@ -17,8 +17,9 @@ interface Layer {
 /**
  * Sums a pull's progress over its layers.
  *
- * `current` counts downloaded bytes and never shrinks, though the daemon begins a layer again when its connection broke. `total` grows as
- * the daemon comes to know further layers. While the last layers are unpacked, `step` is `extracting` and `current` stays.
+ * `current` counts downloaded bytes and never shrinks, though the daemon begins a layer again when
+ * its connection broke. `total` grows as the daemon comes to know further layers. While the last
+ * layers are unpacked, `step` is `extracting` and `current` stays.
  */
 export class PullProgress {
   readonly #layers = new Map<string, Layer>()

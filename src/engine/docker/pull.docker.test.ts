@@ -5,7 +5,10 @@ import { type Registry, startRegistry } from "../../../test/fixtures/registry.ts
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../engine.ts"
 
-/** The image has no program at all, so that a start ends with `command_not_found` where the pull went well. */
+/**
+ * The image has no program at all, so that a start ends with `command_not_found` where the pull
+ * went well.
+ */
 describe("a start whose image must be fetched", () => {
   let rig: DockerRig
   let registry: Registry

@@ -14,7 +14,10 @@ export interface Fetching {
   signal: AbortSignal
 }
 
-/** Has the daemon fetch an image. Breaking off, also for an image that turns out too large, makes the daemon drop what it has of it. */
+/**
+ * Has the daemon fetch an image. Breaking off, also for an image that turns out too large, makes
+ * the daemon drop what it has of it.
+ */
 export async function fetchImage(client: DockerClient, reference: OciReference, how: Fetching): Promise<void> {
   const { credentials, maxBytes, report, signal } = how
   const options = { abortSignal: signal, ...authOf(reference, credentials) }

@@ -2,7 +2,10 @@ import type Dockerode from "dockerode"
 import type { Recalled } from "../engine.ts"
 import { identityOf, origin } from "./labels.ts"
 
-/** The opposite of `containerOptions`: what a container was made from. Undefined for one that Quayside has not made. */
+/**
+ * The opposite of `containerOptions`: what a container was made from. Undefined for one that
+ * Quayside has not made.
+ */
 export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspectInfo): Recalled | undefined {
   const identity = identityOf(Config.Labels)
   if (!identity) return undefined

@@ -4,12 +4,17 @@ import { ifFound, statusOf } from "./errors.ts"
 export interface RemoveOptions {
   graceMs: number
   running: boolean
-  /** Whose run it is: whoever has programs that take their whole grace keeps nobody else's waiting. */
+  /**
+   * Whose run it is: whoever has programs that take their whole grace keeps nobody else's waiting.
+   */
   owner?: string | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Ends a container, with whole seconds of grace, and removes it with its anonymous volumes. Resolves when it is gone, whoever removed it. */
+/**
+ * Ends a container, with whole seconds of grace, and removes it with its anonymous volumes.
+ * Resolves when it is gone, whoever removed it.
+ */
 export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
   const seconds = Math.ceil(graceMs / 1_000)
   if (running && seconds > 0) {

@@ -1,10 +1,16 @@
 import { readFile } from "node:fs/promises"
 import { isIPv4 } from "node:net"
 
-/** Where systemd-resolved keeps the servers behind its own loopback address; the container engine looks there as well. */
+/**
+ * Where systemd-resolved keeps the servers behind its own loopback address; the container engine
+ * looks there as well.
+ */
 const files = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"]
 
-/** The host's name servers, which runs ask by way of their engine. One on a loopback address is asked by the engine itself and is not answered here. */
+/**
+ * The host's name servers, which runs ask by way of their engine. One on a loopback address is
+ * asked by the engine itself and is not answered here.
+ */
 export async function nameServers(): Promise<string[]> {
   for (const file of files) {
     const servers = serversOf(await readFile(file, "utf8").catch(() => ""))

@@ -1,7 +1,10 @@
 import { bounds } from "#contract"
 import { bridgesOf, type KernelNames } from "./names.ts"
 
-/** What the runs of a group's members reach beyond the host: all public addresses, none, or only these networks. */
+/**
+ * What the runs of a group's members reach beyond the host: all public addresses, none, or only
+ * these networks.
+ */
 export interface GroupInternet {
   group: string
   internet: boolean | readonly string[]
@@ -19,11 +22,17 @@ export interface Reach {
   allow: readonly string[]
   /** Networks that may not be reached although they are public; wins over `allow`. */
   deny: readonly string[]
-  /** Name servers that are not on a loopback address: their port 53 may be reached wherever they are. */
+  /**
+   * Name servers that are not on a loopback address: their port 53 may be reached wherever they
+   * are.
+   */
   nameServers: readonly string[]
   /** Whose processes on the host may connect to a run. */
   uid: number
-  /** And of these only members of this group, so that other programs of root may not, such as the engine's daemon, which asks wherever a registry sends it; undefined: all. */
+  /**
+   * And of these only members of this group, so that other programs of root may not, such as the
+   * engine's daemon, which asks wherever a registry sends it; undefined: all.
+   */
   gid: number | undefined
 }
 
@@ -50,7 +59,8 @@ const mostConnections = bounds.containers.connections.value
 const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
 /**
- * The chains' rules, in the form in which the kernel's tools print them: what is there can be compared as text.
+ * The chains' rules, in the form in which the kernel's tools print them: what is there can be
+ * compared as text.
  *
  * They never accept: what passes them still meets the rules of Docker and of the host.
  */

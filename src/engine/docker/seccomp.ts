@@ -5,13 +5,17 @@ const ownProfile = new URL("./seccomp.json", import.meta.url)
 /** Names that other programs have for profiles of theirs, or for none. */
 const words = /^(unconfined|default|builtin|runtime\/default|docker\/default|off|none)$/i
 const actions = new Set(["KILL", "KILL_THREAD", "KILL_PROCESS", "TRAP", "ERRNO", "TRACE", "ALLOW", "LOG", "NOTIFY"])
-/** A profile with one of these for its default lists what is refused, and is open to every call that is new. */
+/**
+ * A profile with one of these for its default lists what is refused, and is open to every call that
+ * is new.
+ */
 const open = new Set(["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_TRACE", "SCMP_ACT_NOTIFY"])
 
 /**
  * The system calls that runs may make, as the engine takes them with each container.
  *
- * `file` names another profile than Quayside's own. Throws an `EngineError` that says what is wrong with it.
+ * `file` names another profile than Quayside's own. Throws an `EngineError` that says what is wrong
+ * with it.
  */
 export function seccompProfile(file = ""): string {
   if (words.test(file)) throw refusal(file, "is no file; leave the setting out for Quayside's own profile")

@@ -1,6 +1,6 @@
 /**
- * Work that many ask for at once and that is done for all of them together. Whoever asks gets the outcome of work that began after they asked, so that it
- * misses nothing that happened before.
+ * Work that many ask for at once and that is done for all of them together. Whoever asks gets the
+ * outcome of work that began after they asked, so that it misses nothing that happened before.
  */
 export class Shared<T> {
   readonly #work: () => Promise<T>

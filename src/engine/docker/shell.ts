@@ -20,10 +20,12 @@ interface Asked {
 const defaultPatienceMs = 15_000
 
 /**
- * Runs the host's small tools, one after another, from a shell that stays. Whoever forks stands still until it has happened, the longer the more memory
- * it has: for a server that is milliseconds in which nobody is answered, for a shell next to nothing.
+ * Runs the host's small tools, one after another, from a shell that stays. Whoever forks stands
+ * still until it has happened, the longer the more memory it has: for a server that is milliseconds
+ * in which nobody is answered, for a shell next to nothing.
  *
- * The shell is started when it is first needed and keeps no process alive; it ends with this one, however this one ends.
+ * The shell is started when it is first needed and keeps no process alive; it ends with this one,
+ * however this one ends.
  */
 export class Shell {
   readonly #waiting: Asked[] = []
@@ -37,7 +39,10 @@ export class Shell {
     this.#patienceMs = patienceMs
   }
 
-  /** Resolves when the program has ended, also where there is none of that name (code 127). Rejects with an `EngineError` when it hangs, or the shell was ended. */
+  /**
+   * Resolves when the program has ended, also where there is none of that name (code 127). Rejects
+   * with an `EngineError` when it hangs, or the shell was ended.
+   */
   run(words: readonly string[], input = ""): Promise<Ended> {
     const { promise, resolve, reject } = Promise.withResolvers<Ended>()
     this.#waiting.push({ line: this.#lineOf(words, input), resolve, reject })

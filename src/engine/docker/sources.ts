@@ -7,7 +7,10 @@ export interface SourceOptions {
   gid: number
 }
 
-/** Opens every mount's source, in order, and makes the mount points that lie in other mounts. All or nothing stays open. */
+/**
+ * Opens every mount's source, in order, and makes the mount points that lie in other mounts. All or
+ * nothing stays open.
+ */
 export async function openSources(
   filesRoot: string,
   { mounts, uid, gid }: SourceOptions,
@@ -37,7 +40,10 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
   }
 }
 
-/** Where one mount lies in another, its mount point is made here, as the runs' user and without following a link, before the daemon would make it as root. */
+/**
+ * Where one mount lies in another, its mount point is made here, as the runs' user and without
+ * following a link, before the daemon would make it as root.
+ */
 async function makeMountPoints(
   mounts: readonly Mount[],
   directories: readonly Directory[],

@@ -36,7 +36,10 @@ const { networkTries, momentaryRefusals } = bounds.containers
 /** Before the second attempt; doubled for each further one. */
 const firstPauseMs = 100
 
-/** A stop of the run waits for its start to be undone: with a daemon that hangs it must still have time to find that out by itself. */
+/**
+ * A stop of the run waits for its start to be undone: with a daemon that hangs it must still have
+ * time to find that out by itself.
+ */
 const undoMs = 5_000
 
 type Report = (step: StartStep) => void
@@ -122,7 +125,10 @@ export class Starter {
     return this.#onNetwork({ ...wanted, imageId, diskBytes }, signal)
   }
 
-  /** What only the daemon knows is found out by trying: then there is another place, another bound, or another moment. */
+  /**
+   * What only the daemon knows is found out by trying: then there is another place, another bound,
+   * or another moment.
+   */
   async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
     let momentsLeft = momentaryRefusals.value as number
     for (let triesLeft = networkTries.value as number; ; triesLeft -= 1) {
@@ -177,14 +183,18 @@ export class Starter {
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish((_, abort) => container.start(abort), { owner: spec.user, signal })
-    // The container has mounts of its own by now, and what they must be was noted when they were pinned.
+    // The container has mounts of its own by now, and what they must be was noted when they were
+    // pinned.
     const [checked] = await Promise.allSettled([this.#beginning.check(container.id, mounts), this.#unpin(spec.key)])
     if (checked.status === "rejected") throw checked.reason
     signal.throwIfAborted()
     return imageId
   }
 
-  /** By a container of the run's own name and labels: whoever finds it after a crash knows what to do with it. */
+  /**
+   * By a container of the run's own name and labels: whoever finds it after a crash knows what to
+   * do with it.
+   */
   async #look(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
     const body = { ...bareOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
     const { id } = await this.#finish((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
@@ -192,7 +202,10 @@ export class Starter {
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
-  /** Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has begun. */
+  /**
+   * Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has
+   * begun.
+   */
   async #prepare(wanted: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
     const [pinned, confined] = await Promise.allSettled([this.#pin(wanted, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
@@ -223,7 +236,10 @@ export class Starter {
     return finish((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
   }
 
-  /** Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and stopped. */
+  /**
+   * Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and
+   * stopped.
+   */
   async #undo(key: string): Promise<void> {
     const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoMs)).catch(() => undefined)
     if (found && belongsTo(this.#options.instance, found.Config.Labels)) {

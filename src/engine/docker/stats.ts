@@ -14,7 +14,8 @@ export interface Accounts {
 const ofThisMachine: Accounts = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: nvidiaUse }
 
 /**
- * What containers use, read from the kernel's own accounts and not from the daemon, whose statistics take a second and a conversation with the runtime each.
+ * What containers use, read from the kernel's own accounts and not from the daemon, whose
+ * statistics take a second and a conversation with the runtime each.
  *
  * All is null where the daemon lives in another process namespace or on another machine.
  */
@@ -43,14 +44,19 @@ async function statsOf(
   return { key, cpuSeconds, memory, ...gpuUse(gpuDevices, gpus), ...network }
 }
 
-/** The control groups of a process: one folder in version 2, one for each controller in version 1. */
+/**
+ * The control groups of a process: one folder in version 2, one for each controller in version 1.
+ */
 interface Folders {
   version: 1 | 2
   cpu: string
   memory: string
 }
 
-/** Undefined unless the process is the container's: process IDs come again, and mean nothing in another namespace. */
+/**
+ * Undefined unless the process is the container's: process IDs come again, and mean nothing in
+ * another namespace.
+ */
 async function foldersOf(process: string, id: string, groups: string): Promise<Folders | undefined> {
   const text = await textOf(`${process}/cgroup`)
   if (!text?.includes(id)) return undefined

@@ -6,10 +6,16 @@ export interface Subnet {
   prefix: number
 }
 
-/** How large each person's network is, as a power of two, with three addresses that no run gets; a person with more runs gets another network. */
+/**
+ * How large each person's network is, as a power of two, with three addresses that no run gets; a
+ * person with more runs gets another network.
+ */
 const personPrefix = 32 - Math.log2(bounds.containers.runsOnNetwork.value + 3)
 
-/** Reads `10.213.0.0/16`, or an address alone. Undefined for anything else, also where bits are set beyond the prefix. */
+/**
+ * Reads `10.213.0.0/16`, or an address alone. Undefined for anything else, also where bits are set
+ * beyond the prefix.
+ */
 export function parseSubnet(text: string): Subnet | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:\/(\d{1,2}))?$/.exec(text)
   if (!match) return undefined
@@ -49,7 +55,9 @@ export class SubnetPool {
   readonly #prefix: number
   readonly size: number
 
-  /** `prefix` is that of each part. Throws a `TypeError` unless the text is a network of /8 to /24. */
+  /**
+   * `prefix` is that of each part. Throws a `TypeError` unless the text is a network of /8 to /24.
+   */
   constructor(text: string, prefix: number = personPrefix) {
     const pool = parseSubnet(text)
     if (!pool || !isNetworkPool(text)) throw new TypeError(`A network from /8 to /24 is wanted, got ${JSON.stringify(text)}`)
@@ -71,7 +79,10 @@ export class SubnetPool {
     return { first: this.#pool.first + number * this.addresses, prefix: this.#prefix }
   }
 
-  /** Any number that is not taken, by chance, so that an address does not soon come back to somebody else; undefined when all are taken. */
+  /**
+   * Any number that is not taken, by chance, so that an address does not soon come back to somebody
+   * else; undefined when all are taken.
+   */
   pick(isTaken: (number: number) => boolean, random: () => number = Math.random): number | undefined {
     const begin = Math.floor(random() * this.size)
     for (let step = 0; step < this.size; step += 1) {

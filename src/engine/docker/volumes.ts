@@ -3,8 +3,9 @@ import { bounds } from "#contract"
 import { childEnvironment } from "./child.ts"
 
 /**
- * Bytes that the files below each directory take, counted by `du`, which follows no link: programs may swap what they can write at any moment. A directory that is not there, as where
- * the daemon is on another machine, is absent. Rejects with the signal's reason only.
+ * Bytes that the files below each directory take, counted by `du`, which follows no link: programs
+ * may swap what they can write at any moment. A directory that is not there, as where the daemon is
+ * on another machine, is absent. Rejects with the signal's reason only.
  */
 export async function bytesBelow(
   directories: readonly string[],

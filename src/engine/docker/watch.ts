@@ -11,13 +11,19 @@ const maxWaitMs = 2_000
 
 export interface WatchOptions {
   instance: string
-  /** Called for each change, and with undefined after each connection, before which anything may have changed. */
+  /**
+   * Called for each change, and with undefined after each connection, before which anything may
+   * have changed.
+   */
   changed(container: string | undefined): void
   clock?: Clock | undefined
   signal: AbortSignal
 }
 
-/** Reads the daemon's events for as long as the signal lives; when the stream ends, as it does with the daemon, connects again. */
+/**
+ * Reads the daemon's events for as long as the signal lives; when the stream ends, as it does with
+ * the daemon, connects again.
+ */
 export async function watchEvents(client: DockerClient, options: WatchOptions): Promise<void> {
   const { signal, clock = systemClock } = options
   let wait = firstWaitMs
@@ -27,7 +33,8 @@ export async function watchEvents(client: DockerClient, options: WatchOptions): 
         wait = firstWaitMs
       })
     } catch {
-      // Whatever it was: it ends the stream, and the next connection tells whether the daemon is there.
+      // Whatever it was: it ends the stream, and the next connection tells whether the daemon is
+      // there.
     }
     await clock.sleep(wait, signal).catch(() => {})
     wait = Math.min(maxWaitMs, wait * 2)

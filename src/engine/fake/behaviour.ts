@@ -1,8 +1,8 @@
 import type { ReasonCode } from "#contract"
 
 /**
- * What a fake image does, chosen by its name `fake/<behaviour>[:<number>]`; the tag is the behaviour's argument. An image with any
- * other name behaves as `fake/http`.
+ * What a fake image does, chosen by its name `fake/<behaviour>[:<number>]`; the tag is the
+ * behaviour's argument. An image with any other name behaves as `fake/http`.
  */
 const behaviours = {
   /** Serves HTTP and WebSocket on the run's port; see `service.ts` for its paths. */

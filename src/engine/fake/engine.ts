@@ -43,7 +43,10 @@ export interface FakeEngineOptions {
   cpus?: number
   /** Default 256 GiB. */
   memoryMiB?: number
-  /** Where images may come from; only names count, nothing is looked up. Default: registries with public names. */
+  /**
+   * Where images may come from; only names count, nothing is looked up. Default: registries with
+   * public names.
+   */
   registries?: Registries
   /** Default 0: no bound. */
   maxImageBytes?: number
@@ -57,7 +60,10 @@ interface Making {
   mountsNow: MountsNow | undefined
 }
 
-/** Runs programs that are nothing but listeners in this process; what an image does follows from its name (`behaviour.ts`). */
+/**
+ * Runs programs that are nothing but listeners in this process; what an image does follows from its
+ * name (`behaviour.ts`).
+ */
 export class FakeEngine implements Engine {
   readonly name = "fake"
   readonly placement = "quayside"
@@ -235,7 +241,10 @@ export class FakeEngine implements Engine {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** Nothing listens on TCP port 2 (fetch itself refuses port 1), so a connection to it is refused as one to a container's closed port is. */
+/**
+ * Nothing listens on TCP port 2 (fetch itself refuses port 1), so a connection to it is refused as
+ * one to a container's closed port is.
+ */
 const closedPort = 2
 
 function failure(code: keyof typeof reasonSentences): EngineError {
@@ -252,7 +261,10 @@ function observed(container: FakeContainer): ObservedRun {
   return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...startedOf(container) }
 }
 
-/** Pretended figures: a sixteenth of the memory, no traffic, and a processor only where the behaviour says so. */
+/**
+ * Pretended figures: a sixteenth of the memory, no traffic, and a processor only where the
+ * behaviour says so.
+ */
 function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
   const isBusy = behaviourOf(spec.image).name === "busy"
   const cpuSeconds = isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0

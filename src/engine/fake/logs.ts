@@ -1,7 +1,10 @@
 import type { LogLine, LogOptions } from "../engine.ts"
 import type { FakeContainer, FakeWorld } from "./world.ts"
 
-/** The kept lines, then, with `follow`, each new one until the program ends or the signal is aborted. */
+/**
+ * The kept lines, then, with `follow`, each new one until the program ends or the signal is
+ * aborted.
+ */
 export async function* readLogs(world: FakeWorld, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options
   const { key } = container.spec

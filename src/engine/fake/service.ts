@@ -19,12 +19,14 @@ export interface ServiceOptions {
 }
 
 /**
- * Serves what the tests of gateway and runs ask for. A leading `/run/<ID>` is ignored, so that it works with and without a stripped prefix.
+ * Serves what the tests of gateway and runs ask for. A leading `/run/<ID>` is ignored, so that it
+ * works with and without a stripped prefix.
  *
- * `/echo` answers the request as JSON, `/env` the environment, `/status/<code>` that status, `/bytes/<n>` so many bytes, `/exit/<code>` ends
- * the program, `/log/<text>` prints a line, `/cookie` sets one, `/redirect/<path>` leads to `/<path>`, `/stream` never ends, `/hang` never
- * answers; anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels` in Jupyter's shape). A WebSocket echoes; one at
- * `…/websockify` greets as a VNC server does.
+ * `/echo` answers the request as JSON, `/env` the environment, `/status/<code>` that status,
+ * `/bytes/<n>` so many bytes, `/exit/<code>` ends the program, `/log/<text>` prints a line,
+ * `/cookie` sets one, `/redirect/<path>` leads to `/<path>`, `/stream` never ends, `/hang` never
+ * answers; anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels` in
+ * Jupyter's shape). A WebSocket echoes; one at `…/websockify` greets as a VNC server does.
  */
 export async function serve(options: ServiceOptions): Promise<Service> {
   const server = http.createServer((request, response) => answer(request, response, options))

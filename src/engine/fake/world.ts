@@ -24,11 +24,15 @@ export interface FakeContainer {
 }
 
 /**
- * What the fake engine holds: containers and fetched images. It outlives the `Engine` objects that look at it, as a Docker daemon
- * does, so a test can end a server and start another one on the same world.
+ * What the fake engine holds: containers and fetched images. It outlives the `Engine` objects that
+ * look at it, as a Docker daemon does, so a test can end a server and start another one on the same
+ * world.
  */
 export class FakeWorld implements AsyncDisposable {
-  /** While false every call of an engine on this world fails with `engine_unreachable`; the programs go on. */
+  /**
+   * While false every call of an engine on this world fails with `engine_unreachable`; the programs
+   * go on.
+   */
   #reachable = true
   /** What engines on this world tell of it. */
   freeDisk: number | null = null
@@ -46,7 +50,10 @@ export class FakeWorld implements AsyncDisposable {
     this.#file = stateDir && join(stateDir, "fake-engine.json")
   }
 
-  /** With a state directory the containers come back, and serve again, when a later process opens it. */
+  /**
+   * With a state directory the containers come back, and serve again, when a later process opens
+   * it.
+   */
   static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
     const world = new FakeWorld(options.clock ?? systemClock, options.stateDir)
     if (options.stateDir) mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
@@ -118,7 +125,10 @@ export class FakeWorld implements AsyncDisposable {
     this.events.emit(`log:${container.spec.key}`, line)
   }
 
-  /** Ends all programs and forgets nothing: a world opened later on the same state directory has them again. */
+  /**
+   * Ends all programs and forgets nothing: a world opened later on the same state directory has
+   * them again.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
     await Promise.all([...this.#services.keys()].map((key) => this.#endService(key)))

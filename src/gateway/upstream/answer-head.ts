@@ -7,7 +7,10 @@ export interface AnswerHead {
   /** The names again, in lower case. */
   names: string[]
   framing: Framing
-  /** Whether the program keeps the connection for another request, and for how many milliseconds at most where it says so. */
+  /**
+   * Whether the program keeps the connection for another request, and for how many milliseconds at
+   * most where it says so.
+   */
   keep: boolean
   keepFor: number | undefined
 }
@@ -25,7 +28,10 @@ const unclean = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: (.*))?$/
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Parses a head without its last two line ends. `method` is the request's. Throws `BadAnswer` on whatever could be read in two ways. */
+/**
+ * Parses a head without its last two line ends. `method` is the request's. Throws `BadAnswer` on
+ * whatever could be read in two ways.
+ */
 export function parseAnswerHead(text: string, method: string): AnswerHead {
   if (unclean.test(text)) throw new BadAnswer("a control character in the answer's head")
   const lines = text.split("\r\n")

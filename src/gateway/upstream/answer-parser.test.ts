@@ -12,10 +12,16 @@ interface Read {
   trailers: string[]
 }
 
-/** Answers with less than all bytes end where they end: what follows is surplus, for which a connection is given up. */
+/**
+ * Answers with less than all bytes end where they end: what follows is surplus, for which a
+ * connection is given up.
+ */
 const used = new WeakMap<Read, number>()
 
-/** What our parser makes of these bytes, fed in pieces that end at `cuts`; undefined when it refuses them or they do not end. */
+/**
+ * What our parser makes of these bytes, fed in pieces that end at `cuts`; undefined when it refuses
+ * them or they do not end.
+ */
 function ours(bytes: Buffer, method: string, cuts: number[] = []): Read | undefined {
   const parser = new AnswerParser()
   const read: Read = { status: 0, message: "", headers: [], body: "", trailers: [] }

@@ -2,7 +2,10 @@ import { bounds } from "#contract"
 import { Pieces } from "#kit"
 import { type AnswerHead, BadAnswer, parseAnswerHead, readField } from "./answer-head.ts"
 
-/** Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows is data. */
+/**
+ * Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows
+ * is data.
+ */
 export interface AnswerSink {
   onHead(head: AnswerHead): void
   onData(chunk: Buffer): void
@@ -24,7 +27,8 @@ type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "c
 /**
  * Reads the answers of one upstream connection, one after the other.
  *
- * It is strict: whatever two readers could understand differently is a `BadAnswer`. Data handed to the sink is a view of what was fed.
+ * It is strict: whatever two readers could understand differently is a `BadAnswer`. Data handed to
+ * the sink is a view of what was fed.
  */
 export class AnswerParser {
   #state: State = "done"
@@ -70,7 +74,10 @@ export class AnswerParser {
     return at
   }
 
-  /** The other side has ended in good order: the end of an answer without length, a failure of every other. */
+  /**
+   * The other side has ended in good order: the end of an answer without length, a failure of every
+   * other.
+   */
   finish(): void {
     if (this.#state === "done") return
     if (this.#state !== "close") throw new BadAnswer("the program closed the connection before the end of its answer")
@@ -173,7 +180,10 @@ export class AnswerParser {
     return { found: all.toString("latin1", 0, to), next: at + to + end.length - held }
   }
 
-  /** Copies bytes behind those that are held; the buffer doubles, so that a head of single bytes costs its length. */
+  /**
+   * Copies bytes behind those that are held; the buffer doubles, so that a head of single bytes
+   * costs its length.
+   */
   #hold(data: Buffer): Buffer {
     const length = this.#heldBytes + data.length
     if (this.#held === undefined || this.#held.length < length) {

@@ -5,7 +5,8 @@ import type { AnswerHead } from "./answer-head.ts"
 import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
 
 /**
- * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing after either, nor after `destroy`.
+ * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing
+ * after either, nor after `destroy`.
  *
  * What `onData` gets is good for the call only: its memory is read into again.
  */
@@ -24,7 +25,10 @@ export interface ConnectionEvents {
 }
 
 const connectWithin = bounds.gateway.connectMs.value
-/** All connections read into this one: a read is handed on before the next one begins, and waiting connections hold no buffer. */
+/**
+ * All connections read into this one: a read is handed on before the next one begins, and waiting
+ * connections hold no buffer.
+ */
 const memory = Buffer.allocUnsafeSlow(65_536)
 
 /** One connection to a run's program, for one request after the other. */
@@ -70,7 +74,10 @@ export class Connection implements AnswerSink {
     })
   }
 
-  /** Whether a failure now may only mean that a kept connection was about to be closed: it carried an earlier request and answered nothing to this. */
+  /**
+   * Whether a failure now may only mean that a kept connection was about to be closed: it carried
+   * an earlier request and answered nothing to this.
+   */
   get isStale(): boolean {
     return this.#uses > 1 && !this.#answering && !this.#isSevered
   }
@@ -134,7 +141,9 @@ export class Connection implements AnswerSink {
     this.#socket.destroy()
   }
 
-  /** As `destroy`, but whoever waits for an answer is told, and does not ask the same address again. */
+  /**
+   * As `destroy`, but whoever waits for an answer is told, and does not ask the same address again.
+   */
   sever(): void {
     this.#isSevered = true
     this.#fail(new Error("the run ended or moved"))
@@ -174,7 +183,10 @@ export class Connection implements AnswerSink {
     }
   }
 
-  /** After an answer: the connection is good for another request only when both sides are at the same place. */
+  /**
+   * After an answer: the connection is good for another request only when both sides are at the
+   * same place.
+   */
   #settle(isSurplus: boolean): void {
     if (this.#handler !== undefined) return
     if (isSurplus || !this.#bodySent || !this.#head?.keep || !this.isUsable) return void this.destroy()

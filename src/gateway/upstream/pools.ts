@@ -15,7 +15,10 @@ interface Pool {
 }
 
 const idleMost = bounds.gateway.idleConnections.value
-/** A request that cannot be sent twice takes only a connection that the program can hardly be closing at this moment. */
+/**
+ * A request that cannot be sent twice takes only a connection that the program can hardly be
+ * closing at this moment.
+ */
 const surelyOpenFor = 1_000
 
 /** Kept connections to the runs' programs. */
@@ -28,7 +31,10 @@ export class Pools implements Disposable {
     this.#timer.unref()
   }
 
-  /** A connection that carries nothing. `mayRepeat`: the request may be sent again when the connection turns out to be closing. */
+  /**
+   * A connection that carries nothing. `mayRepeat`: the request may be sent again when the
+   * connection turns out to be closing.
+   */
   take(upstream: Upstream, options: { mayRepeat: boolean }): Connection {
     const pool = this.#pool(upstream)
     const idleFor = options.mayRepeat ? Number.POSITIVE_INFINITY : surelyOpenFor

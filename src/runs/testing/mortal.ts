@@ -4,7 +4,8 @@ import type { Change, Store } from "#store"
 const never = new Promise<never>(() => {})
 
 /**
- * A process that can die between any two things it does to the outside: from then on whatever it asks of store or engine never happens and never answers, as after `kill -9`.
+ * A process that can die between any two things it does to the outside: from then on whatever it
+ * asks of store or engine never happens and never answers, as after `kill -9`.
  */
 export class Mortal {
   /** How many things it has done. */
@@ -33,7 +34,10 @@ export class Mortal {
     return !this.dead
   }
 
-  /** Before and after, the process may die; what was asked for before its death happens all the same. */
+  /**
+   * Before and after, the process may die; what was asked for before its death happens all the
+   * same.
+   */
   async #does<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#step()) return never
     const result = await work().then(

@@ -43,7 +43,10 @@ export interface WorldOptions {
   settings?: GivenRunSettings
 }
 
-/** A database and a fake engine that outlive the `Runs` made on them, as they outlive Quayside's process. */
+/**
+ * A database and a fake engine that outlive the `Runs` made on them, as they outlive Quayside's
+ * process.
+ */
 export class TestWorld implements AsyncDisposable {
   readonly store: Store
   readonly fake: FakeWorld
@@ -91,7 +94,9 @@ export class TestWorld implements AsyncDisposable {
     return createEngine({ kind: "fake", world, instance: "test", cpus, memoryMiB, mockGpus })
   }
 
-  /** An engine that is looked at; `looks` resolves after so many more looks, whatever came of them. */
+  /**
+   * An engine that is looked at; `looks` resolves after so many more looks, whatever came of them.
+   */
   async watched(): Promise<{ engine: Engine; looks(count: number): Promise<void> }> {
     const engine = await this.engine()
     const observe = engine.observe.bind(engine)

@@ -1,9 +1,15 @@
 import type { Dialect, Migration } from "./migration.ts"
 
-/** IDs to a block. Small enough to be looked through for one page, large enough that a million rows are some hundred blocks. */
+/**
+ * IDs to a block. Small enough to be looked through for one page, large enough that a million rows
+ * are some hundred blocks.
+ */
 const block = 4096
 
-/** The classes that a row of a table is counted in: a key, made of the row's columns, and when it applies. */
+/**
+ * The classes that a row of a table is counted in: a key, made of the row's columns, and when it
+ * applies.
+ */
 interface Counted {
   table: string
   /** Columns that decide; nothing is counted anew while they stay. */
@@ -47,7 +53,10 @@ const counted: readonly Counted[] = [
 /** Block -1 holds the sum of all blocks of its key. */
 const upsert = "on conflict (key, block) do update set n = counters.n + excluded.n"
 
-/** What counts one row, as it is or was, in all its classes: one statement, since triggers run for every row that is written. */
+/**
+ * What counts one row, as it is or was, in all its classes: one statement, since triggers run for
+ * every row that is written.
+ */
 function count({ classes }: Counted, row: "new" | "old"): string {
   const keys = classes.map(({ key, when }) => `select ${key} as key where ${when}`.replaceAll("$", row)).join(" union all ")
   return `insert into counters (key, block, n) select key, block, ${row === "new" ? 1 : -1} from (${keys}) as keys, (select -1 as block union all select ${row}.id / ${block}) as blocks where true ${upsert}`
@@ -84,7 +93,10 @@ function fill({ table, classes }: Counted): string[] {
   })
 }
 
-/** Totals and any page of a list without a scan: rows are counted by class of visibility, and by class and block of IDs. */
+/**
+ * Totals and any page of a list without a scan: rows are counted by class of visibility, and by
+ * class and block of IDs.
+ */
 export const counters: Migration = {
   version: 2,
   name: "counters",

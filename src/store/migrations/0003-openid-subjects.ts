@@ -1,6 +1,9 @@
 import type { Migration } from "./migration.ts"
 
-/** Which person belongs to whom at an OpenID provider. A subject is never given to another person, so neither is a row here. */
+/**
+ * Which person belongs to whom at an OpenID provider. A subject is never given to another person,
+ * so neither is a row here.
+ */
 export const openidSubjects: Migration = {
   version: 3,
   name: "openid subjects",

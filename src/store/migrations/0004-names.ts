@@ -4,7 +4,10 @@ const resources = ["images", "datasets", "projects"]
 const userName = "coalesce((select users.user_name from users where users.id = $.user_id), '')"
 const groupName = "coalesce((select groups.group_name from groups where groups.id = $.group_id), '')"
 
-/** Rows carry the names of the people and groups that they refer to: names never change, and lists are read far more often than things are handed over. */
+/**
+ * Rows carry the names of the people and groups that they refer to: names never change, and lists
+ * are read far more often than things are handed over.
+ */
 function carry(table: string, column: string, found: string): string[] {
   return [
     `alter table ${table} add column ${column} $text not null default ''`,

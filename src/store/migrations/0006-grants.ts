@@ -1,8 +1,9 @@
 import type { Migration } from "./migration.ts"
 
 /**
- * Rights on one thing that were given to a person or to a group: 0 stands in the column of the other. `owner_id` and `is_live` repeat what the thing's own row
- * says, so that a list of grants looks at no other table. `moves` holds directories that are on their way to another owner.
+ * Rights on one thing that were given to a person or to a group: 0 stands in the column of the
+ * other. `owner_id` and `is_live` repeat what the thing's own row says, so that a list of grants
+ * looks at no other table. `moves` holds directories that are on their way to another owner.
  */
 export const grants: Migration = {
   version: 6,

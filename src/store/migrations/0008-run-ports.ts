@@ -1,8 +1,9 @@
 import type { Migration } from "./migration.ts"
 
 /**
- * Which port of the apps host belongs to whom, for ever: browsers keep caches and storage by port. A port is one
- * person's, and within that of one set of authors. `run_key` names the run that had it last.
+ * Which port of the apps host belongs to whom, for ever: browsers keep caches and storage by port.
+ * A port is one person's, and within that of one set of authors. `run_key` names the run that had
+ * it last.
  */
 export const runPorts: Migration = {
   version: 8,

@@ -1,6 +1,9 @@
 import type { Dialect, Migration } from "./migration.ts"
 
-/** Earlier versions stored every limit that nobody had set as null, which now says that somebody chose "unlimited". */
+/**
+ * Earlier versions stored every limit that nobody had set as null, which now says that somebody
+ * chose "unlimited".
+ */
 function withoutNulls(table: string, column: string, dialect: Dialect): string {
   const kept =
     dialect === "sqlite"
@@ -9,7 +12,10 @@ function withoutNulls(table: string, column: string, dialect: Dialect): string {
   return `update ${table} set ${column} = ${kept} where ${column} like '%null%'`
 }
 
-/** Limits that nobody set are absent. Queued runs, runs that hold something and resting grants are found by indexes of their own. */
+/**
+ * Limits that nobody set are absent. Queued runs, runs that hold something and resting grants are
+ * found by indexes of their own.
+ */
 export const limits: Migration = {
   version: 9,
   name: "limits",

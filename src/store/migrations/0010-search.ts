@@ -10,7 +10,9 @@ const refolded = named.map(
 )
 
 /**
- * What the index does not hold yet: rows with IDs beyond `search_marks`, and changed ones in `search_pending`; `SearchIndexer` takes them from there. A row that is made needs no trigger for it.
+ * What the index does not hold yet: rows with IDs beyond `search_marks`, and changed ones in
+ * `search_pending`; `SearchIndexer` takes them from there. A row that is made needs no trigger for
+ * it.
  */
 function sqlite(): string[] {
   return [
@@ -27,7 +29,10 @@ function sqlite(): string[] {
 /** IDs to a block, as the counters have it. */
 const block = 4096
 
-/** Each change of a row counts up its block's version, by which counts that were kept are known to be old. New rows are known by their IDs. */
+/**
+ * Each change of a row counts up its block's version, by which counts that were kept are known to
+ * be old. New rows are known by their IDs.
+ */
 function versions(dialect: Dialect): string[] {
   const upsert = (table: string) =>
     `insert into block_versions values ('${table}', new.id / ${block}, 1) on conflict (kind, block) do update set version = block_versions.version + 1`
@@ -55,7 +60,9 @@ function postgres(): string[] {
   return [extension, `do $body$ begin if ${isThere} then ${indexes.join(" ")} end if; end $body$`]
 }
 
-/** Trigrams of names and comments, so that a search for a rare word does not go through all rows. */
+/**
+ * Trigrams of names and comments, so that a search for a rare word does not go through all rows.
+ */
 export const search: Migration = {
   version: 10,
   name: "search",

@@ -1,8 +1,9 @@
 export type Dialect = "sqlite" | "postgres"
 
 /**
- * One step forwards, run in one transaction together with its record. What is released is never changed again.
- * `$id`, `$int`, `$text` and `$keyed` (a table found by its primary key alone) stand for the dialect's own words.
+ * One step forwards, run in one transaction together with its record. What is released is never
+ * changed again. `$id`, `$int`, `$text` and `$keyed` (a table found by its primary key alone) stand
+ * for the dialect's own words.
  */
 export interface Migration {
   version: number
@@ -22,7 +23,9 @@ export function statementsOf(migration: Migration, dialect: Dialect): string[] {
   })
 }
 
-/** SQLite keeps a value of any type in any column unless the table is strict; PostgreSQL never does. */
+/**
+ * SQLite keeps a value of any type in any column unless the table is strict; PostgreSQL never does.
+ */
 function strict(statement: string): string {
   if (!statement.startsWith("create table")) return statement
   return statement.trimEnd().endsWith("without rowid") ? `${statement.trimEnd()}, strict` : `${statement.trimEnd()} strict`

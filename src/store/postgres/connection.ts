@@ -2,7 +2,10 @@ import pg from "pg"
 import type { Logger } from "#kit"
 import type { Catalog } from "../sql/catalog.ts"
 
-/** Held by whoever writes, from the first statement of a transaction to its end; all processes use this one number. */
+/**
+ * Held by whoever writes, from the first statement of a transaction to its end; all processes use
+ * this one number.
+ */
 export const writeLock = "select pg_advisory_xact_lock(1903518073)"
 
 export interface PostgresDriverOptions {
@@ -21,7 +24,8 @@ export function connection({ url, deadline }: PostgresDriverOptions): pg.ClientC
     application_name: "quayside",
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
-    // Our queries are short: compiling one, when many rows are expected, takes longer than all of them.
+    // Our queries are short: compiling one, when many rows are expected, takes longer than all of
+    // them.
     options: "-c jit=off",
     statement_timeout: deadline,
     lock_timeout: deadline,

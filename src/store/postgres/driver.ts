@@ -8,7 +8,10 @@ import { failureOf, isConnectionLost } from "./errors.ts"
 import { type Ask, PostgresSession, StatementNames } from "./session.ts"
 import { PostgresTransaction } from "./transaction.ts"
 
-/** A pool for reads and one connection that writes. Connections that break are replaced when they are next needed. */
+/**
+ * A pool for reads and one connection that writes. Connections that break are replaced when they
+ * are next needed.
+ */
 export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
   readonly whereabouts: Whereabouts

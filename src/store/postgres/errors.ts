@@ -6,7 +6,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 }
 
-/** Whether the connection is of no use after this error. What the driver itself says of a dead connection has no code. */
+/**
+ * Whether the connection is of no use after this error. What the driver itself says of a dead
+ * connection has no code.
+ */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   if (/^(08|57P)/.test(code)) return true

@@ -16,7 +16,10 @@ export interface PostgresOptions {
   deadline: number
 }
 
-/** Connects, and brings the database to the newest version. Several processes may do so at once. Throws `StoreError`. */
+/**
+ * Connects, and brings the database to the newest version. Several processes may do so at once.
+ * Throws `StoreError`.
+ */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDriver> {
   const where = nameOf(options.url)
   try {
@@ -53,7 +56,10 @@ interface Migrate extends PostgresOptions {
   where: string
 }
 
-/** One transaction under the writers' lock: of several processes that start at once, one does it and the others find it done. */
+/**
+ * One transaction under the writers' lock: of several processes that start at once, one does it and
+ * the others find it done.
+ */
 async function migrate(client: pg.Client, options: Migrate): Promise<void> {
   const encoding = (await client.query("show server_encoding")).rows[0].server_encoding
   if (encoding !== "UTF8") throw new StoreError("foreign", `The database ${options.where} keeps text as ${encoding}, UTF8 is wanted`)

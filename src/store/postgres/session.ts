@@ -3,7 +3,10 @@ import { type Arg, type Search, type Session, type Value, withoutNul } from "../
 import type { ScanTurns } from "../scan-turns.ts"
 import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
 
-/** Statements that a connection keeps prepared; the server keeps them as long as the connection lasts, so there must be a bound. */
+/**
+ * Statements that a connection keeps prepared; the server keeps them as long as the connection
+ * lasts, so there must be a bound.
+ */
 const named = 300
 
 /** Gives every query of one driver the name under which its connections prepare it. */
@@ -25,7 +28,10 @@ export type Ask = (config: QueryArrayConfig) => Promise<QueryArrayResult>
 export interface PostgresSessionOptions {
   catalog: Catalog
   names: StatementNames
-  /** Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an error. */
+  /**
+   * Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an
+   * error.
+   */
   ask: Ask
   scans?: ScanTurns
   search?: Search

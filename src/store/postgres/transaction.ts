@@ -10,7 +10,10 @@ import { type Ask, PostgresSession, type StatementNames } from "./session.ts"
 export class PostgresTransaction extends PostgresSession implements Transaction {
   readonly #client: pg.Client
   #lost: Failure | undefined
-  /** A savepoint that is to be kept: said together with the next statement of that kind, to save a round trip. */
+  /**
+   * A savepoint that is to be kept: said together with the next statement of that kind, to save a
+   * round trip.
+   */
   #toRelease = false
 
   static async connect(options: PostgresDriverOptions, names: StatementNames): Promise<PostgresTransaction> {
@@ -56,7 +59,9 @@ export class PostgresTransaction extends PostgresSession implements Transaction 
     await this.#do("rollback to member; release member")
   }
 
-  /** COMMIT of a transaction that failed is no error for PostgreSQL: it answers that it rolled back. */
+  /**
+   * COMMIT of a transaction that failed is no error for PostgreSQL: it answers that it rolled back.
+   */
   async commit(): Promise<void> {
     const results: unknown = await this.#do("commit").catch((error) => {
       throw this.#lost

@@ -25,7 +25,10 @@ export const accounts = {
       .where("users.deleted_at", "is", null)
       .orderBy("users.user_name"),
 
-  /** How many things a person has, and how many of theirs are deleted. The keys are those of the counters of `ownedKeys`. */
+  /**
+   * How many things a person has, and how many of theirs are deleted. The keys are those of the
+   * counters of `ownedKeys`.
+   */
   objectsOf: ({ db, among }: Build, args: { user_id: number; keys: readonly string[] }) => {
     const deleted = (table: "images" | "datasets" | "projects") =>
       sql`(select count(*) from ${sql.table(table)} where user_id = ${args.user_id} and deleted_at is not null)`

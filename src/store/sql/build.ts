@@ -17,7 +17,10 @@ import type { Dialect } from "../migrations/index.ts"
 import type { Tables } from "../schema.ts"
 import type { Compiled } from "./catalog.ts"
 
-/** What a family of queries is built with. Constants are written with `sql.lit`: partial indexes are only used for literals. */
+/**
+ * What a family of queries is built with. Constants are written with `sql.lit`: partial indexes are
+ * only used for literals.
+ */
 export interface Build {
   readonly dialect: Dialect
   readonly db: Kysely<Tables>

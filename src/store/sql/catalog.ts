@@ -31,10 +31,16 @@ export interface Compiled {
   readonly slots: readonly string[]
 }
 
-/** Shapes kept beyond those that come compiled. People's filters make shapes, so there must be a bound. */
+/**
+ * Shapes kept beyond those that come compiled. People's filters make shapes, so there must be a
+ * bound.
+ */
 const kept = 400
 
-/** The compiled queries of one dialect. Kysely is loaded when a query is asked for that did not come compiled. */
+/**
+ * The compiled queries of one dialect. Kysely is loaded when a query is asked for that did not come
+ * compiled.
+ */
 export class Catalog {
   readonly dialect: Dialect
   readonly #ready: Map<string, Compiled>

@@ -1,6 +1,9 @@
 import type { GrantedType } from "../rows.ts"
 
-/** The columns of each kind of row in the order in which the mappers of `tables/` read them. Rows carry the names of the person and the group whose IDs they hold; those of grants are looked up. */
+/**
+ * The columns of each kind of row in the order in which the mappers of `tables/` read them. Rows
+ * carry the names of the person and the group whose IDs they hold; those of grants are looked up.
+ */
 const stamps = ["id", "created_at", "updated_at", "deleted_at", "version"] as const
 
 export const columns = {
@@ -90,7 +93,10 @@ export const columns = {
 
 export type RowTable = keyof typeof columns
 
-/** Texts that people write, by the bytes up to which a list reads them: a page must not hold what 200 rows can. */
+/**
+ * Texts that people write, by the bytes up to which a list reads them: a page must not hold what
+ * 200 rows can.
+ */
 export const longColumns: Partial<Record<RowTable, Readonly<Record<string, number>>>> = {
   images: { doc: 8_192, env: 4_096, command: 4_096 },
   datasets: { doc: 8_192, access_info: 4_096 },
@@ -129,7 +135,10 @@ export function insertedColumns(table: StampedTable | "runs"): string[] {
   return [...own, ...folded, ...(table === "datasets" ? ["access_key"] : [])]
 }
 
-/** Columns that an update gives as arguments: names of people and groups, and when a row was made, never change. */
+/**
+ * Columns that an update gives as arguments: names of people and groups, and when a row was made,
+ * never change.
+ */
 export function updatedColumns(table: StampedTable | "runs"): string[] {
   const fixed = new Set(["created_at", "key", ...(table === "users" ? ["user_name"] : []), ...(table === "groups" ? ["group_name"] : [])])
   return insertedColumns(table).filter((column) => !fixed.has(column))

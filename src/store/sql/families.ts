@@ -8,5 +8,8 @@ import { runs } from "./runs.ts"
 import { search } from "./search.ts"
 import { streams } from "./streams.ts"
 
-/** Every query of the project by name: a function of the builder, its arguments and, for some, a shape. */
+/**
+ * Every query of the project by name: a function of the builder, its arguments and, for some, a
+ * shape.
+ */
 export const families = { ...accounts, ...grants, ...lists, ...ports, ...records, ...rows, ...runs, ...search, ...streams }

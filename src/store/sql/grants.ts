@@ -25,7 +25,9 @@ interface To {
   now: number
 }
 
-/** The IDs of what was granted to somebody, by way of their groups too; one may stand several times. */
+/**
+ * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
+ */
 export function grantedThings({ among }: Build, type: GrantedType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
     sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForce(to.now)}`
@@ -35,7 +37,10 @@ export function grantedThings({ among }: Build, type: GrantedType, to: To): RawB
 type Columns = Readonly<Record<string, unknown>>
 
 export const grants = {
-  /** Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made of. */
+  /**
+   * Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made
+   * of.
+   */
   granted: (build: Build, args: To, shape: { table: GrantedTable; part: "live" | "history" }) => {
     const { table, part } = shape
     const classes = sees(table, args, ofGroups(build, table, args.groups))
@@ -130,7 +135,10 @@ export const grants = {
       .where("thing_id", "=", args.thing_id)
       .where("owner_id", "<>", args.owner_id),
 
-  /** What an owner was granted before it became theirs would come back when it is somebody else's again. */
+  /**
+   * What an owner was granted before it became theirs would come back when it is somebody else's
+   * again.
+   */
   deleteGrantToOwner: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .deleteFrom("grants")

@@ -19,7 +19,10 @@ export interface ListShape {
   between?: true
   /** Groups of which somebody is a member. */
   member?: true
-  /** Live rows, deleted rows; of runs: live ones, ended ones, or those in states that are an argument. */
+  /**
+   * Live rows, deleted rows; of runs: live ones, ended ones, or those in states that are an
+   * argument.
+   */
   part: "live" | "deleted" | "history" | "states"
   /** `visible`: what `viewer` sees, by the classes; `own`: what belongs to them. */
   sees: "all" | "visible" | "own"

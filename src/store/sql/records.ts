@@ -145,7 +145,10 @@ export const records = {
 
   endMove: ({ db }: Build, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
 
-  /** Directories at the path, above it (`above` lists these keys), or below it (between two keys, the second excluded). */
+  /**
+   * Directories at the path, above it (`above` lists these keys), or below it (between two keys,
+   * the second excluded).
+   */
   datasetsAround: ({ db, among }: Build, args: { above: readonly string[]; from: string; until: string }) =>
     db
       .selectFrom("datasets")
@@ -159,7 +162,10 @@ export const records = {
       )
       .orderBy("id"),
 
-  /** Paths between two keys that somebody sees. Without `all`, what is published, what is theirs and what was granted, each by its own index. */
+  /**
+   * Paths between two keys that somebody sees. Without `all`, what is published, what is theirs and
+   * what was granted, each by its own index.
+   */
   visibleBetween: (
     build: Build,
     args: { from: string; until: string; user_id: number; groups: readonly number[]; now: number; limit: number },

@@ -7,7 +7,10 @@ type Args = Readonly<Record<string, unknown>>
 /** Tables share the columns that these queries name; Kysely is told so by one of them. */
 type Any = "images"
 
-/** What all tables of rows have in common. The shape is the table; arguments of writes are its columns. */
+/**
+ * What all tables of rows have in common. The shape is the table; arguments of writes are its
+ * columns.
+ */
 export const rows = {
   get: ({ db }: Build, args: { id: number }, table: Exclude<RowTable, "sessions">) =>
     db

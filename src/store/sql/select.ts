@@ -13,8 +13,8 @@ export function rowColumns(table: RowTable): AliasedRawBuilder<unknown, string>[
 }
 
 /**
- * As `rowColumns`, with null in place of each text that is too long for a list, and the bytes of all texts as the last
- * column. Tables without long texts have no such column.
+ * As `rowColumns`, with null in place of each text that is too long for a list, and the bytes of
+ * all texts as the last column. Tables without long texts have no such column.
  */
 export function outlineColumns(table: RowTable, { withDoc = true } = {}): AliasedRawBuilder<unknown, string>[] {
   const long = longColumns[table]
@@ -55,7 +55,10 @@ export interface Window {
   offset: number
 }
 
-/** Rows that match, sorted, from one index. PostgreSQL would fetch the rows that it skips, too, so there the IDs are found first. */
+/**
+ * Rows that match, sorted, from one index. PostgreSQL would fetch the rows that it skips, too, so
+ * there the IDs are found first.
+ */
 export function pageOf({ db, dialect }: Build, { table, descending }: { table: RowTable; descending: boolean }, window: Window) {
   const direction = descending ? "desc" : "asc"
   const sorted = <T extends { orderBy(by: RawBuilder<unknown>, direction: "asc" | "desc"): T }>(rows: T) => {

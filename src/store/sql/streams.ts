@@ -45,9 +45,14 @@ export interface SeekShape extends StreamsShape {
   descending: boolean
 }
 
-/** Lists that are unions of streams: totals from counters, pages merged from as many rows of each stream as can matter. */
+/**
+ * Lists that are unions of streams: totals from counters, pages merged from as many rows of each
+ * stream as can matter.
+ */
 export const streams = {
-  /** What the counters of these keys come to: of one or two by themselves, of any number as a list. */
+  /**
+   * What the counters of these keys come to: of one or two by themselves, of any number as a list.
+   */
   counted: ({ db, among }: Build, args: CountedArgs, keys: "one" | "two" | "list") => {
     const key = sql.ref<string>("key")
     const which = { one: sql`${key} = ${args.key}`, two: sql`${key} in (${args.key}, ${args.other})`, list: among(key, args.keys ?? []) }

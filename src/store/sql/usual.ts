@@ -4,7 +4,10 @@ import { families } from "./families.ts"
 import type { ListShape } from "./lists.ts"
 import type { StreamsShape } from "./streams.ts"
 
-/** The queries that come compiled: those without a shape, the reads and writes of every table, and the lists that people ask for without searching. */
+/**
+ * The queries that come compiled: those without a shape, the reads and writes of every table, and
+ * the lists that people ask for without searching.
+ */
 export function usualQueries(): Query[] {
   const plain = Object.entries(families).filter(([, family]) => family.length === 2)
   return [

@@ -8,8 +8,8 @@ export interface SeenBy {
 }
 
 /**
- * The classes of live rows that somebody sees who does not see everything: a row is seen when it is in one of them, or was granted (`granted` in `grants.ts` finds
- * those that are in none of them).
+ * The classes of live rows that somebody sees who does not see everything: a row is seen when it is
+ * in one of them, or was granted (`granted` in `grants.ts` finds those that are in none of them).
  */
 export function sees(table: ListedTable, viewer: SeenBy, ofGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
   const own = sql<SqlBool>`${column(table, "user_id")} = ${viewer.user_id}`
@@ -19,8 +19,8 @@ export function sees(table: ListedTable, viewer: SeenBy, ofGroups?: RawBuilder<S
 }
 
 /**
- * The same classes cut into streams: sets of rows that one index holds in the order of IDs. Word for word as in these indexes.
- * `group` stands for as many streams as the viewer has groups.
+ * The same classes cut into streams: sets of rows that one index holds in the order of IDs. Word
+ * for word as in these indexes. `group` stands for as many streams as the viewer has groups.
  */
 export const streamConditions = {
   live: "deleted_at is null",

@@ -5,20 +5,27 @@ import { bounds } from "#contract"
 import type { Reserve } from "../driver.ts"
 
 const mib = 2 ** 20
-/** The log may have to grow to the length at which it is folded into the database (16 MiB), and is used again from then on. */
+/**
+ * The log may have to grow to the length at which it is folded into the database (16 MiB), and is
+ * used again from then on.
+ */
 const largest = bounds.storage.ballastBytes.value
 /** Of the disk. */
 const largestPart = 1 / 16
 /** It is given up in so many pieces, so that what others take of each is not all. */
 const pieces = 16
 const chunk = mib
-/** Milliseconds between two attempts to make it whole again, and between two to make more of what could not be made whole. */
+/**
+ * Milliseconds between two attempts to make it whole again, and between two to make more of what
+ * could not be made whole.
+ */
 const pause = 1_000
 const longPause = 60_000
 
 /**
- * A file beside the database that only takes room, to be given up for what must be written on a full disk. It is made in the background, as far as the disk has as much again, and stays
- * from one process to the next.
+ * A file beside the database that only takes room, to be given up for what must be written on a
+ * full disk. It is made in the background, as far as the disk has as much again, and stays from one
+ * process to the next.
  */
 export class Ballast implements Reserve, AsyncDisposable {
   readonly #fd: number
@@ -27,7 +34,10 @@ export class Ballast implements Reserve, AsyncDisposable {
   readonly #whole: number
   #making: Promise<void>
   #size: number
-  /** What it has to be again before others may write; what it could not be from the beginning is not waited for. */
+  /**
+   * What it has to be again before others may write; what it could not be from the beginning is not
+   * waited for.
+   */
   #wanted: number
   #triedAt = Number.NEGATIVE_INFINITY
   #closed = false
@@ -86,7 +96,10 @@ export class Ballast implements Reserve, AsyncDisposable {
     }
   }
 
-  /** By one piece that cannot be packed. False, and nothing has changed, where the disk has no room for it. */
+  /**
+   * By one piece that cannot be packed. False, and nothing has changed, where the disk has no room
+   * for it.
+   */
   #grow(most: number): boolean {
     const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunk, most)))
     try {

@@ -12,7 +12,10 @@ interface Prepared {
 /** Prepared statements kept per connection; what is dropped is finalized when it is collected. */
 const kept = 500
 
-/** Queries on one connection. A statement runs to its end at once: nothing of other work comes between its rows. */
+/**
+ * Queries on one connection. A statement runs to its end at once: nothing of other work comes
+ * between its rows.
+ */
 export class SqliteSession implements Session {
   readonly scans?: ScanTurns
   readonly search?: Search
@@ -88,8 +91,9 @@ export class SqliteSession implements Session {
 }
 
 /**
- * The full-text index writes rows whose IDs no number of JavaScript holds. Node reports the last one
- * with every later `run` on the connection, of whatever statement, and throws unless it may use BigInt.
+ * The full-text index writes rows whose IDs no number of JavaScript holds. Node reports the last
+ * one with every later `run` on the connection, of whatever statement, and throws unless it may use
+ * BigInt.
  */
 function runWithBigInts(statement: StatementSync, values: SQLInputValue[]): ReturnType<StatementSync["run"]> {
   statement.setReadBigInts(true)

@@ -11,7 +11,10 @@ import { failureOf, isBusy } from "./errors.ts"
 import { whereaboutsOf } from "./place.ts"
 import { ScanSession } from "./scanner.ts"
 
-/** How often a turn looks whether another process still writes; between looks the event loop goes on. In milliseconds. */
+/**
+ * How often a turn looks whether another process still writes; between looks the event loop goes
+ * on. In milliseconds.
+ */
 const pause = 20
 
 export interface SqliteParts {
@@ -75,8 +78,9 @@ export class SqliteDriver implements Driver {
 }
 
 /**
- * All reads of one turn of the event loop are one transaction: SQLite takes and gives back its locks once, not for each statement. It ends before every COMMIT, so that each read
- * sees whatever was committed before it, and no log waits for a reader.
+ * All reads of one turn of the event loop are one transaction: SQLite takes and gives back its
+ * locks once, not for each statement. It ends before every COMMIT, so that each read sees whatever
+ * was committed before it, and no log waits for a reader.
  */
 class SqliteReads extends SqliteSession {
   readonly #begin: StatementSync
@@ -136,7 +140,10 @@ class SqliteTransaction extends SqliteSession implements Transaction {
     return this.db.isTransaction ? undefined : (this.#lost ?? new Error("The transaction ended by itself"))
   }
 
-  /** A full disk, and little else, ends the transaction. The statement after it would commit by itself. */
+  /**
+   * A full disk, and little else, ends the transaction. The statement after it would commit by
+   * itself.
+   */
   protected override failed(error: unknown): unknown {
     const failure = failureOf(error)
     if (!this.db.isTransaction) this.#lost ??= failure

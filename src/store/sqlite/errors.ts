@@ -10,7 +10,10 @@ function codeOf(error: unknown): number | undefined {
   return error.errcode === shmSize ? codes.full : error.errcode & 0xff
 }
 
-/** The extended code with which SQLite tells that the index of its log cannot grow. It is a small file in memory but for its first bytes: nothing but a full disk is the matter. */
+/**
+ * The extended code with which SQLite tells that the index of its log cannot grow. It is a small
+ * file in memory but for its first bytes: nothing but a full disk is the matter.
+ */
 const shmSize = 4874
 
 /** Another process writes, or holds the database for itself. */

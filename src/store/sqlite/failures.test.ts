@@ -317,8 +317,9 @@ test("A change too large for the disk is refused alone, and those of its group a
   await using disk = await smallDisk(6144)
   await using store = await disk.open()
   const ann = await addUser(store, "ann")
-  // More than the connection keeps in memory, so that the disk is full in the middle of the change and not only at its end. Work that goes on whatever
-  // happens, one by one or all at once, must not write outside of its transaction either.
+  // More than the connection keeps in memory, so that the disk is full in the middle of the change
+  // and not only at its end. Work that goes on whatever happens, one by one or all at once, must
+  // not write outside of its transaction either.
   const part = (tx: Change) => tx.images.insert(imageRow(ann.id, { name: "large", doc: "x".repeat(250_000) })).catch(() => {})
   const oneByOne = store.change(async (tx) => {
     for (let i = 0; i < 100; i += 1) await part(tx)

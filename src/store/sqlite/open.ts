@@ -11,12 +11,21 @@ import { SqliteDriver } from "./driver.ts"
 import { isFull, openingError } from "./errors.ts"
 import { lockOf } from "./place.ts"
 
-/** Small pages: every commit writes all that it touched, and rows come in at many places of many indexes. */
+/**
+ * Small pages: every commit writes all that it touched, and rows come in at many places of many
+ * indexes.
+ */
 const pragmas = "pragma page_size = 4096; pragma temp_store = memory;"
-/** At most so many KiB of pages are kept: the writer's and the reader's. They are taken as they are needed. */
+/**
+ * At most so many KiB of pages are kept: the writer's and the reader's. They are taken as they are
+ * needed.
+ */
 const writerCache = "pragma cache_size = -16384;"
 const readerCache = "pragma cache_size = -65536;"
-/** The log is folded into the database after so many pages (16 MiB), and is not left longer than four times that. */
+/**
+ * The log is folded into the database after so many pages (16 MiB), and is not left longer than
+ * four times that.
+ */
 const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
 /** SQLite's own waiting blocks the process, so it is short; the driver waits in its own way. */
@@ -30,7 +39,10 @@ export interface SqliteOptions {
   patience: number
 }
 
-/** Opens or makes the database, brings it to the newest version and takes it for this process alone. Throws `StoreError`. */
+/**
+ * Opens or makes the database, brings it to the newest version and takes it for this process alone.
+ * Throws `StoreError`.
+ */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> {
   const file = resolve(options.file)
   await using cleanup = new AsyncDisposableStack()
@@ -77,13 +89,18 @@ function connect(options: SqliteOptions): { writer: DatabaseSync; reader: Databa
   return { writer, reader }
 }
 
-/** The file holds password hashes: nobody else reads it. SQLite gives its side files the same mode. */
+/**
+ * The file holds password hashes: nobody else reads it. SQLite gives its side files the same mode.
+ */
 function makeFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   closeSync(openSync(file, "a", 0o600))
 }
 
-/** SQLite's locks let two processes take turns; two servers on one database would each think that they are the only one. */
+/**
+ * SQLite's locks let two processes take turns; two servers on one database would each think that
+ * they are the only one.
+ */
 function takeLock(file: string): Disposable {
   const path = lockOf(file)
   closeSync(openSync(path, "a", 0o600))
@@ -97,7 +114,9 @@ function takeLock(file: string): Disposable {
   return { [Symbol.dispose]: () => db.close() }
 }
 
-/** Makes commits durable, and shows that the file can be written. Not before it is known to be ours. */
+/**
+ * Makes commits durable, and shows that the file can be written. Not before it is known to be ours.
+ */
 export function prepareWriter(writer: DatabaseSync): void {
   // A transaction before anything else shows that the file can be written, whatever its mode says.
   writer.exec("begin immediate; rollback")

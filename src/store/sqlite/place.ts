@@ -2,7 +2,10 @@ import { readFileSync, statSync } from "node:fs"
 import { hostname } from "node:os"
 import type { Place, Whereabouts } from "../place.ts"
 
-/** The file that the server holds while it has a database open. It stays where it is whatever becomes of the database, and a copy of it is another file. */
+/**
+ * The file that the server holds while it has a database open. It stays where it is whatever
+ * becomes of the database, and a copy of it is another file.
+ */
 export const lockOf = (file: string) => `${file}.lock`
 
 /** Where an SQLite database is kept; its lock is there already. */

@@ -11,7 +11,10 @@ import { ScanSession } from "./scanner.ts"
 
 const everything = { userId: 0, groupIds: [], everything: true }
 
-/** Whether the event loop turned before the work was done. A thread may answer within the same turn, but not each time. */
+/**
+ * Whether the event loop turned before the work was done. A thread may answer within the same turn,
+ * but not each time.
+ */
 async function turns(work: () => Promise<unknown>): Promise<boolean> {
   let turned = false
   for (let i = 0; i < 5; i += 1) {

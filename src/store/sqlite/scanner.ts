@@ -24,8 +24,9 @@ interface Waiting {
 }
 
 /**
- * Reads that look at very many rows, in a thread of their own: SQLite answers while its caller stands still, and nobody else would be served meanwhile.
- * The thread is started by the first such read.
+ * Reads that look at very many rows, in a thread of their own: SQLite answers while its caller
+ * stands still, and nobody else would be served meanwhile. The thread is started by the first such
+ * read.
  */
 export class ScanSession implements Session, AsyncDisposable {
   readonly #file: string

@@ -18,8 +18,8 @@ export interface SearchIndexerOptions {
 }
 
 /**
- * Puts the texts of new and changed rows into the full-text index, a moment after they were written:
- * to do it with each write would cost more than the write.
+ * Puts the texts of new and changed rows into the full-text index, a moment after they were
+ * written: to do it with each write would cost more than the write.
  */
 export class SearchIndexer implements AsyncDisposable {
   readonly #options: SearchIndexerOptions

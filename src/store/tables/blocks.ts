@@ -4,10 +4,16 @@ import { query } from "../sql/catalog.ts"
 import type { ListedTable } from "../sql/lists.ts"
 import type { Plan } from "./plan.ts"
 
-/** Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is seldom full. */
+/**
+ * Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is
+ * seldom full.
+ */
 const slack = 1
 
-/** IDs among which a page lies, and how many rows of the list stand there before and after it, by descending ID. */
+/**
+ * IDs among which a page lies, and how many rows of the list stand there before and after it, by
+ * descending ID.
+ */
 export interface Range {
   low: number
   high: number
@@ -30,7 +36,10 @@ interface Search {
 
 type Count = readonly [block: number, n: number]
 
-/** Where a page lies. Blocks are added up from the end that is nearer: about as many as it takes when rows lie evenly, and all of them when that was too few. */
+/**
+ * Where a page lies. Blocks are added up from the end that is nearer: about as many as it takes
+ * when rows lie evenly, and all of them when that was too few.
+ */
 export async function rangeOf(session: Session, { table, plan, window, total }: Search): Promise<Range> {
   const after = total - window.offset - window.limit
   const isUp = after < window.offset
@@ -66,7 +75,10 @@ async function countsOf(session: Session, { plus, minus, granted }: Plan, of: { 
   return [...counts].filter(([, n]) => n > 0).sort(([a], [b]) => b - a)
 }
 
-/** The blocks in which the window lies, and what they hold on this side and on the other side of it as one walks. */
+/**
+ * The blocks in which the window lies, and what they hold on this side and on the other side of it
+ * as one walks.
+ */
 export function walkTo(counts: readonly Count[], { offset, limit }: Window): Range {
   let skipped = 0
   let first = 0

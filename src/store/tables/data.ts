@@ -27,7 +27,8 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
   async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
     const prefix = beneath(path)
     const range = below(path)
-    // Keys of long paths are cut, so that the range holds strangers too; then all of it is looked through.
+    // Keys of long paths are cut, so that the range holds strangers too; then all of it is looked
+    // through.
     const limit = key(prefix) === prefix ? 1 : 1_000_000
     const seen = viewer.everything ? visible.all : visible.some
     const found = await this.session.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
@@ -53,7 +54,10 @@ function beneath(path: string): string {
   return path.endsWith("/") ? path : `${path}/`
 }
 
-/** The keys of what lies below a path, the second excluded. `0` comes after `/`. A key that was cut is met exactly. */
+/**
+ * The keys of what lies below a path, the second excluded. `0` comes after `/`. A key that was cut
+ * is met exactly.
+ */
 function below(path: string): { from: string; until: string } {
   const prefix = beneath(path)
   const from = key(prefix)

@@ -5,7 +5,8 @@ import type { DataRow, GroupRow, ImageRow, Limits, ProjectRow, UserRow } from ".
 import type { Kind } from "./resource.ts"
 
 /*
- * Mappers read by position, in the order of `sql/columns.ts`, and make literals: this is the hottest code of the store.
+ * Mappers read by position, in the order of `sql/columns.ts`, and make literals: this is the
+ * hottest code of the store.
  */
 type Values = readonly Value[]
 const n = (value: Value | undefined) => value as number

@@ -166,7 +166,10 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   return { ...outlinesOf(kind, values), total }
 }
 
-/** A page of a search whose counts are kept by block: only the blocks in which it lies are gone through. */
+/**
+ * A page of a search whose counts are kept by block: only the blocks in which it lies are gone
+ * through.
+ */
 async function searchedPage(
   session: Session,
   { args, shape, viewer, page, sort }: Fetch,

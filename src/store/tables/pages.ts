@@ -7,7 +7,10 @@ import type { SeekShape, StreamsArgs, StreamsShape } from "../sql/streams.ts"
 import { type Range, rangeOf } from "./blocks.ts"
 import type { Plan } from "./plan.ts"
 
-/** So far from either end a page is reached by skipping; beyond, the counters of blocks say where it is. */
+/**
+ * So far from either end a page is reached by skipping; beyond, the counters of blocks say where it
+ * is.
+ */
 const near = 400
 /** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
 const few = 2_000
@@ -43,7 +46,10 @@ const many = 20_000
 /** Columns of which one value has few rows, and an index leads to them. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
 
-/** Rows times words that are compared where everybody waits for it: each may take a tenth of a millisecond. */
+/**
+ * Rows times words that are compared where everybody waits for it: each may take a tenth of a
+ * millisecond.
+ */
 const fewComparisons = 500
 /** Rows of people or groups that are reckoned with. */
 const fewNames = 100
@@ -54,7 +60,10 @@ interface Scan {
   userId: number
 }
 
-/** Where to scan a table. People, groups and live runs are never so many. Long texts are compared by reading all of them, words by reading each. */
+/**
+ * Where to scan a table. People, groups and live runs are never so many. Long texts are compared by
+ * reading all of them, words by reading each.
+ */
 export async function forScans(session: Session, { shape, args, userId }: Scan): Promise<Session> {
   const { table, part, ids, where = [], words } = shape
   if (session.scans === undefined) return session
@@ -85,7 +94,8 @@ export async function plannedPage(session: Session, wanted: PlannedPage, total: 
     if (total > few) return undefined
     return session.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
   }
-  // The page as it lies in the order of descending IDs, which is the one that the blocks are counted in.
+  // The page as it lies in the order of descending IDs, which is the one that the blocks are
+  // counted in.
   const window = wanted.sort.descending ? { offset, limit } : { offset: total - offset - limit, limit }
   const rows = await seek(session, { ...wanted, shape, args, window, total })
   return wanted.sort.descending ? rows : rows.reverse()

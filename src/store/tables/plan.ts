@@ -8,10 +8,16 @@ export interface Plan {
   /** Of whom the streams are, where they are somebody's. */
   user: number | undefined
   groups: readonly number[]
-  /** Keys of counters that count a row of the list once; those of `minus` count what `plus` counts twice. */
+  /**
+   * Keys of counters that count a row of the list once; those of `minus` count what `plus` counts
+   * twice.
+   */
   plus: readonly string[]
   minus: readonly string[]
-  /** IDs beyond the streams, in descending order: rows of the list that the viewer sees by grants alone. */
+  /**
+   * IDs beyond the streams, in descending order: rows of the list that the viewer sees by grants
+   * alone.
+   */
   granted: readonly number[]
 }
 

@@ -6,13 +6,17 @@ import type { ListArgs, ListShape } from "../sql/lists.ts"
 import { type Range, walkTo } from "./blocks.ts"
 import { forScans } from "./pages.ts"
 
-/** Words that more rows hold are looked for by going through the rows: most of these are then on the page anyway. */
+/**
+ * Words that more rows hold are looked for by going through the rows: most of these are then on the
+ * page anyway.
+ */
 const maxHolders = 1_000
 /** The index is asked for the longest words; the rows decide. */
 const maxWords = 8
 /**
- * Trigrams that SQLite's index is asked for, of all words together. They are looked for one by one, wherever they stand: to
- * compare where they stand takes seconds when a row holds one of them thousands of times.
+ * Trigrams that SQLite's index is asked for, of all words together. They are looked for one by one,
+ * wherever they stand: to compare where they stand takes seconds when a row holds one of them
+ * thousands of times.
  */
 const maxTrigrams = 32
 /** Trigrams find nothing shorter. */
@@ -70,8 +74,8 @@ function patternOf(text: string): string {
 }
 
 /**
- * How many rows a search finds, block by block from the highest; undefined where none are kept. Only
- * blocks that changed since the same search was last made are counted again.
+ * How many rows a search finds, block by block from the highest; undefined where none are kept.
+ * Only blocks that changed since the same search was last made are counted again.
  */
 export async function searchBlocks(
   session: Session,
@@ -92,7 +96,10 @@ export async function searchBlocks(
   return [...counts].map(([block, { n }]) => [block, n] as const).sort(([a], [b]) => b - a)
 }
 
-/** A version for each block of a table: it changes with its rows, and as long as the block is not full with every new row. */
+/**
+ * A version for each block of a table: it changes with its rows, and as long as the block is not
+ * full with every new row.
+ */
 async function versionsOf(session: Session, table: ResourceTable): Promise<Map<number, string>> {
   const [newest] = (await session.first(query("newest", { table }), {})) as [number]
   const changed = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])

@@ -1,4 +1,5 @@
-// Keeps databases as a version leaves them, for the tests that bring them forwards: the fixtures of the version before, and its migration.
+// Keeps databases as a version leaves them, for the tests that bring them forwards: the fixtures of
+// the version before, and its migration.
 //   node src/store/testing/keep.ts VERSION
 
 import { execFileSync } from "node:child_process"
@@ -28,7 +29,8 @@ async function ofSqlite(): Promise<string> {
   const made = db
     .prepare("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%' order by rowid")
     .all()
-  // The tables behind a full-text index are made with it; what it would hold waits in `search_pending`.
+  // The tables behind a full-text index are made with it; what it would hold waits in
+  // `search_pending`.
   const tables = made.filter(({ type, name }) => type === "table" && !/_search_(data|idx|docsize|config)$/.test(String(name)))
   const lines = ["pragma journal_mode = wal", ...tables.map(({ sql }) => String(sql))]
   for (const { name, sql } of tables) if (!/^create virtual/i.test(String(sql))) lines.push(...rowsOf(db, String(name)))

@@ -23,8 +23,9 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 /**
- * Uses the server that `QUAYSIDE_TEST_POSTGRES` names (its user must be allowed to create databases), or starts one of its own: in a temporary directory,
- * as a user without rights, on a Unix socket.
+ * Uses the server that `QUAYSIDE_TEST_POSTGRES` names (its user must be allowed to create
+ * databases), or starts one of its own: in a temporary directory, as a user without rights, on a
+ * Unix socket.
  */
 export async function postgresServer(): Promise<PostgresServer> {
   const url = process.env.QUAYSIDE_TEST_POSTGRES

@@ -6,7 +6,10 @@ import { after, before, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { type PostgresServer, postgresServer } from "./postgres.ts"
 
-/** A test for each test file of a folder, or for those of these names alone: that it passes with PostgreSQL below, as it does with SQLite. */
+/**
+ * A test for each test file of a folder, or for those of these names alone: that it passes with
+ * PostgreSQL below, as it does with SQLite.
+ */
 export function passOnPostgres(folder: string, names?: readonly string[]): void {
   const isWanted = names ? new RegExp(`/(${names.join("|")})\\.test\\.ts$`) : /\/[\w-]+\.test\.ts$/
   const files = globSync(fileURLToPath(new URL(`../../../${folder}/*.test.ts`, import.meta.url))).filter((file) => isWanted.test(file))

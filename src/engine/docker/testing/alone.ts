@@ -1,5 +1,6 @@
-// Sets the firewall's rules in a network namespace of its own and tells as JSON whom they keep from whom. The bridge and the container on it are made by hand: no daemon is asked.
-// Usage: unshare --net --mount node alone.ts nft|legacy
+// Sets the firewall's rules in a network namespace of its own and tells as JSON whom they keep from
+// whom. The bridge and the container on it are made by hand: no daemon is asked. Usage: unshare
+// --net --mount node alone.ts nft|legacy
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs"

@@ -62,7 +62,10 @@ interface Given {
   isInForce: boolean
 }
 
-/** Gives some of the things to people and groups, some until a time that is over afterwards; takes a few back. */
+/**
+ * Gives some of the things to people and groups, some until a time that is over afterwards; takes a
+ * few back.
+ */
 async function give(
   world: { store: Store; clock: ManualClock; random: Random },
   type: GrantRow["thingType"],

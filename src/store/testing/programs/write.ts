@@ -2,7 +2,10 @@ import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 import { imageRow } from "../samples.ts"
 
-/** Writes as fast as it can until it is killed or refused, and tells the ID of every change that was acknowledged. The owner is the second argument. */
+/**
+ * Writes as fast as it can until it is killed or refused, and tells the ID of every change that was
+ * acknowledged. The owner is the second argument.
+ */
 const store = await openStore({ url: process.argv[2] ?? "", logger: silentLogger, clock: systemClock })
 const userId = Number(process.argv[3])
 
