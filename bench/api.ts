@@ -1,5 +1,7 @@
-// The HTTP API against a bare server (bench/baseline/raw.mjs: node:http and node:sqlite, no proof, no checks): GET one, a list page of 20 with total, a durable POST.
-// Each server is one process on one core, the load (wrk, 64 connections) on the other; slices alternate; medians of requests per second and of processor time are printed.
+// The HTTP API against a bare server (bench/baseline/raw.mjs: node:http and node:sqlite, no proof,
+// no checks): GET one, a list page of 20 with total, a durable POST. Each server is one process on
+// one core, the load (wrk, 64 connections) on the other; slices alternate; medians of requests per
+// second and of processor time are printed.
 //   node bench/api.ts [--seconds 2] [--rounds 5] [--rows 10000] [--only one|list|post] [--profile]
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"

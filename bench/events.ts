@@ -1,5 +1,7 @@
-// What readers of /events cost everybody else: the same load (100 changes and 200 reads a second, by one after the other's clock) without readers and with 2,000 who see all of it.
-// The server is one process on one core, load and readers on the other; slices alternate; p95 of all requests, and the server's memory, are compared.
+// What readers of /events cost everybody else: the same load (100 changes and 200 reads a second,
+// by one after the other's clock) without readers and with 2,000 who see all of it. The server is
+// one process on one core, load and readers on the other; slices alternate; p95 of all requests,
+// and the server's memory, are compared.
 //   node bench/events.ts [--readers 2000] [--seconds 8] [--rounds 3] [--profile]
 
 import { type ChildProcess, spawn } from "node:child_process"
@@ -50,7 +52,10 @@ function start(
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
-/** Milliseconds from the moment at which the request was due, so that a server that stands still is seen by all who would have come meanwhile. */
+/**
+ * Milliseconds from the moment at which the request was due, so that a server that stands still is
+ * seen by all who would have come meanwhile.
+ */
 function ask(port: number, asked: { method: string; path: string; token: string; body?: string }): Promise<number> {
   const due = performance.now()
   return new Promise((resolve, reject) => {

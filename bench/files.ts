@@ -1,6 +1,7 @@
-// The file server against nginx and Apache (WebDAV modules), and against a server of a few lines that works by path and asks nobody: small GET and PUT, 1 GiB GET
-// and PUT, a listing of 10,000 entries. Servers share one core, the load has the other. Slices alternate; medians of ratios are printed, nginx = 1.00.
-// Needs nginx with libnginx-mod-http-dav-ext, apache2, wrk and curl.
+// The file server against nginx and Apache (WebDAV modules), and against a server of a few lines
+// that works by path and asks nobody: small GET and PUT, 1 GiB GET and PUT, a listing of 10,000
+// entries. Servers share one core, the load has the other. Slices alternate; medians of ratios are
+// printed, nginx = 1.00. Needs nginx with libnginx-mod-http-dav-ext, apache2, wrk and curl.
 //   node bench/files.ts [--seconds 2] [--rounds 3] [--gigabytes 1] [--entries 10000]
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { chmodSync, createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
@@ -61,7 +62,10 @@ async function serve({ port, root }: { port: number; root: string }): Promise<vo
   process.stdout.write("listening\n")
 }
 
-/** What a few lines do that keep the same promise: by path, in one process, with no rights, no locks, no hidden place. What was written is flushed. */
+/**
+ * What a few lines do that keep the same promise: by path, in one process, with no rights, no
+ * locks, no hidden place. What was written is flushed.
+ */
 function servePrototype({ port, root }: { port: number; root: string }): void {
   let count = 0
   const server = createServer({ requestTimeout: 0 }, (request, response) => void answer(request, response).catch(() => response.destroy()))

@@ -1,6 +1,8 @@
-// The gateway against nginx (proxying) and configurable-http-proxy, before one upstream: small requests, a 1 GiB download, idle WebSockets.
-// Every proxy is one process on one core; load and upstream share the other. Slices alternate; medians of ratios are printed, nginx = 1.00.
-// Needs nginx, wrk and curl; configurable-http-proxy is fetched into a temporary directory, and left out when it cannot be.
+// The gateway against nginx (proxying) and configurable-http-proxy, before one upstream: small
+// requests, a 1 GiB download, idle WebSockets. Every proxy is one process on one core; load and
+// upstream share the other. Slices alternate; medians of ratios are printed, nginx = 1.00. Needs
+// nginx, wrk and curl; configurable-http-proxy is fetched into a temporary directory, and left out
+// when it cannot be.
 //   node bench/gateway.ts [--seconds 2] [--rounds 3] [--gigabytes 1] [--sockets 2000]
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises"

@@ -1,40 +1,28 @@
-// What an attack costs somebody else: p95 of their GET idle and while it is under way, and how much more memory all processes have. The attacks stand in bench/hostile/: each file there exports
-// `attacks`, and is found by itself.
-//   node bench/hostile.ts [--only WORD] [--seconds 5]
+// What an attack costs somebody else: p95 of their GET and small PUT idle and while it is under
+// way, how much more memory all processes have, and how much that is some time after. The attacks
+// stand in bench/hostile/: each file there exports `attacks`, and is found by itself.
+//   node bench/hostile.ts [--only WORD] [--seconds 5] [--after 5]
 
+import { once } from "node:events"
 import { readdirSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { Worker } from "node:worker_threads"
 import { basic, bearer, createClient } from "#client"
 import { type ServerProcess, startServer } from "../test/server.ts"
 import type { Attack } from "./hostile/attack.ts"
+import type { Figures, Questions } from "./other-person.ts"
 import { family, memoryOf } from "./tools.ts"
 
-const { values: options } = parseArgs({ options: { only: { type: "string", default: "" }, seconds: { type: "string", default: "5" } } })
+const { values: options } = parseArgs({
+  options: { only: { type: "string", default: "" }, seconds: { type: "string", default: "5" }, after: { type: "string", default: "5" } },
+})
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-interface Figures {
-  p95: number
-  slowest: number
-  failed: number
-}
-
-/** A GET every 20 ms by somebody who is signed in, over connections of their own. */
-async function ask(url: string, headers: Record<string, string>): Promise<Figures> {
-  const times: number[] = []
-  let failed = 0
-  const until = performance.now() + Number(options.seconds) * 1_000
-  while (performance.now() < until) {
-    const began = performance.now()
-    const isRight = await fetch(url, { headers }).then(
-      async (response) => (await response.arrayBuffer()) && response.ok,
-      () => false,
-    )
-    if (!isRight) failed += 1
-    times.push(performance.now() - began)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  const sorted = times.toSorted((a, b) => a - b)
-  return { p95: sorted[Math.floor(sorted.length * 0.95)] ?? 0, slowest: sorted.at(-1) ?? 0, failed }
+/** What somebody else who is signed in gets meanwhile: see bench/other-person.ts. */
+async function ask(questions: Omit<Questions, "seconds">): Promise<Figures> {
+  const workerData: Questions = { ...questions, seconds: Number(options.seconds) }
+  const [figures] = await once(new Worker(new URL("./other-person.ts", import.meta.url), { workerData }), "message")
+  return figures as Figures
 }
 
 async function memory({ child }: ServerProcess): Promise<number> {
@@ -48,18 +36,30 @@ async function run(attack: Attack): Promise<void> {
   const { Token } = await createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) }).createToken({
     body: { Name: "bench" },
   })
-  const url = `${server.baseUrl}/whoami`
   const headers = { authorization: bearer(Token) }
-  await ask(url, headers)
+  const get = { url: `${server.baseUrl}/whoami`, method: "GET", headers } as const
+  const put = { url: `${server.filesUrl}/users/admin/bench`, method: "PUT", headers } as const
+  await ask(get)
+  await ask(put)
   const before = await memory(server)
-  const idle = await ask(url, headers)
-  using _attack = await attack.begin(server)
-  const during = await ask(url, headers)
-  const more = (await memory(server)) - before
-  const ratio = (during.p95 / idle.p95).toFixed(2)
+  const idle = [await ask(get), await ask(put)] as const
+  const during: Figures[] = []
+  let most = 0
+  {
+    using _attack = await attack.begin(server)
+    for (const question of [get, put]) {
+      during.push(await ask(question))
+      most = Math.max(most, await memory(server))
+    }
+  }
+  const told = idle.map((was, i) => {
+    const is = during[i] as Figures
+    return `p95 ${was.p95.toFixed(1)} → ${is.p95.toFixed(1)} ms (${(is.p95 / was.p95).toFixed(2)} times), slowest ${is.slowest.toFixed(0)} ms, failed ${is.failed}`
+  })
+  await new Promise((resolve) => setTimeout(resolve, Number(options.after) * 1_000))
+  const after = ((await memory(server)) / before).toFixed(2)
   print(
-    `${attack.name}: p95 ${idle.p95.toFixed(1)} → ${during.p95.toFixed(1)} ms (${ratio} times), slowest ${during.slowest.toFixed(0)} ms, ` +
-      `failed ${during.failed}; memory ${before.toFixed(0)} MiB, ${more >= 0 ? "+" : ""}${more.toFixed(0)}`,
+    `${attack.name}: GET ${told[0]}; PUT ${told[1]}; memory ${before.toFixed(0)} MiB, +${(most - before).toFixed(0)}, ${after} times ${options.after} s after`,
   )
 }
 

@@ -1,5 +1,6 @@
-// A start with eight datasets, pinned and behind the firewall, against the same without isolation; then how long a look at the engine takes with many people's runs.
-// Usage: node bench/isolation.ts [--people 200]
+// A start with eight datasets, pinned and behind the firewall, against the same without isolation;
+// then how long a look at the engine takes with many people's runs. Usage: node bench/isolation.ts
+// [--people 200]
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { Engine, RunSpec } from "#engine"

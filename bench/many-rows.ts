@@ -25,8 +25,9 @@ export interface Eyes {
 }
 
 /**
- * A database with so many private projects of 40 people, every third in one of 40 groups. `lonely` sees 5 of them, `member` is in 10 groups and has 50 grants, `root` is an administrator.
- * Rows are made by one statement, and counted by the database's own triggers.
+ * A database with so many private projects of 40 people, every third in one of 40 groups. `lonely`
+ * sees 5 of them, `member` is in 10 groups and has 50 grants, `root` is an administrator. Rows are
+ * made by one statement, and counted by the database's own triggers.
  */
 export async function makeManyRows(file: string, rows: number): Promise<Record<"root" | "lonely" | "member", Eyes>> {
   await using store = await openStore({ url: `sqlite:${file}`, logger: silentLogger, clock: systemClock })

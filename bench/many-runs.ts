@@ -1,5 +1,5 @@
-// One person's 200 runs of a tiny image: how the rate of starts holds up, and how soon all is there again after `kill -9`.
-// Usage: many-runs.ts [RUNS]
+// One person's 200 runs of a tiny image: how the rate of starts holds up, and how soon all is there
+// again after `kill -9`. Usage: many-runs.ts [RUNS]
 import { spawn } from "node:child_process"
 import { basic, bearer, createClient } from "#client"
 import { ensureBusyboxImage } from "../test/fixtures/busybox.ts"

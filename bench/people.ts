@@ -1,5 +1,6 @@
-// What signing in costs others: GET one by somebody else while 200 people sign in at once, against an idle server, and the memory that it takes; a small file over
-// WebDAV with Basic against the same with a token, by processor time. Slices alternate; medians of ratios are printed. Needs wrk.
+// What signing in costs others: GET one by somebody else while 200 people sign in at once, against
+// an idle server, and the memory that it takes; a small file over WebDAV with Basic against the
+// same with a token, by processor time. Slices alternate; medians of ratios are printed. Needs wrk.
 //   node bench/people.ts [--people 200] [--rounds 5] [--seconds 3]
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
@@ -42,7 +43,10 @@ async function ask(url: string, asked: { method?: string; headers: Record<string
   return answer.statusCode
 }
 
-/** Asks every 4 ms until its input ends, then prints how long each took. A process of its own: who signs in must not slow the clock. */
+/**
+ * Asks every 4 ms until its input ends, then prints how long each took. A process of its own: who
+ * signs in must not slow the clock.
+ */
 async function probe(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const headers = { authorization: options.as }

@@ -1,4 +1,5 @@
-// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, in an empty database that is named. Rates: needed ≥ 0.7, aim 0.85.
+// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, in
+// an empty database that is named. Rates: needed ≥ 0.7, aim 0.85.
 //   node bench/postgres.ts postgres://…
 
 import { readFileSync } from "node:fs"

@@ -1,4 +1,5 @@
-// From POST /running_project to the answer of the run's URL, against the same container made, started and probed through the Engine API by hand.
+// From POST /running_project to the answer of the run's URL, against the same container made,
+// started and probed through the Engine API by hand.
 import { randomBytes } from "node:crypto"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"

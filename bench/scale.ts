@@ -1,4 +1,5 @@
-// Lists of a million projects, over HTTP and in the store, on SQLite; and tokens, of which there are ten thousand. Every line is a ratio within this run.
+// Lists of a million projects, over HTTP and in the store, on SQLite; and tokens, of which there
+// are ten thousand. Every line is a ratio within this run.
 //   node bench/scale.ts [--rows 1000000]
 
 import { readdirSync, readFileSync } from "node:fs"
@@ -48,7 +49,10 @@ async function inTheStore(): Promise<void> {
   print(`any page in the store: median ${median(times).toFixed(2)} ms, the slowest of 1,000 ${Math.max(...times).toFixed(2)} ms (≤ 2 ms)`)
 }
 
-/** Milliseconds that the quickest of some calls took: what the call itself costs, whatever else the machine does. */
+/**
+ * Milliseconds that the quickest of some calls took: what the call itself costs, whatever else the
+ * machine does.
+ */
 async function leastOf(calls: number, call: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let i = 0; i < calls; i += 1) {
@@ -101,7 +105,10 @@ async function overHttp(): Promise<void> {
   await tokenTimes((token) => get("/image?ID=1", token), tokens, server.child.pid as number)
 }
 
-/** Processor time of the server for each request, by turns with the token that it has just seen and with ten thousand in turn. */
+/**
+ * Processor time of the server for each request, by turns with the token that it has just seen and
+ * with ten thousand in turn.
+ */
 async function tokenTimes(get: (token: string) => Promise<void>, tokens: readonly string[], pid: number): Promise<void> {
   const spent = async (tokenOf: (i: number) => string, count: number) => {
     const before = processorTime(pid)

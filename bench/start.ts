@@ -1,4 +1,5 @@
-// From the start of the process to the first answer, against a TypeScript file that does nothing; and what the idle server holds.
+// From the start of the process to the first answer, against a TypeScript file that does nothing;
+// and what the idle server holds.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"

@@ -1,5 +1,6 @@
 /**
- * The store against the same statements by hand, in one process, slices alternating; then lists over many rows.
+ * The store against the same statements by hand, in one process, slices alternating; then lists
+ * over many rows.
  *
  *   node bench/store.ts [--rows 1000000] [--keep <directory>]
  *

@@ -17,7 +17,9 @@ export function spread(values: readonly number[]): string {
   return `${round(median(values))} (${round(Math.min(...values))}–${round(Math.max(...values))})`
 }
 
-/** Microseconds of one call: the median of 13 slices of so many calls, the contenders taking turns. */
+/**
+ * Microseconds of one call: the median of 13 slices of so many calls, the contenders taking turns.
+ */
 export async function compare<Name extends string>(
   contenders: Record<Name, (i: number) => unknown>,
   calls: number,
@@ -41,7 +43,10 @@ export function report(title: string, times: Record<string, number>): void {
   process.stdout.write(`${title.padEnd(44)} ${cells.join("   ")}\n`)
 }
 
-/** The settings of a Quayside that is measured, as its environment, with addresses and a directory of its own. */
+/**
+ * The settings of a Quayside that is measured, as its environment, with addresses and a directory
+ * of its own.
+ */
 export async function ownSettings(dir: string, password: string): Promise<{ port: number; files: number; env: Record<string, string> }> {
   const [port = 0, apps, files = 0] = await freePorts(3)
   const env = {
@@ -84,7 +89,9 @@ export async function family(pid: number): Promise<number[]> {
   return members
 }
 
-/** Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among those who share them. */
+/**
+ * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among those who share them.
+ */
 export function memoryOf(pid: number, kind: "Rss" | "Pss"): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
   return Number(new RegExp(`^${kind}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1]) / 1024

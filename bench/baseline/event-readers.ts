@@ -1,4 +1,5 @@
-// Opens streams of events for bench/events.ts, reads them and counts; by lines on its standard input: `open <n>`, `count`, `close`. Each is answered by one line.
+// Opens streams of events for bench/events.ts, reads them and counts; by lines on its standard
+// input: `open <n>`, `count`, `close`. Each is answered by one line.
 import { connect, type Socket } from "node:net"
 import { createInterface } from "node:readline"
 

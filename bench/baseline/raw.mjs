@@ -1,6 +1,8 @@
-// The baseline of the API benchmarks: node:http, node:sqlite with cached statements, arrays mapped to object literals, no framework, no proof of
-// identity, no validation. POST is durable: synchronous=FULL, one transaction per request, or with GROUP=1 one per turn of the event loop. Environment: PORT, DB, LONG, SHORT (rows to load), DOC (length of Doc),
-// TOTAL=count|counter and DEEP=offset|reverse (the ways to count and to reach the last page), INDEX=partial|plain.
+// The baseline of the API benchmarks: node:http, node:sqlite with cached statements, arrays mapped
+// to object literals, no framework, no proof of identity, no validation. POST is durable:
+// synchronous=FULL, one transaction per request, or with GROUP=1 one per turn of the event loop.
+// Environment: PORT, DB, LONG, SHORT (rows to load), DOC (length of Doc), TOTAL=count|counter and
+// DEEP=offset|reverse (the ways to count and to reach the last page), INDEX=partial|plain.
 import http from "node:http"
 import { parse } from "node:querystring"
 import { DatabaseSync } from "node:sqlite"

@@ -1,4 +1,5 @@
-// The images that every server is filled with: 20 users hold the long ones (2 KB of Doc), 20 others the short ones.
+// The images that every server is filled with: 20 users hold the long ones (2 KB of Doc), 20 others
+// the short ones.
 const words = "train model data batch loss layer epoch kernel graph tensor notebook image volume mount dataset gradient".split(" ")
 const text = (seed, length) => {
   let s = ""
