@@ -1,4 +1,5 @@
-// A thread of its own for bench/hostile.ts: somebody who is signed in sends a request every 20 ms. In the thread of the attack, its work would count as the answer's time.
+// A thread of its own for bench/hostile.ts: somebody who is signed in sends a request every 20 ms.
+// In the thread of the attack, its work would count as the answer's time.
 import { parentPort, workerData } from "node:worker_threads"
 
 /** What is sent, and for how many seconds. */

@@ -1,4 +1,5 @@
-// Comments and paragraphs wrap at 100 columns, so that they read well beside each other in an editor.
+// Comments and paragraphs wrap at 100 columns, so that they read well beside each other in an
+// editor.
 
 import { deepEqual } from "node:assert/strict"
 import { execFileSync } from "node:child_process"
