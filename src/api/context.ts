@@ -70,7 +70,7 @@ export interface ApiSettings {
 }
 
 /** What the server as a whole lends to each request. */
-export interface Surroundings {
+export interface ServerState {
   /** Aborted when what waits must give up. */
   readonly ending: AbortSignal
   readonly rates: Rates
@@ -156,7 +156,7 @@ export interface Context<Op extends Operation = Operation> {
   setHeader(name: string, value: string): void
   /** Aborted when the caller goes away, or the service stops and what waits must give up. */
   readonly signal: AbortSignal
-  readonly surroundings: Surroundings
+  readonly server: ServerState
 }
 
 export type Handler<Op extends Operation> = (services: Services, context: Context<Op>) => unknown

@@ -8,7 +8,7 @@ import { depthOf } from "./http/body.ts"
 import { cookieOf } from "./http/cookies.ts"
 import { checkMatch } from "./http/etag.ts"
 import { hostName } from "./http/guards.ts"
-import { Visit } from "./http/visit.ts"
+import { RequestContext } from "./http/request-context.ts"
 
 const headerBytes = 32 * 1024
 const row = { id: 1, version: 1, updatedAt: 0 }
@@ -61,7 +61,7 @@ const parsers: Parser[] = [
   },
   {
     name: "X-Request-ID and the request's target",
-    parse: (value) => new Visit(withHeader("x-request-id", value), {} as ServerResponse, new Callers([])),
+    parse: (value) => new RequestContext(withHeader("x-request-id", value), {} as ServerResponse, new Callers([])),
     size: headerBytes,
     shapes: [repeated("a"), repeated("-")],
   },

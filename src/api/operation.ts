@@ -2,7 +2,7 @@ import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } fr
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
 import { proveConnection } from "#kit"
-import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type Services, type Surroundings } from "./context.ts"
+import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type ServerState, type Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"
 import { send } from "./http/answer.ts"
@@ -11,8 +11,8 @@ import { sendStreamHead, takeStream } from "./http/event-stream.ts"
 import { checkOrigin, isFromLoopback } from "./http/guards.ts"
 import { sendLongList, sendWhole } from "./http/large-answers.ts"
 import { sendLines } from "./http/lines.ts"
+import { anonymous, type RequestContext } from "./http/request-context.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { anonymous, type Visit } from "./http/visit.ts"
 import { isUrgent } from "./urgent.ts"
 
 type AnyQuery = Query<Endpoint["query"]>
@@ -21,23 +21,23 @@ type AnyQuery = Query<Endpoint["query"]>
 class Call implements Context {
   readonly query: never
   readonly session: string | undefined
-  readonly surroundings: Surroundings
+  readonly server: ServerState
   body: unknown
   status = 200
   headers: string[] | undefined
-  readonly #visit: Visit
+  readonly #requestContext: RequestContext
   readonly #caller: Caller | undefined
   #signal: AbortSignal | undefined
 
   constructor(
-    visit: Visit,
-    made: { caller: Caller | undefined; session: string | undefined; query: AnyQuery; surroundings: Surroundings },
+    requestContext: RequestContext,
+    made: { caller: Caller | undefined; session: string | undefined; query: AnyQuery; server: ServerState },
   ) {
-    this.#visit = visit
+    this.#requestContext = requestContext
     this.#caller = made.caller
     this.session = made.session
     this.query = made.query as never
-    this.surroundings = made.surroundings
+    this.server = made.server
   }
 
   get caller(): Caller {
@@ -49,17 +49,17 @@ class Call implements Context {
   }
 
   get actor(): Actor {
-    const { address, requestId } = this.#visit
+    const { address, requestId } = this.#requestContext
     return { userName: this.#caller?.userName ?? anonymous, address, requestId }
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([goneSignal(this.#visit), this.surroundings.ending])
+    this.#signal ??= AbortSignal.any([goneSignal(this.#requestContext), this.server.ending])
     return this.#signal
   }
 
   header(name: string): string | undefined {
-    return this.#visit.request.headers[name] as string | undefined
+    return this.#requestContext.request.headers[name] as string | undefined
   }
 
   setStatus(status: number): void {
@@ -73,36 +73,42 @@ class Call implements Context {
 }
 
 /** Runs one operation: who asks, whether they may at all, what they ask, and then its handler. */
-export async function runOperation(services: Services, operation: Operation, visit: Visit, surroundings: Surroundings): Promise<void> {
+export async function runOperation(
+  services: Services,
+  operation: Operation,
+  requestContext: RequestContext,
+  server: ServerState,
+): Promise<void> {
   const endpoint: Endpoint = endpoints[operation]
-  const { request } = visit
+  const { request } = requestContext
   const session = sessionOf(request, services.settings.secureCookies)
-  const caller = await callerOf(services, endpoint, visit, session)
+  const caller = await callerOf(services, endpoint, requestContext, session)
   // Known before anything is refused: the audit counts a refusal for whoever proved who they are.
-  visit.userName = caller?.userName ?? anonymous
+  requestContext.userName = caller?.userName ?? anonymous
   if (caller && !proveConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
   // Where no proof is asked for and none comes in a body, a session is what is acted on: signing
   // out is proved by it.
   const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
-  checkOrigin(request, { origin, host: visit.host, bySession })
+  checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
-  if (caller && !caller.isAdmin) count(surroundings, caller.userId, endpoint, operation)
-  const query = parseQuery(endpoint.query, visit.queryText) as AnyQuery
-  const call = new Call(visit, { caller, session, query, surroundings })
+  if (caller && !caller.isAdmin) count(server, caller.userId, endpoint, operation)
+  const query = parseQuery(endpoint.query, requestContext.queryText) as AnyQuery
+  const call = new Call(requestContext, { caller, session, query, server })
   if (endpoint.body) call.body = await readJson(request, caller ? { maxBytes: endpoint.maxBody ?? bounds.http.bodyBytes.value } : unproved)
   const handler = handlers[operation] as Handler<Operation>
   const isFirst = isUrgent(operation, { method: endpoint.method, caller })
-  const answer = await handler(isFirst ? surroundings.urgent : services, call)
-  if (answer instanceof EventStream) return sendEvents(visit, answer)
-  if (answer instanceof Lines) return sendLines(visit.response, answer, visit.requestId)
-  const { response, requestId } = visit
+  const answer = await handler(isFirst ? server.urgent : services, call)
+  if (answer instanceof EventStream) return sendEvents(requestContext, answer)
+  if (answer instanceof Lines) return sendLines(requestContext.response, answer, requestContext.requestId)
+  const { response, requestId } = requestContext
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (answer instanceof LongList)
-    return sendLarge(surroundings, visit, () => sendLongList(response, answer, { ...options, isHead: request.method === "HEAD" }))
+    return sendLarge(server, requestContext, () => sendLongList(response, answer, { ...options, isHead: request.method === "HEAD" }))
   const text = textOf(answer, type)
-  if (text.length > largeText) return sendLarge(surroundings, visit, () => sendWhole(response, text, { ...options, status: call.status }))
+  if (text.length > largeText)
+    return sendLarge(server, requestContext, () => sendWhole(response, text, { ...options, status: call.status }))
   send(response, call.status, text, options)
 }
 
@@ -114,12 +120,16 @@ function textOf(answer: unknown, type: string | undefined): string {
 const largeText = bounds.texts.plainAnswerBytes.value
 
 /** Whoever proved nothing counts by their address. */
-function sendLarge({ largeAnswers }: Surroundings, { response, userName, address }: Visit, answer: () => Promise<void>): Promise<void> {
+function sendLarge(
+  { largeAnswers }: ServerState,
+  { response, userName, address }: RequestContext,
+  answer: () => Promise<void>,
+): Promise<void> {
   return largeAnswers.run(userName === anonymous ? address : userName, response, answer)
 }
 
 /** Counts what a person is about to do; reading costs nothing. */
-function count({ rates }: Surroundings, userId: number, { method }: Endpoint, operation: Operation): void {
+function count({ rates }: ServerState, userId: number, { method }: Endpoint, operation: Operation): void {
   if (operation === "followEvents") rates.take(userId, "streams")
   else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
   else if (method !== "GET") rates.take(userId, "writes")
@@ -135,10 +145,10 @@ function tooManyConnections(): Failure {
 }
 
 /** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */
-async function sendEvents(visit: Visit, { open }: EventStream): Promise<void> {
-  if (visit.request.method === "HEAD") return sendStreamHead(visit)
+async function sendEvents(requestContext: RequestContext, { open }: EventStream): Promise<void> {
+  if (requestContext.request.method === "HEAD") return sendStreamHead(requestContext)
   const begin = await open()
-  begin(takeStream(visit))
+  begin(takeStream(requestContext))
 }
 
 /**
@@ -148,22 +158,25 @@ async function sendEvents(visit: Visit, { open }: EventStream): Promise<void> {
 function callerOf(
   services: Services,
   endpoint: Endpoint,
-  visit: Visit,
+  requestContext: RequestContext,
   session: string | undefined,
 ): Caller | Promise<Caller | undefined> | undefined {
-  if (endpoint.fromLoopback && trustLoopback(services, visit, session)) return undefined
-  const authorization = soleAuthorization(visit.request.rawHeaders)
+  if (endpoint.fromLoopback && trustLoopback(services, requestContext, session)) return undefined
+  const authorization = soleAuthorization(requestContext.request.rawHeaders)
   if (authorization instanceof Refusal) throw authorization
   if (endpoint.permission === "none") return undefined
-  return services.identity.identifyCached(authorization, session, visit.address) ?? identify(services, visit, { authorization, session })
+  return (
+    services.identity.identifyCached(authorization, session, requestContext.address) ??
+    identify(services, requestContext, { authorization, session })
+  )
 }
 
 async function identify(
   services: Services,
-  visit: Visit,
+  requestContext: RequestContext,
   proof: { authorization: string | undefined; session: string | undefined },
 ): Promise<Caller> {
-  const caller = await services.identity.identify(proof.authorization, proof.session, visit.address)
+  const caller = await services.identity.identify(proof.authorization, proof.session, requestContext.address)
   if (caller instanceof Refusal) throw caller
   return caller
 }
@@ -176,17 +189,17 @@ function checkAttainable(caller: Caller, permission: Action): void {
 }
 
 /** Whoever asks from this machine may, whatever proof comes along. */
-function trustLoopback(services: Services, visit: Visit, session: string | undefined): boolean {
-  if (isFromLoopback(visit.request, visit.address)) return true
-  if (session === undefined && visit.request.headers.authorization === undefined)
+function trustLoopback(services: Services, requestContext: RequestContext, session: string | undefined): boolean {
+  if (isFromLoopback(requestContext.request, requestContext.address)) return true
+  if (session === undefined && requestContext.request.headers.authorization === undefined)
     services.logger.warn(
-      { requestId: visit.requestId, address: visit.address },
+      { requestId: requestContext.requestId, address: requestContext.address },
       "a forwarded request is not taken for one from this machine",
     )
   return false
 }
 
-function goneSignal({ response }: Visit): AbortSignal {
+function goneSignal({ response }: RequestContext): AbortSignal {
   const controller = new AbortController()
   const gone = () => controller.abort(new DOMException("The caller went away", "AbortError"))
   if (response.destroyed) gone()

@@ -1,5 +1,5 @@
 import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
-import { withoutAlias } from "./http/visit.ts"
+import { withoutAlias } from "./http/request-context.ts"
 import type { Page } from "./page.ts"
 import { pages } from "./pages.ts"
 

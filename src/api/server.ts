@@ -4,7 +4,7 @@ import { Feed } from "#events"
 import { wantsPage } from "#gateway"
 import { Callers, passOver } from "#kit"
 import { Scans } from "#store"
-import type { Services, Surroundings } from "./context.ts"
+import type { ServerState, Services } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
 import { ObjectRoom } from "./handlers/object-room.ts"
 import { AccessLog } from "./http/access-log.ts"
@@ -14,8 +14,8 @@ import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
 import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
+import { anonymous, RequestContext } from "./http/request-context.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { anonymous, Visit } from "./http/visit.ts"
 import { Measures } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageAnswer } from "./page.ts"
@@ -44,7 +44,7 @@ export function createApi(services: Services): ApiServer {
     ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
     onJournal: (each) => events.onJournal(each),
   })
-  const surroundings: Surroundings = {
+  const server: ServerState = {
     ending: listener.ending,
     rates: new Rates(clock, services.settings.rates),
     objects: new ObjectRoom(clock, services.settings.defaultLimits),
@@ -57,26 +57,26 @@ export function createApi(services: Services): ApiServer {
 
   /** The body is read by the operation, which knows by then who sends it. */
   function take(request: IncomingMessage, response: ServerResponse): void {
-    const visit = new Visit(request, response, callers)
-    void serve(visit, routes.find(request.method ?? "", visit.path))
+    const requestContext = new RequestContext(request, response, callers)
+    void serve(requestContext, routes.find(request.method ?? "", requestContext.path))
   }
 
-  async function serve(visit: Visit, target: Target | undefined): Promise<void> {
+  async function serve(requestContext: RequestContext, target: Target | undefined): Promise<void> {
     const started = performance.now()
-    const { request, response } = visit
+    const { request, response } = requestContext
     measures.watch(response, nameOf(target), started)
     try {
       checkTarget(request.url ?? "")
       checkOneHost(request)
       checkTransferCoding(request)
-      hosts.check(visit.host)
-      if (!target) throw routes.refusal(request.method ?? "", visit.path)
-      if ("operation" in target) await runOperation(services, target.operation, visit, surroundings)
-      else await runPage(services, target.page, visit)
+      hosts.check(requestContext.host)
+      if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
+      if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
+      else await runPage(services, target.page, requestContext)
     } catch (error) {
-      await refuse(services, visit, { error, target, started })
+      await refuse(services, requestContext, { error, target, started })
     }
-    accessLog?.note(visit, target !== undefined, performance.now() - started)
+    accessLog?.note(requestContext, target !== undefined, performance.now() - started)
   }
 
   return {
@@ -115,32 +115,32 @@ const drainUnproved = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBy
  */
 async function refuse(
   { logger, events }: Services,
-  visit: Visit,
+  requestContext: RequestContext,
   what: { error: unknown; target: Target | undefined; started: number },
 ): Promise<void> {
   const { error, target, started } = what
-  const { path, requestId, address, request, response } = visit
+  const { path, requestId, address, request, response } = requestContext
   // A caller who went away is told nothing.
   if (response.destroyed && (error as Error).name === "AbortError") return
   const failure = asFailure(error)
   if (failure.code === "internal") logger.error({ err: error, requestId, path }, "a request failed")
   else if ([401, 403, 429].includes(failure.status))
-    events.refused({ userName: visit.userName, address, requestId }, nameOf(target), { code: failure.code })
+    events.refused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
     const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
-    const options = visit.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
+    const options = requestContext.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
     if (!response.headersSent && (await passOver(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
-    else sendPage(visit, failurePage(failure))
+    else sendPage(requestContext, failurePage(failure))
   } catch (err) {
     logger.error({ err, requestId, path }, "a refusal could not be sent")
     response.destroy()
   }
 }
 
-async function runPage(services: Services, page: Page, visit: Visit): Promise<void> {
-  const { request, response, requestId, address, queryText, userName } = visit
+async function runPage(services: Services, page: Page, requestContext: RequestContext): Promise<void> {
+  const { request, response, requestId, address, queryText, userName } = requestContext
   const secure = services.settings.secureCookies
   const answer = await page(services, {
     session: sessionOf(request, secure),
@@ -150,10 +150,10 @@ async function runPage(services: Services, page: Page, visit: Visit): Promise<vo
     queryText,
   })
   if (answer.failure && !wantsPage(request)) sendFailure(response, answer.failure, requestId)
-  else sendPage(visit, answer)
+  else sendPage(requestContext, answer)
 }
 
-function sendPage({ response, requestId }: Visit, answer: PageAnswer): void {
+function sendPage({ response, requestId }: RequestContext, answer: PageAnswer): void {
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
   const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
   send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })

@@ -77,7 +77,7 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
   ...faults("src/api/http/access-log.ts", secrets, [
-    ["what stands in a request's query is logged", " : plainPath(visit.path)", " + request.url : plainPath(visit.path)"],
+    ["what stands in a request's query is logged", " : plainPath(requestContext.path)", " + request.url : plainPath(requestContext.path)"],
   ]),
   ...faults("src/main/secrets.ts", secrets, [
     [

@@ -39,7 +39,11 @@ export const guards = [
     "src/api/operation.ts",
     ["test/access/elsewhere.test.ts"],
     [
-      ["a page from elsewhere is listened to", "  checkOrigin(request, { origin, host: visit.host, bySession })\n", "  void checkOrigin\n"],
+      [
+        "a page from elsewhere is listened to",
+        "  checkOrigin(request, { origin, host: requestContext.host, bySession })\n",
+        "  void checkOrigin\n",
+      ],
       ["whether a session proves a write is not asked", 'caller.proof.kind === "session" : session', "false : session"],
     ],
   ),
@@ -135,7 +139,7 @@ export const guards = [
     [["who is deleted leaves groups unnoticed", "    await leaveGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
   ),
   ...faults("src/api/operation.ts", refusals, [
-    ["refusals of who is known are nobody's", "  visit.userName = caller?.userName ?? anonymous\n", ""],
+    ["refusals of who is known are nobody's", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],
   ]),
   ...faults("src/access/proofs.ts", refusals, [["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"]]),
   ...faults(

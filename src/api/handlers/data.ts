@@ -91,7 +91,7 @@ async function create(services: Services, context: Context): Promise<Data> {
   const row = await services.store
     .change(async (tx) => {
       const fields = { ...columnsOf(values), accessInfo, userId: owner.id } as Parameters<typeof tx.data.insert>[0]
-      await context.surroundings.objects.demand(tx, caller, owner.id)
+      await context.server.objects.demand(tx, caller, owner.id)
       await checkSharing(tx, fields)
       if (wanted !== "") await ensure(services, accessInfo)
       const made = await tx.data.insert(fields)

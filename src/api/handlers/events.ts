@@ -12,10 +12,10 @@ function lastEventId(header: string | undefined): number | undefined {
 }
 
 async function followEvents({ settings }: Services, context: Context<"followEvents">) {
-  const { caller, surroundings } = context
+  const { caller, server } = context
   const after = lastEventId(context.header("last-event-id"))
   const most = caller.isAdmin ? Number.POSITIVE_INFINITY : settings.rates.openStreams
-  return new EventStream(() => surroundings.feed.open({ looker: caller, proofId: caller.proof.id, after, most }))
+  return new EventStream(() => server.feed.open({ looker: caller, proofId: caller.proof.id, after, most }))
 }
 
 export const eventHandlers = { followEvents } satisfies Partial<Handlers>

@@ -109,7 +109,7 @@ async function create(services: Services, context: Context<"createGrant">) {
         field: "UserName",
       })
     const put = { thingType: type, thingId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
-    await context.surroundings.objects.demand(tx, caller, ownerId)
+    await context.server.objects.demand(tx, caller, ownerId)
     const granted = await tx.grants.put(put)
     if (type === "data") await checkShared(tx, id)
     const verb = granted.version === 1 ? "created" : "updated"

@@ -51,7 +51,7 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
     await groupChanged(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
-  context.surroundings.objects.forget()
+  context.server.objects.forget()
   return oneGroup(services, context, row)
 }
 
@@ -148,7 +148,7 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
     await groupChanged(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
-  context.surroundings.objects.forget()
+  context.server.objects.forget()
   return oneGroup(services, context, row)
 }
 

@@ -105,7 +105,7 @@ async function create(services: Services, context: Context): Promise<Image> {
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, context.caller, values.UserName)
     demand(context.caller, "image:create", { thing: newThing("image", owner.id), what: "image" })
-    await context.surroundings.objects.demand(tx, context.caller, owner.id)
+    await context.server.objects.demand(tx, context.caller, owner.id)
     const made = await tx.images.insert({
       ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
       userId: owner.id,

@@ -61,5 +61,5 @@ export const installationHandlers = {
     context.setHeader("content-security-policy", docsPolicy)
     return page(services)
   },
-  metrics: (_services, context) => context.surroundings.metrics(),
+  metrics: (_services, context) => context.server.metrics(),
 } satisfies Partial<Handlers>

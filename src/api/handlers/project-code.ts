@@ -82,7 +82,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   const { from, to } = await services.store.change(async (tx) => {
     const stored = await tx.projects.get(id)
     await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
-    await context.surroundings.objects.demand(tx, caller, caller.userId)
+    await context.server.objects.demand(tx, caller, caller.userId)
     const from = stored as ProjectRow
     const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
     const to = await tx.projects.insert({
@@ -96,7 +96,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   })
   await copyCode(services.tree, caller.userName, { from, to, signal: context.signal })
   const whole = await services.store.change(async (tx) => {
-    await context.surroundings.objects.demand(tx, caller, caller.userId, { isRestored: true })
+    await context.server.objects.demand(tx, caller, caller.userId, { isRestored: true })
     const row = (await tx.projects.setDeleted(to.id, false)) ?? to
     await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
     return row

@@ -201,7 +201,7 @@ async function create(services: Services, context: Context): Promise<Project> {
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
       typeof tx.projects.insert
     >[0]
-    await context.surroundings.objects.demand(tx, caller, owner.id)
+    await context.server.objects.demand(tx, caller, owner.id)
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)

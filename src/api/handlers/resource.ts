@@ -118,7 +118,7 @@ export async function read<R extends Row, A extends object>(kind: Kind<R, A>, se
     columns: kind.columns,
     list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
     answer: async (found) => (await kind.draft(services, context, found)).answers,
-    scan: (work) => context.surroundings.scans.run(context.caller.userId, work),
+    scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   const [whole] = await reads.getMany([row.id])
   if (!whole) throw notFound(kind.what)
@@ -184,7 +184,7 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     const restores = thing?.deleted && (await decide(tx, context.caller, action(kind, "restore"), thing)) === "yes"
     if (!restores) await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
     if (!stored || !restores) return stored as R
-    await context.surroundings.objects.demand(tx, context.caller, stored.userId, { isRestored: true })
+    await context.server.objects.demand(tx, context.caller, stored.userId, { isRestored: true })
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", thing: { type: kind.type, id } })

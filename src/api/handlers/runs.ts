@@ -84,7 +84,7 @@ async function read(services: Services, context: Context<"readRun">) {
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, viewerOf(context.caller), page),
     answer: async (found) => (await runDraft(services, context.caller, found)).answers,
-    scan: (work) => context.surroundings.scans.run(context.caller.userId, work),
+    scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   context.setHeader("etag", etagOf(row))
   return (await runAnswers(services, context.caller, [row]))[0]

@@ -81,7 +81,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
   })
-  context.surroundings.objects.forget()
+  context.server.objects.forget()
   if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
   context.setHeader("etag", etagOf(row))
   return userAnswer(services, row)

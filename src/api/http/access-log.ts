@@ -1,5 +1,5 @@
 import type { Clock } from "#kit"
-import type { Visit } from "./visit.ts"
+import type { RequestContext } from "./request-context.ts"
 
 /** Characters of a path that nobody knows. */
 const pathMax = 200
@@ -24,10 +24,10 @@ export class AccessLog {
    * `isKnown`: the path is one of the table's. Status 0: the caller went away before there was an
    * answer.
    */
-  note(visit: Visit, isKnown: boolean, milliseconds: number): void {
-    const { request, response, requestId, userName, address } = visit
-    const path = isKnown ? `"${visit.path}"` : plainPath(visit.path)
-    const status = visit.isStream || response.headersSent ? response.statusCode : 0
+  note(requestContext: RequestContext, isKnown: boolean, milliseconds: number): void {
+    const { request, response, requestId, userName, address } = requestContext
+    const path = isKnown ? `"${requestContext.path}"` : plainPath(requestContext.path)
+    const status = requestContext.isStream || response.headersSent ? response.statusCode : 0
     this.#write(
       `{"time":"${this.#now()}","level":"info","method":"${request.method}","path":${path},"status":${status},"ms":${milliseconds.toFixed(2)},"requestId":"${requestId}","user":"${userName}","address":"${address}","msg":"request"}\n`,
     )

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
 import { holdConnection, keepTurn } from "#kit"
-import type { Visit } from "./visit.ts"
+import type { RequestContext } from "./request-context.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
 const lastMs = 5_000
@@ -24,7 +24,7 @@ function headOf(requestId: string): [name: string, value: string][] {
 }
 
 /** Answers `HEAD` as the stream would begin. */
-export function sendStreamHead({ response, requestId }: Visit): void {
+export function sendStreamHead({ response, requestId }: RequestContext): void {
   response.writeHead(200, headOf(requestId).flat()).end()
 }
 
@@ -33,13 +33,13 @@ export function sendStreamHead({ response, requestId }: Visit): void {
  * stream lasts for days, and with request, response and parser each would keep several times the
  * memory.
  */
-export function takeStream(visit: Visit): Sink {
-  const { socket } = visit.request
+export function takeStream(requestContext: RequestContext): Sink {
+  const { socket } = requestContext.request
   if (socket.writable) {
-    const lines = headOf(visit.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
-    visit.isStream = true
+    const lines = headOf(requestContext.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
+    requestContext.isStream = true
     socket.write(`HTTP/1.1 200 OK\r\n${lines.join("")}\r\n`, "latin1")
-    take(visit)
+    take(requestContext)
   }
   return new SocketSink(socket)
 }
@@ -48,7 +48,7 @@ export function takeStream(visit: Visit): Sink {
  * For the HTTP server the answer has been sent and the connection is over: it lets go of all that
  * it keeps for them.
  */
-function take({ request: { socket }, response }: Visit): void {
+function take({ request: { socket }, response }: RequestContext): void {
   const over = keepTurn(socket)
   // Whoever wants the data gets them in place of the parser.
   socket.on("data", destroy)

@@ -3,7 +3,7 @@ import { bounds, Failure } from "#contract"
 import { type ConnectionLimit, gathered, http, type InTurnOptions, noteRequest, refuseNoRequests, takeInTurn } from "#kit"
 import { sendFailure } from "./answer.ts"
 import { refusalOf } from "./refusal.ts"
-import { newRequestId } from "./visit.ts"
+import { newRequestId } from "./request-context.ts"
 
 export interface ListenAddress {
   host: string

@@ -1,6 +1,6 @@
 import { Failure } from "#contract"
 import { http, isOtherMethod, type ParseError } from "#kit"
-import { newRequestId } from "./visit.ts"
+import { newRequestId } from "./request-context.ts"
 
 /**
  * The answer, as text, to what is no request for this server: with the failure object as everywhere

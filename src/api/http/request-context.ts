@@ -6,7 +6,7 @@ import type { Callers } from "#kit"
 export const anonymous = "-"
 
 /** One request on its way: what is known of it whatever becomes of it. */
-export class Visit {
+export class RequestContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly path: string
