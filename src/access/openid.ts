@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type * as Library from "openid-client"
-import { type Clock, Signer, Used } from "#kit"
+import { type Clock, ReplayGuard, Signer } from "#kit"
 import { Refusal } from "./caller.ts"
 import { type ClaimNames, type ProvidedPerson, personOf } from "./openid-claims.ts"
 import { boundedFetch } from "./openid-fetch.ts"
@@ -58,7 +58,7 @@ export function createOpenId(options: OpenIdOptions): OpenId {
   const provider = new Provider(options)
   const { baseUrl, clock, key } = options
   const signer = new Signer(key, "openid sign-in")
-  const used = new Used()
+  const used = new ReplayGuard()
   const secretsOf = (seed: string) => {
     const derive = (what: string) => createHmac("sha256", key).update(`openid ${what}\n${seed}`).digest("base64url")
     return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { bounds } from "#contract"
-import { Callers } from "#kit"
+import { TrustedProxies } from "#kit"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { respondsAsync } from "./handlers/prefer.ts"
 import { depthOf } from "./http/body.ts"
@@ -61,7 +61,7 @@ const parsers: Parser[] = [
   },
   {
     name: "X-Request-ID and the request's target",
-    parse: (value) => new RequestContext(withHeader("x-request-id", value), {} as ServerResponse, new Callers([])),
+    parse: (value) => new RequestContext(withHeader("x-request-id", value), {} as ServerResponse, new TrustedProxies([])),
     size: headerBytes,
     shapes: [repeated("a"), repeated("-")],
   },

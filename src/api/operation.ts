@@ -1,7 +1,7 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
-import { proveConnection } from "#kit"
+import { assignConnection } from "#kit"
 import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type ServerState, type Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"
@@ -85,7 +85,7 @@ export async function runOperation(
   const caller = await callerOf(services, endpoint, requestContext, session)
   // Known before anything is refused: the audit counts a refusal for whoever proved who they are.
   requestContext.userName = caller?.userName ?? anonymous
-  if (caller && !proveConnection(request.socket, caller.userId)) throw tooManyConnections()
+  if (caller && !assignConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
   // Where no proof is asked for and none comes in a body, a session is what is acted on: signing
   // out is proved by it.

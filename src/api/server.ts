@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
-import { Callers, passOver } from "#kit"
+import { drainBody, TrustedProxies } from "#kit"
 import { Scans } from "#store"
 import type { ServerState, Services } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
@@ -10,7 +10,7 @@ import { ObjectRoom } from "./handlers/object-room.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { cookieOf } from "./http/cookies.ts"
-import { checkOneHost, checkTransferCoding, HostCheck } from "./http/guards.ts"
+import { checkOneHost, checkTransferEncoding, HostCheck } from "./http/guards.ts"
 import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
@@ -36,7 +36,7 @@ export function createApi(services: Services): ApiServer {
   const measures = new Measures()
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new HostCheck(services.settings.hostNames)
-  const callers = new Callers(services.settings.trustedProxies)
+  const proxies = new TrustedProxies(services.settings.trustedProxies)
   const listener: Listener = new Listener(take, services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.closePasswords(), { once: true })
@@ -57,7 +57,7 @@ export function createApi(services: Services): ApiServer {
 
   /** The body is read by the operation, which knows by then who sends it. */
   function take(request: IncomingMessage, response: ServerResponse): void {
-    const requestContext = new RequestContext(request, response, callers)
+    const requestContext = new RequestContext(request, response, proxies)
     void serve(requestContext, routes.find(request.method ?? "", requestContext.path))
   }
 
@@ -68,7 +68,7 @@ export function createApi(services: Services): ApiServer {
     try {
       checkTarget(request.url ?? "")
       checkOneHost(request)
-      checkTransferCoding(request)
+      checkTransferEncoding(request)
       hosts.check(requestContext.host)
       if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
       if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
@@ -129,7 +129,7 @@ async function refuse(
   try {
     const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
     const options = requestContext.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
-    if (!response.headersSent && (await passOver(request, options))) response.setHeader("connection", "close")
+    if (!response.headersSent && (await drainBody(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
     else sendPage(requestContext, failurePage(failure))

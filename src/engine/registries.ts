@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import { bounds, defaultRegistry, type OciReference, reasonSentences } from "#contract"
-import { deadline, Semaphore, unlessAborted } from "#kit"
+import { abortable, deadline, Semaphore } from "#kit"
 import { EngineError } from "./engine.ts"
 
 const { nameLookups, nameLookupMs } = bounds.containers
@@ -102,7 +102,7 @@ export class Registries {
 
   async #addressesOf(name: string): Promise<string[]> {
     using late = deadline(this.#patienceMs, "looking the name up")
-    return await unlessAborted(
+    return await abortable(
       lookups.run(() => this.#lookup(name)),
       late,
     )

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
-import { hasBody, trickles, tricklesMsg } from "#kit"
+import { hasBody, hasTinyChunks, tinyChunksMsg } from "#kit"
 import type { Call } from "./call.ts"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 
@@ -18,7 +18,7 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
     request.on("data", (chunk: Buffer) => {
       length += chunk.length
       if (length > most) reject(tooLarge())
-      else if (trickles(request)) reject(invalid(tricklesMsg))
+      else if (hasTinyChunks(request)) reject(invalid(tinyChunksMsg))
       else chunks.push(chunk)
     })
     request.once("end", () => resolve(Buffer.concat(chunks)))

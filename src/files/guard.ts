@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
-import { codingFault } from "#kit"
+import { transferEncodingError } from "#kit"
 import { isReading } from "./methods.ts"
 import { forbidden, invalid } from "./refusal.ts"
 
@@ -44,8 +44,8 @@ export function checkSingle({ rawHeaders }: IncomingMessage): void {
 const single = new Set(["authorization", "host", "destination", "depth", "overwrite", "if-match", "origin"])
 
 /** A body in a transfer coding that nobody here takes off would be stored in it. */
-export function checkTransferCoding({ headers }: IncomingMessage): void {
-  const fault = codingFault(headers)
+export function checkTransferEncoding({ headers }: IncomingMessage): void {
+  const fault = transferEncodingError(headers)
   if (fault !== undefined) throw invalid(fault)
 }
 

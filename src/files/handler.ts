@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Callers, proveConnection } from "#kit"
+import { assignConnection, TrustedProxies } from "#kit"
 import { parseTarget } from "./address.ts"
 import { Call, type Person, type Scene } from "./call.ts"
 import { copy, move } from "./copymove.ts"
 import { shareWith } from "./cors.ts"
 import { remove } from "./delete.ts"
 import { get } from "./get.ts"
-import { checkHost, checkOrigin, checkSingle, checkTransferCoding } from "./guard.ts"
+import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "./guard.ts"
 import { lock, unlock } from "./lock.ts"
 import { readableTags } from "./locking.ts"
 import { isReading, type MethodName, methodNames } from "./methods.ts"
@@ -46,19 +46,19 @@ export type Handle = (request: IncomingMessage, response: ServerResponse, procee
 
 export function createHandler(settings: HandlerOptions): Handle {
   const { scene } = settings
-  const callers = new Callers(settings.trustedProxies)
+  const proxies = new TrustedProxies(settings.trustedProxies)
   return async (request, response, proceed) => {
-    const asker: Asker = { address: callers.addressOf(request), userName: undefined }
+    const asker: Asker = { address: proxies.clientAddress(request), userName: undefined }
     try {
       checkHost(request, scene.hosts)
       checkSingle(request)
-      checkTransferCoding(request)
+      checkTransferEncoding(request)
       if (shareWith(settings.allowedOrigin, request, response)) return
       const method = methodOf(request)
       checkOrigin(request, settings.allowedOrigin)
       const address = parseTarget(request.url ?? "")
       const person = await proven(scene, request, asker)
-      if (!proveConnection(request.socket, person.userId)) throw tooManyConnections()
+      if (!assignConnection(request.socket, person.userId)) throw tooManyConnections()
       using _turn = scene.turns.take(person.userId)
       const renew = async () => {
         await proven(scene, request, asker)

@@ -1,5 +1,5 @@
 import { renameSync, rmdirSync } from "node:fs"
-import { deadline, namesOf } from "#kit"
+import { deadline, splitPath } from "#kit"
 import { isHidden } from "./address.ts"
 import { copyEntry, type Spot } from "./copy.ts"
 import type { Folder } from "./descriptor.ts"
@@ -55,7 +55,7 @@ export class LocalTree {
 
   #exists(path: string): boolean {
     try {
-      using _folder = this.#root.descend(namesOf(path))
+      using _folder = this.#root.descend(splitPath(path))
       return true
     } catch (error) {
       if (isAbsence(error)) return false
@@ -202,7 +202,7 @@ function make(parent: Folder, name: string): boolean {
 }
 
 function namesFor(path: string): string[] {
-  const names = namesOf(path)
+  const names = splitPath(path)
   if (names.length === 0) throw forbidden("The files root itself cannot be changed")
   if (names.some((name, depth) => isHidden(name, depth))) throw invalid(`${path} has a name that Quayside keeps for itself`)
   return names

@@ -64,7 +64,7 @@ export async function readableTags(call: Call): Promise<ReadonlySet<string>> {
 function taggedIn(header: string): string[] {
   try {
     return parseIf(header).flatMap(({ resource }) => {
-      const names = resource === undefined ? undefined : namesOf(resource)
+      const names = resource === undefined ? undefined : splitPath(resource)
       return names ? [pathText(names)] : []
     })
   } catch {
@@ -73,7 +73,7 @@ function taggedIn(header: string): string[] {
 }
 
 function holds(call: Call, { resource, conditions }: ConditionList): boolean {
-  const names = resource === undefined ? call.names : namesOf(resource)
+  const names = resource === undefined ? call.names : splitPath(resource)
   const isKnown = names && (resource === undefined || call.readableTags.has(pathText(names)))
   if (!isKnown) return conditions.every(({ not }) => not)
   const tokens = new Set(call.scene.locks.on(pathText(names)).map(({ token }) => token))
@@ -85,7 +85,7 @@ function holds(call: Call, { resource, conditions }: ConditionList): boolean {
   })
 }
 
-function namesOf(resource: string): readonly string[] | undefined {
+function splitPath(resource: string): readonly string[] | undefined {
   try {
     return parseTarget(resource).names
   } catch {

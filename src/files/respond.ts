@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
-import { passOver } from "#kit"
+import { drainBody } from "#kit"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /**
@@ -62,7 +62,7 @@ export async function answerFailure(
   }
   const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
   // Who waits for `100 Continue` may send no body at all.
-  const ends = await passOver(response.req, {
+  const ends = await drainBody(response.req, {
     ...(isProved ? {} : drainUnproved),
     ...(response.req.headers.expect === undefined ? {} : { answerBefore: 0 }),
   })

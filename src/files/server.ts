@@ -2,14 +2,14 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import {
   type ConnectionLimit,
-  gathered,
+  countRequest,
+  handleParseErrors,
   http,
-  type InTurnOptions,
-  isOtherMethod,
-  noteRequest,
+  isUnknownMethod,
   type ParseError,
-  refuseNoRequests,
-  takeInTurn,
+  type PipeliningOptions,
+  queueRequest,
+  serverOptions,
 } from "#kit"
 import { createHandler, type HandlerOptions } from "./handler.ts"
 import { methodNames } from "./methods.ts"
@@ -23,7 +23,7 @@ import { answerFailure, guardHeaders } from "./respond.ts"
 export function createFileServer(settings: HandlerOptions, connections: ConnectionLimit): Server {
   const handle = createHandler(settings)
   const server = http.createServer({
-    ...gathered,
+    ...serverOptions,
     requireHostHeader: false,
     requestTimeout: 0,
     headersTimeout: bounds.http.headMs.value,
@@ -34,7 +34,7 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
   const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     if (response.destroyed) return
-    noteRequest(request, response)
+    countRequest(request, response)
     const done = busy(request, response)
     // A connection that ends early is seen where it matters; without listeners it would end the
     // process.
@@ -43,14 +43,14 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
     handle(request, response, proceed).then(done, settings.scene.report)
   }
   const maxWaiting = bounds.http.pipelinedRequests.value
-  const plain: InTurnOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => {}) }
-  const asking: InTurnOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => response.writeContinue()) }
-  server.on("request", (request, response) => takeInTurn(request, response, plain))
-  server.on("checkContinue", (request, response) => takeInTurn(request, response, asking))
+  const plain: PipeliningOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => {}) }
+  const asking: PipeliningOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => response.writeContinue()) }
+  server.on("request", (request, response) => queueRequest(request, response, plain))
+  server.on("checkContinue", (request, response) => queueRequest(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
     void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene)
   })
-  refuseNoRequests(server, connectionRefusal)
+  handleParseErrors(server, connectionRefusal)
   return server
 }
 
@@ -93,7 +93,7 @@ function connectionRefusal(what: ParseError | "CONNECT"): string {
 const allow = methodNames.join(", ")
 
 function protocolFailure(what: ParseError | "CONNECT"): { status: number; text: string; body: { msg: string; code: string } } {
-  if (what === "CONNECT" || isOtherMethod(what)) {
+  if (what === "CONNECT" || isUnknownMethod(what)) {
     return { status: 405, text: "Method Not Allowed", body: { msg: "The method is not known", code: "method_not_allowed" } }
   }
   if (what.code === "HPE_HEADER_OVERFLOW") {

@@ -1,6 +1,6 @@
 import type { Server } from "node:http"
 import { bounds } from "#contract"
-import { Callers, ConnectionLimit, connectionShares } from "#kit"
+import { ConnectionLimit, connectionLimits, TrustedProxies } from "#kit"
 import type { Authority } from "./authority.ts"
 import type { Scene } from "./call.ts"
 import { DeadProperties } from "./dead-properties.ts"
@@ -98,14 +98,14 @@ export class Service implements AsyncDisposable {
 /** By the descriptors of this process, which has no others to keep room for. */
 function limitOf({ connections, trustedProxies }: Settings, report: (error: unknown) => void): ConnectionLimit {
   return new ConnectionLimit({
-    ...connectionShares({
+    ...connectionLimits({
       max: connections.max,
-      unprovedPercent: bounds.http.unprovedConnectionPercent.value,
+      anonymousPercent: bounds.http.unprovedConnectionPercent.value,
       maxReserved: bounds.http.reservedDescriptors.value,
     }),
     maxPerAddress: connections.maxPerAddress,
     maxPerPerson: connections.maxPerPerson,
-    proxies: new Callers(trustedProxies),
+    proxies: new TrustedProxies(trustedProxies),
     onFull: (what, error) => {
       if (what === "accept") report(error)
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
-import { type Logger, unlessAborted } from "#kit"
+import { abortable, type Logger } from "#kit"
 import type { TreeCall, TreeOptions } from "./tree.ts"
 import { WorkerGone, type WorkerOptions, WorkerProcess } from "./worker-process.ts"
 
@@ -90,7 +90,7 @@ export class Supervisor implements AsyncDisposable {
 
   #next(signal: AbortSignal | undefined): Promise<WorkerProcess> {
     const ends = [this.#stopped.signal, ...(signal ? [signal] : [])]
-    return unlessAborted(this.#serving.promise, AbortSignal.any(ends))
+    return abortable(this.#serving.promise, AbortSignal.any(ends))
   }
 
   invalidate(): void {

@@ -1,4 +1,4 @@
-import type { Callers, Clock, Logger } from "#kit"
+import type { Clock, Logger, TrustedProxies } from "#kit"
 import type { Activity } from "./activity.ts"
 import type { Addresses } from "./addresses.ts"
 import type { CookieJar } from "./cookie-jar.ts"
@@ -13,7 +13,7 @@ import type { Pools } from "./upstream/pools.ts"
 export interface Core {
   readonly host: GatewayHost
   readonly addresses: Addresses
-  readonly callers: Callers
+  readonly proxies: TrustedProxies
   /** The cookies of this run's origin. */
   sessionsOf(target: Target): Sessions
   /** Undefined where a run's origin has cookies of its own by itself. */

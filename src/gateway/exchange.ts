@@ -120,7 +120,7 @@ class Exchange implements AnswerHandler, Opening {
     const { request, upgrade } = this.#call
     const options = {
       passage: this.#passage,
-      forwardedFor: this.#core.callers.chainOf(request),
+      forwardedFor: this.#core.proxies.forwardedFor(request),
       scheme: this.#core.addresses.appsUrl.protocol.slice(0, -1),
       isUpgrade: upgrade !== undefined,
     }

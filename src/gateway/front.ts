@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { codingFault } from "#kit"
+import { transferEncodingError } from "#kit"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import { answerAtOrigin } from "./origin-form.ts"
@@ -45,7 +45,7 @@ function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
   if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
     throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
-  const fault = codingFault(headers)
+  const fault = transferEncodingError(headers)
   if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
   if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
     throw new Failure("invalid", "A request that changes the protocol has no body")

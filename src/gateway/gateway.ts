@@ -1,5 +1,5 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { Callers, type Clock, type ConnectionLimit, type Logger, Signer, silentLogger, systemClock } from "#kit"
+import { type Clock, type ConnectionLimit, type Logger, Signer, silentLogger, systemClock, TrustedProxies } from "#kit"
 import { Activity } from "./activity.ts"
 import { Addresses } from "./addresses.ts"
 import { CookieJar } from "./cookie-jar.ts"
@@ -122,7 +122,7 @@ function coreOf(options: GatewayOptions, servers: Servers): Core {
   return {
     host,
     addresses,
-    callers: new Callers(trustedProxies),
+    proxies: new TrustedProxies(trustedProxies),
     ports,
     sessionsOf(target) {
       const port = ports?.portOf(target.key)

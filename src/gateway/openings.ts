@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import { type Clock, deadline, type Logger, unlessAborted } from "#kit"
+import { abortable, type Clock, deadline, type Logger } from "#kit"
 import type { GatewayHost, Target, Visitor } from "./host.ts"
 
 const freshFor = 2_000
@@ -136,7 +136,7 @@ export class Openings {
   async #answer(pair: Pair): Promise<boolean> {
     const askedAt = this.#clock.now()
     using limit = deadline(answerWithin, "The answer whether a visitor may open a run")
-    const yes = await unlessAborted(this.#host.mayOpen(pair.visitor, pair.id), limit)
+    const yes = await abortable(this.#host.mayOpen(pair.visitor, pair.id), limit)
     pair.yesAt = yes ? askedAt : Number.NEGATIVE_INFINITY
     if (!yes) cut(pair.open)
     return yes

@@ -52,7 +52,7 @@ async function identify(core: Core, { request }: Call): Promise<Visitor> {
   const { authorization } = request.headers
   if (authorization === undefined)
     throw unauthorized("No Authorization header: Basic (user name with password or token) or Bearer (a token) is wanted")
-  const found = await core.host.identify(authorization, core.callers.addressOf(request))
+  const found = await core.host.identify(authorization, core.proxies.clientAddress(request))
   if (!("status" in found)) return found
   if (found.status === 401) throw unauthorized(found.msg)
   const wait = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)

@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import { hasBody, passOver, proveConnection } from "#kit"
+import { assignConnection, drainBody, hasBody } from "#kit"
 import { wantsPage } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
@@ -59,15 +59,15 @@ export function unauthorized(msg: string, page?: Page): Failure {
 /** Has the connection count for whoever was proved on it. */
 export function countFor({ userId }: Visitor, call: Call): void {
   call.isProved = true
-  if (proveConnection(call.request.socket, userId)) return
+  if (assignConnection(call.request.socket, userId)) return
   throw new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
     headers: { "Retry-After": "2", Connection: "close" },
   })
 }
 
 /** Tells the host of a refusal. */
-export function noteRefusal({ host, callers }: Core, call: Call, { visitor, code }: { visitor?: Visitor; code: string }): void {
-  host.refused({ visitor, address: callers.addressOf(call.request), code })
+export function noteRefusal({ host, proxies }: Core, call: Call, { visitor, code }: { visitor?: Visitor; code: string }): void {
+  host.refused({ visitor, address: proxies.clientAddress(call.request), code })
 }
 
 /**
@@ -80,7 +80,7 @@ export function sendFailure(core: Core, call: Call, error: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   if (call.isProved || call.upgrade || !hasBody(request) || request.complete) return void answerFailure(core, call, error)
   // Node would read on to the end of the body, however long it is.
-  passOver(request, { ...drainUnproved, ...(call.expects ? { answerBefore: 0 } : {}) }).then(
+  drainBody(request, { ...drainUnproved, ...(call.expects ? { answerBefore: 0 } : {}) }).then(
     (ends) => {
       if (ends) response.shouldKeepAlive = false
       answerFailure(core, call, error)

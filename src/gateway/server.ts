@@ -3,17 +3,17 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
 import {
+  ChunkBuffer,
   type ConnectionLimit,
-  gathered,
-  holdConnection,
+  countRequest,
+  handleParseErrors,
+  hasPendingRequest,
   http,
-  type InTurnOptions,
-  isAnswering,
-  noteRequest,
+  keepConnectionCounted,
   type ParseError,
-  Pieces,
-  refuseNoRequests,
-  takeInTurn,
+  type PipeliningOptions,
+  queueRequest,
+  serverOptions,
 } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
@@ -29,7 +29,7 @@ const earlyMost = bounds.gateway.earlyBytes.value
 /** One HTTP server; every call goes to `take`. Bodies have no total time. */
 export function createHttpServer(take: (call: Call) => void, connections?: ConnectionLimit): Server {
   const server = http.createServer({
-    ...gathered,
+    ...serverOptions,
     maxHeaderSize: bounds.http.headBytes.value,
     headersTimeout: bounds.http.headMs.value,
     requestTimeout: 0,
@@ -44,22 +44,22 @@ export function createHttpServer(take: (call: Call) => void, connections?: Conne
   server.maxHeadersCount = 0
   connections?.watch(server)
   const receive = (call: Call) => {
-    noteRequest(call.request, call.response)
+    countRequest(call.request, call.response)
     linger(call)
     take(call)
   }
   const inTurn = (more: Pick<Call, "expects">): RequestListener => {
-    const options: InTurnOptions = {
+    const options: PipeliningOptions = {
       handler: (request, response) => receive({ request, response, ...more }),
       maxWaiting: bounds.http.pipelinedRequests.value,
     }
-    return (request, response) => takeInTurn(request, response, options)
+    return (request, response) => queueRequest(request, response, options)
   }
   server.on("request", inTurn({}))
   server.on("checkContinue", inTurn({ expects: "continue" }))
   server.on("checkExpectation", inTurn({ expects: "unknown" }))
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => take(upgradeCall(request, socket as Socket, head)))
-  refuseNoRequests(server, refusalOf)
+  handleParseErrors(server, refusalOf)
   return server
 }
 
@@ -68,7 +68,7 @@ export function createHttpServer(take: (call: Call) => void, connections?: Conne
  * protocol before an earlier request is answered: the connection cannot be given to both.
  */
 function mayUpgrade({ method, headers, socket }: IncomingMessage): boolean {
-  return method === "GET" && !isAnswering(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
+  return method === "GET" && !hasPendingRequest(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
 }
 
 function linger({ request, response }: Call): void {
@@ -82,8 +82,8 @@ function linger({ request, response }: Call): void {
 
 /** A refusal needs a response, so there is one until the protocol changes. */
 function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
-  holdConnection(socket)
-  noteRequest(request)
+  keepConnectionCounted(socket)
+  countRequest(request)
   const response = new http.ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)
@@ -95,7 +95,7 @@ function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Ca
 
 /** Reads on while the answer is awaited: only who reads learns that the client has gone. */
 function readEarly(socket: Socket, head: Buffer): () => Buffer {
-  const early = new Pieces()
+  const early = new ChunkBuffer()
   early.add(head)
   const onData = (chunk: Buffer) => {
     early.add(chunk)

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { bounds, Failure } from "#contract"
-import { type Clock, Signer, Used } from "#kit"
+import { type Clock, ReplayGuard, Signer } from "#kit"
 import type { Addresses } from "./addresses.ts"
 import type { Target, Visitor } from "./host.ts"
 import { cleanPath, ownPrefix } from "./paths.ts"
@@ -34,7 +34,7 @@ export class Tickets {
   readonly #signer: Signer
   readonly #addresses: Addresses
   readonly #clock: Clock
-  readonly #used = new Used()
+  readonly #used = new ReplayGuard()
 
   constructor(options: { cookieKey: Buffer; addresses: Addresses; clock: Clock }) {
     this.#signer = new Signer(options.cookieKey, "gateway ticket")

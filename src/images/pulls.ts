@@ -1,7 +1,7 @@
 import { Failure, type Progress, type Reason, reasonSentences } from "#contract"
 import { type Engine, EngineError, type ImageFacts, type ImageTerms } from "#engine"
 import type { Actor, Events } from "#events"
-import { type Clock, type Logger, Watchdog } from "#kit"
+import { type Clock, IdleTimeout, type Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
 
 /** As of a run: only the time in which no bytes arrive counts. */
@@ -66,16 +66,16 @@ export class Pulls implements AsyncDisposable {
     const { engine, clock, events, store } = this.#options
     const { image, terms, actor } = wish
     const late = new AbortController()
-    using watchdog = new Watchdog(clock, () => late.abort(new EngineError("timeout_pulling", reasonSentences.timeout_pulling)))
+    using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonSentences.timeout_pulling)))
     let told = 0
     const report = (progress: Progress | null) => {
-      watchdog.alive()
+      idleTimeout.refresh()
       if (clock.now() - told < tellMs) return
       told = clock.now()
       void this.#tell(image, { State: "pulling", Progress: progress, Reason: null })
     }
     await store.change((tx) => events.imagePulled(tx, actor, image))
-    watchdog.enter(silentMs)
+    idleTimeout.start(silentMs)
     try {
       const facts = await engine.pull(image.image, { terms, report, signal: AbortSignal.any([late.signal, this.#ending.signal]) })
       await this.#tell(image, { State: "present", Progress: null, Reason: null })

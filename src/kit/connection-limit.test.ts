@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { eventually } from "../../test/fixtures/eventually.ts"
-import { Callers, ConnectionLimit, connectionShares, holdConnection, proveConnection } from "./index.ts"
+import { assignConnection, ConnectionLimit, connectionLimits, keepConnectionCounted, TrustedProxies } from "./index.ts"
 
-const few = { maxUnproved: 6, maxPerAddress: 4, maxProved: 6, maxPerPerson: 4, proxies: new Callers([]) }
+const few = { maxAnonymous: 6, maxPerAddress: 4, maxAuthenticated: 6, maxPerPerson: 4, proxies: new TrustedProxies([]) }
 
 /**
  * A server that proves whoever says a name, as that name, and answers `yes` or `no`; what begins
@@ -18,8 +18,8 @@ async function naming(options = few) {
     socket
       .on("error", () => {})
       .on("data", (name) => {
-        socket.write(proveConnection(socket, `${name}`.replace("hold ", "")) ? "yes" : "no")
-        if (`${name}`.startsWith("hold ")) holdConnection(socket)
+        socket.write(assignConnection(socket, `${name}`.replace("hold ", "")) ? "yes" : "no")
+        if (`${name}`.startsWith("hold ")) keepConnectionCounted(socket)
       })
   })
   new ConnectionLimit(options).watch(server)
@@ -86,18 +86,18 @@ test("a person loses idle connections only to themselves, and with most of all a
 })
 
 test("connections leave descriptors to all else, and somebody who was proved may need two", () => {
-  const shares = (descriptors: number) => connectionShares({ max: 20_000, unprovedPercent: 25, maxReserved: 2_048, descriptors })
+  const shares = (descriptors: number) => connectionLimits({ max: 20_000, anonymousPercent: 25, maxReserved: 2_048, descriptors })
   for (const descriptors of [1_024, 20_000, 1_048_576]) {
-    const { maxUnproved, maxProved } = shares(descriptors)
-    assert.ok(maxUnproved + 2 * maxProved <= descriptors - Math.min(2_048, descriptors / 4), String(descriptors))
+    const { maxAnonymous, maxAuthenticated } = shares(descriptors)
+    assert.ok(maxAnonymous + 2 * maxAuthenticated <= descriptors - Math.min(2_048, descriptors / 4), String(descriptors))
   }
-  assert.deepEqual(shares(1_048_576), { maxUnproved: 5_000, maxProved: 15_000 })
+  assert.deepEqual(shares(1_048_576), { maxAnonymous: 5_000, maxAuthenticated: 15_000 })
 })
 
 const outOfDescriptors = `
 import { connect, createServer } from "node:net"
-import { Callers, ConnectionLimit } from "#kit"
-const many = { maxUnproved: 9999, maxPerAddress: 9999, maxProved: 9999, maxPerPerson: 9999, proxies: new Callers([]) }
+import { TrustedProxies, ConnectionLimit } from "#kit"
+const many = { maxAnonymous: 9999, maxPerAddress: 9999, maxAuthenticated: 9999, maxPerPerson: 9999, proxies: new TrustedProxies([]) }
 const server = createServer((socket) => socket.on("error", () => {}).end("served"))
 new ConnectionLimit(many).watch(server)
 server.listen(0, "127.0.0.1", async () => {

@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server, Socket } from "node:net"
-import { type Callers, plainAddress } from "./caller.ts"
 import { FairBudget } from "./fair-budget.ts"
-import { isAnswering } from "./in-turn.ts"
 import { networkOf } from "./network.ts"
+import { hasPendingRequest } from "./pipelining.ts"
+import { plainAddress, type TrustedProxies } from "./trusted-proxies.ts"
 
 export interface ConnectionLimitOptions {
   /**
    * Connections that have proved nobody; beyond, the address that has most of them loses its
    * oldest.
    */
-  maxUnproved: number
+  maxAnonymous: number
   /** The same of one address; beyond, it loses its oldest. */
   maxPerAddress: number
   /** Connections that have proved somebody; beyond, the person who has most of them loses one. */
-  maxProved: number
+  maxAuthenticated: number
   /**
    * The same of one person; beyond, they lose their oldest idle one. Where none is idle the
    * newcomer is refused.
@@ -24,7 +24,7 @@ export interface ConnectionLimitOptions {
    * Peers that stand for others: the address that they forward counts, for as long as its request
    * lasts.
    */
-  proxies: Callers
+  proxies: TrustedProxies
   /**
    * Called when a connection could not be accepted, or one was closed for another; at most once a
    * minute for each of the two.
@@ -74,14 +74,14 @@ export class ConnectionLimit {
   makeRoomFor(address: Person, isProxy: boolean): void {
     const { unproved, options } = this
     if (!isProxy && unproved.sizeOf(address) >= options.maxPerAddress) this.#close(first(unproved.membersOf(address)))
-    else if (unproved.size >= options.maxUnproved) this.#close(first(unproved.membersOf(unproved.heaviest ?? address)))
+    else if (unproved.size >= options.maxAnonymous) this.#close(first(unproved.membersOf(unproved.heaviest ?? address)))
   }
 
   /** Whether there is room, or could be made, for one more connection of the person. */
   hasRoomFor(person: Person): boolean {
     const { proved, options } = this
     const own = proved.sizeOf(person)
-    if (own < options.maxPerPerson && proved.size < options.maxProved) return true
+    if (own < options.maxPerPerson && proved.size < options.maxAuthenticated) return true
     const heaviest = proved.heaviest ?? person
     const isOwnFault = own >= options.maxPerPerson || proved.sizeOf(heaviest) <= own
     const members = proved.membersOf(isOwnFault ? person : heaviest)
@@ -126,7 +126,7 @@ class Connection {
   }
 
   get isIdle(): boolean {
-    return !this.isHeld && !isAnswering(this.#socket)
+    return !this.isHeld && !hasPendingRequest(this.#socket)
   }
 
   /** Whoever takes all listeners off the socket calls it again. */
@@ -142,7 +142,7 @@ class Connection {
   /** A proxy's connection counts for whoever asks over it, until that is answered. */
   begin(request: IncomingMessage, response: ServerResponse | undefined): void {
     if (!this.isProxied) return
-    this.#countFor(networkOf(this.#limit.options.proxies.addressOf(request)), false)
+    this.#countFor(networkOf(this.#limit.options.proxies.clientAddress(request)), false)
     response?.once("close", () => {
       if (!this.isHeld && !this.#socket.destroyed) this.#countFor(this.#home, true)
     })
@@ -184,14 +184,14 @@ class Connection {
 }
 
 /** To be called at the beginning of each request. */
-export function noteRequest(request: IncomingMessage, response?: ServerResponse): void {
+export function countRequest(request: IncomingMessage, response?: ServerResponse): void {
   ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
 }
 
 /**
  * Has the connection count for the person who was proved on it. False: they have too many in use.
  */
-export function proveConnection(socket: Socket, person: Person): boolean {
+export function assignConnection(socket: Socket, person: Person): boolean {
   return (socket as WatchedSocket)[entry]?.prove(person) ?? true
 }
 
@@ -199,7 +199,7 @@ export function proveConnection(socket: Socket, person: Person): boolean {
  * Has the connection count as in use until it is closed, whatever became of the request that it
  * came with and of the socket's listeners.
  */
-export function holdConnection(socket: Socket): void {
+export function keepConnectionCounted(socket: Socket): void {
   const connection = (socket as WatchedSocket)[entry]
   if (!connection) return
   connection.isHeld = true

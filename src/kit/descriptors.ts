@@ -17,7 +17,7 @@ export interface ShareOptions {
   /** Connections that are wanted in all. */
   max: number
   /** Of all connections those that have proved nobody. */
-  unprovedPercent: number
+  anonymousPercent: number
   /**
    * Descriptors that are kept back for all else: the engine, the database, files and logs. A
    * quarter of all is enough.
@@ -31,10 +31,10 @@ export interface ShareOptions {
  * How many connections there may be. One that proved somebody may need a second descriptor, for
  * what it is joined to.
  */
-export function connectionShares(options: ShareOptions): { maxUnproved: number; maxProved: number } {
-  const { max, unprovedPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options
+export function connectionLimits(options: ShareOptions): { maxAnonymous: number; maxAuthenticated: number } {
+  const { max, anonymousPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options
   const free = descriptors - Math.min(maxReserved, Math.ceil(descriptors / 4))
-  const total = Math.max(8, Math.floor(Math.min(max, free / (2 - unprovedPercent / 100))))
-  const maxUnproved = Math.ceil((total * unprovedPercent) / 100)
-  return { maxUnproved, maxProved: total - maxUnproved }
+  const total = Math.max(8, Math.floor(Math.min(max, free / (2 - anonymousPercent / 100))))
+  const maxAnonymous = Math.ceil((total * anonymousPercent) / 100)
+  return { maxAnonymous, maxAuthenticated: total - maxAnonymous }
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
 import { createServer } from "./http.ts"
-import { gathered, trickles } from "./request.ts"
+import { hasTinyChunks, serverOptions } from "./request.ts"
 
 /**
  * What a server makes of some bytes: the pieces of the first request's body, when it is read after
@@ -18,7 +18,7 @@ async function received(bytes: string, when: "at once" | "late"): Promise<{ piec
     response.end()
     resolve({ pieces, request })
   }
-  const server = createServer({ ...gathered }, (request, response) => void take(request, response))
+  const server = createServer({ ...serverOptions }, (request, response) => void take(request, response))
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1")
@@ -38,7 +38,7 @@ for (const when of ["at once", "late"] as const) {
     const { pieces, request } = await received(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\nX: y\r\n\r\n`, when)
     assert.equal(Buffer.concat(pieces).toString(), text)
     assert.ok(pieces.length < 1_000, `${pieces.length} pieces`)
-    assert.equal(trickles(request), true)
+    assert.equal(hasTinyChunks(request), true)
     assert.equal(request.trailers.x, "y")
   })
 }
@@ -46,5 +46,5 @@ for (const when of ["at once", "late"] as const) {
 test("a body of usual pieces goes on as it came", async () => {
   const { pieces, request } = await received(`${head}Content-Length: 200000\r\n\r\n${"x".repeat(200_000)}`, "at once")
   assert.equal(Buffer.concat(pieces).toString(), "x".repeat(200_000))
-  assert.equal(trickles(request), false)
+  assert.equal(hasTinyChunks(request), false)
 })

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
+import { ChunkBuffer, isMostlyTinyChunks } from "./chunk-buffer.ts"
 import { IncomingMessage as Incoming } from "./http.ts"
-import { isTrickle, Pieces } from "./pieces.ts"
 
 /** From here on a piece goes on as it came. */
 const long = 4_096
@@ -10,11 +10,11 @@ const long = 4_096
  * itself, with an object for each, also while nobody reads. What one read from the socket brought
  * goes on together, at the end of the body or of the event loop's turn.
  */
-class GatheredRequest extends Incoming {
+class BufferedRequest extends Incoming {
   /** Of the body so far: bytes, and the pieces that they came in. */
   length = 0
   count = 0
-  #held: Pieces | undefined
+  #held: ChunkBuffer | undefined
 
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) {
@@ -25,7 +25,7 @@ class GatheredRequest extends Incoming {
     this.count += 1
     const holds = this.#held !== undefined && this.#held.length > 0
     if (chunk.length >= long && !holds) return super.push(chunk)
-    this.#held ??= new Pieces()
+    this.#held ??= new ChunkBuffer()
     if (!holds) setImmediate(() => this.#handOn())
     this.#held.add(chunk)
     return this.readableLength + this.#held.length < this.readableHighWaterMark
@@ -41,12 +41,12 @@ class GatheredRequest extends Incoming {
  * life of a stream of which nobody reads costs a tenth of a short request. It is told neither `end`
  * nor `close`, so ask `hasBody` before reading.
  */
-export const gathered = { IncomingMessage: GatheredRequest as typeof IncomingMessage, optimizeEmptyRequests: true }
+export const serverOptions = { IncomingMessage: BufferedRequest as typeof IncomingMessage, optimizeEmptyRequests: true }
 
 /** Whether a body's sender cuts so small that reading costs more than sending. */
-export function trickles(request: IncomingMessage): boolean {
-  return request instanceof GatheredRequest && isTrickle(request)
+export function hasTinyChunks(request: IncomingMessage): boolean {
+  return request instanceof BufferedRequest && isMostlyTinyChunks(request)
 }
 
 /** What such a sender is told. */
-export const tricklesMsg = "The body must come in larger pieces"
+export const tinyChunksMsg = "The body must come in larger pieces"

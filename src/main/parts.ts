@@ -2,7 +2,7 @@ import { join } from "node:path"
 import type { Identity } from "#access"
 import { bounds } from "#contract"
 import type { Events } from "#events"
-import { Callers, ConnectionLimit, connectionShares, type Logger, systemClock } from "#kit"
+import { ConnectionLimit, connectionLimits, type Logger, systemClock, TrustedProxies } from "#kit"
 import type { RunEvents, StorageBook } from "#runs"
 import type { Store } from "#store"
 import { authorityOf } from "./adapters.ts"
@@ -17,14 +17,14 @@ function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
 /** Bounds the connections to API and gateway together: they share this process's descriptors. */
 export function connectionLimitOf(settings: Settings, logger: Logger): ConnectionLimit {
   return new ConnectionLimit({
-    ...connectionShares({
+    ...connectionLimits({
       max: settings.maxConnections,
-      unprovedPercent: bounds.http.unprovedConnectionPercent.value,
+      anonymousPercent: bounds.http.unprovedConnectionPercent.value,
       maxReserved: bounds.http.reservedDescriptors.value,
     }),
     maxPerAddress: settings.maxConnectionsPerAddress,
     maxPerPerson: settings.maxConnectionsPerPerson,
-    proxies: new Callers(settings.trustedProxies),
+    proxies: new TrustedProxies(settings.trustedProxies),
     onFull: (what, err) => {
       if (what === "accept") logger.error({ err }, "a connection could not be accepted")
       else logger.warn({}, "there are as many connections as there may be: idle ones, or those of an address with many, are closed")

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util"
-import { createLogger, Gathered, systemClock } from "#kit"
+import { BatchedWriter, createLogger, systemClock } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside, StartStopped } from "./compose.ts"
 import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
@@ -55,7 +55,7 @@ function socketOf(host: string, warn: (text: string) => void): string {
 }
 
 function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {
-  const log = new Gathered((text) => void process.stderr.write(text), { clock: systemClock })
+  const log = new BatchedWriter((text) => void process.stderr.write(text), { clock: systemClock })
   process.on("exit", () => log.flush())
   const logger = createLogger(settings.logLevel, (line, level) => {
     log.add(line)

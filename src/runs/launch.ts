@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonSentences } from "#contract"
 import { type Address, EngineError, type Mount, type Started, type StartStep } from "#engine"
-import { Watchdog } from "#kit"
+import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { diskBoundOf } from "./limits.ts"
@@ -17,7 +17,7 @@ export class Launch implements Disposable {
   readonly #ctx: Context
   #run: RunRow
   readonly #cut = new AbortController()
-  readonly #watchdog: Watchdog
+  readonly #idleTimeout: IdleTimeout
   readonly #writer: StageWriter
   readonly #teller: ProgressTeller
   #stage: Stage
@@ -31,8 +31,8 @@ export class Launch implements Disposable {
     this.#stage = stage
     this.#writer = new StageWriter(ctx, run.id)
     this.#teller = new ProgressTeller(ctx, run)
-    this.#watchdog = new Watchdog(ctx.clock, () => this.#cut.abort(this.#tooLate()))
-    this.#watchdog.enter(ctx.settings.timeouts[stage])
+    this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#cut.abort(this.#tooLate()))
+    this.#idleTimeout.start(ctx.settings.timeouts[stage])
   }
 
   /** How far it came. From `creating` on, nobody but the engine knows what it holds of the run. */
@@ -87,7 +87,7 @@ export class Launch implements Disposable {
     this.#started = true
     this.#enter("starting")
     // The program's own time begins now, however long the engine took to start it.
-    this.#watchdog.enter(this.#ctx.settings.timeouts.starting)
+    this.#idleTimeout.start(this.#ctx.settings.timeouts.starting)
     this.#writer.want("starting", factsOf(started, this.#ctx))
     const found = (result: ProbeResult) => {
       this.#found = result
@@ -150,13 +150,13 @@ export class Launch implements Disposable {
     if (this.#started || this.#cut.signal.aborted) return
     this.#enter(state)
     this.#writer.want(state)
-    if (this.#teller.tell(progress)) this.#watchdog.alive()
+    if (this.#teller.tell(progress)) this.#idleTimeout.refresh()
   }
 
   #enter(stage: Stage): void {
     if (launchPath.indexOf(stage) <= launchPath.indexOf(this.#stage)) return
     this.#stage = stage
-    this.#watchdog.enter(this.#ctx.settings.timeouts[stage])
+    this.#idleTimeout.start(this.#ctx.settings.timeouts[stage])
   }
 
   #tooLate(): EngineError {
@@ -170,7 +170,7 @@ export class Launch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#watchdog[Symbol.dispose]()
+    this.#idleTimeout[Symbol.dispose]()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Address } from "#engine"
-import { unlessAborted } from "#kit"
+import { abortable } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { type ProbeResult, probe } from "./probe.ts"
@@ -49,7 +49,7 @@ async function ask(ctx: Context, run: RunRow, { found, signal }: Patience): Prom
     if (address) {
       const at = address
       const asked = ctx.probing.turns.run(run.userId, () => probe({ ...target, address: at }, signal))
-      const result = await unlessAborted(asked, signal)
+      const result = await abortable(asked, signal)
       if (result.ready) return address
       found(result)
     } else ctx.observeSoon()

@@ -1,6 +1,6 @@
 import { Failure, isLive } from "#contract"
 import type { EngineError } from "#engine"
-import { unlessAborted } from "#kit"
+import { abortable } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 
@@ -35,7 +35,7 @@ export async function waitFor(ctx: Context, id: number, { until, trouble, signal
   using _listening = ctx.board.listen(id, { changed, trouble: told })
   const now = ctx.board.row(id) ?? (await ctx.store.runs.get(id))
   if (!now || !isLive(now.state) || until(now)) return now
-  return await unlessAborted(found.promise, signal)
+  return await abortable(found.promise, signal)
 }
 
 export interface Settling {

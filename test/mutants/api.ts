@@ -117,7 +117,7 @@ export const api = [
     [...http, ...hostile],
     [
       ["a body may be of any length", "if (size <= maxBytes && ", "if ("],
-      ["a body may come in any number of tiny pieces", "maxBytes && !trickles(request)", "maxBytes"],
+      ["a body may come in any number of tiny pieces", "maxBytes && !hasTinyChunks(request)", "maxBytes"],
       ["a body may be of any depth", "if (depthOf(text) > depthMax) throw", "if (false) throw"],
       ["brackets within strings count", "if (c === 34) i = endOfString(text, i)\n    else if", "if"],
       ["a body that is no UTF-8 is mended", 'new TextDecoder("utf-8", { fatal: true })', 'new TextDecoder("utf-8")'],
@@ -155,8 +155,8 @@ export const api = [
     ],
   ),
   ...faults(
-    "src/kit/caller.ts",
-    ["src/kit/caller.test.ts"],
+    "src/kit/trusted-proxies.ts",
+    ["src/kit/trusted-proxies.test.ts"],
     [
       [
         "anybody's X-Forwarded-For counts",
@@ -180,7 +180,7 @@ export const api = [
       ["who went away is told as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],
     ],
   ),
-  ...faults("src/api/server.ts", http, [["a body in any transfer coding is read", "      checkTransferCoding(request)\n", ""]]),
+  ...faults("src/api/server.ts", http, [["a body in any transfer coding is read", "      checkTransferEncoding(request)\n", ""]]),
   ...faults("src/api/routes.ts", http, [
     ["a wrong method is answered without Allow", "{ headers: { allow } })", "{})"],
     [

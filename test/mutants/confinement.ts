@@ -163,7 +163,7 @@ export const confinement = [
     [["a directory that is not the one that was meant is not noticed", "if (missing && ", "if (missing && pinned.length > 99 && "]],
   ),
   ...faults(
-    "src/kit/beneath.ts",
+    "src/kit/directory.ts",
     ["test/attacks/parents.docker.test.ts"],
     [
       [

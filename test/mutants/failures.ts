@@ -111,15 +111,15 @@ export const failures = [
     [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
   ),
   ...faults(
-    "src/kit/linger.ts",
+    "src/kit/drain.ts",
     ["src/files/limits.test.ts"],
     [["a refusal is lost in the reset of its connection", "socket.destroySoon = () => socket.end(endIfOver)", "void endIfOver"]],
   ),
   ...faults(
-    "src/kit/linger.ts",
-    ["src/kit/linger.test.ts"],
+    "src/kit/drain.ts",
+    ["src/kit/drain.test.ts"],
     [
-      ["what nobody wants is taken piece by piece", " || trickles(request)", ""],
+      ["what nobody wants is taken piece by piece", " || hasTinyChunks(request)", ""],
       ["what nobody wants is taken without end", "left < 0 || ", ""],
       ["a refusal does not wait for what the client has at hand", "?? 0) < answerBefore)", "?? 0) < 0)"],
     ],

@@ -5,7 +5,7 @@ const home = ["test/api/home.test.ts"]
 /** What keeps people apart on one machine: mounts, files, and what passes the gateway. */
 export const isolation = [
   ...faults(
-    "src/kit/beneath.ts",
+    "src/kit/directory.ts",
     ["src/engine/docker/pins.test.ts"],
     [
       [
@@ -69,23 +69,23 @@ export const isolation = [
   ...faults(
     "src/gateway/server.ts",
     ["src/gateway/raw.test.ts"],
-    [["a connection that is still being answered is given to another protocol", " && !isAnswering(socket)", ""]],
+    [["a connection that is still being answered is given to another protocol", " && !hasPendingRequest(socket)", ""]],
   ),
   ...faults(
-    "src/kit/in-turn.ts",
+    "src/kit/pipelining.ts",
     ["src/files/limits.test.ts", "src/gateway/bytes.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
-    "src/kit/in-turn.ts",
-    ["src/kit/no-request.test.ts"],
+    "src/kit/pipelining.ts",
+    ["src/kit/parse-errors.test.ts"],
     [
       ["a client that ended in the middle of a request keeps its connection", "if (socket.readableEnded) socket.destroy()\n    else ", ""],
       ["a client that ends behind what is no request keeps its connection", 'else socket.once("end", () => socket.destroy())', ""],
     ],
   ),
   ...faults(
-    "src/kit/in-turn.ts",
+    "src/kit/pipelining.ts",
     ["test/api/http.test.ts"],
     [
       ["what is no request is told as the answer to the one before it", "isItsBody || !this.#isBusy", "true"],
@@ -93,7 +93,7 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/kit/in-turn.ts",
+    "src/kit/pipelining.ts",
     ["test/api/event-connections.test.ts"],
     [["a stream takes a connection on which others wait", "this.#waiting.length > 0", "false"]],
   ),

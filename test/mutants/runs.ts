@@ -94,7 +94,7 @@ export const runs = [
     [
       [
         "calls that take no signal wait for ever",
-        "await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)",
+        "await abortable(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)",
         "await work(docker as unknown as Api, both ? { abortSignal: both } : {})",
       ],
     ],

@@ -2,7 +2,7 @@ import { type Action, imageThing } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
 import type { ImageState, Wanted } from "#images"
-import { unlessAborted } from "#kit"
+import { abortable } from "#kit"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
@@ -39,7 +39,7 @@ async function pull(services: Services, context: Context): Promise<ImageCheck> {
   const asked = await wanted(services, context, "image:pull")
   const pulling = services.images.pull(asked, context.actor)
   try {
-    if (!respondsAsync(context)) await unlessAborted(pulling, context.signal)
+    if (!respondsAsync(context)) await abortable(pulling, context.signal)
     return answerOf(asked, await services.images.state(asked))
   } catch (error) {
     return refuse(context, error)

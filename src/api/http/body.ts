@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { hasBody, trickles, tricklesMsg } from "#kit"
+import { hasBody, hasTinyChunks, tinyChunksMsg } from "#kit"
 
 /** How deep a body's lists and objects may lie in each other. */
 export const depthMax = bounds.texts.bodyLevels.value
@@ -77,9 +77,9 @@ function collect(
   let size = 0
   const take = (chunk: Buffer) => {
     size += chunk.length
-    if (size <= maxBytes && !trickles(request)) return void chunks.push(chunk)
+    if (size <= maxBytes && !hasTinyChunks(request)) return void chunks.push(chunk)
     request.off("data", take).pause()
-    reject(trickles(request) ? new Failure("invalid", tricklesMsg) : tooLarge(maxBytes))
+    reject(hasTinyChunks(request) ? new Failure("invalid", tinyChunksMsg) : tooLarge(maxBytes))
   }
   request.on("data", take)
   request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))

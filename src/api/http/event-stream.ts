@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
-import { holdConnection, keepTurn } from "#kit"
+import { detachConnection, keepConnectionCounted } from "#kit"
 import type { RequestContext } from "./request-context.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
@@ -49,7 +49,7 @@ export function takeStream(requestContext: RequestContext): Sink {
  * it keeps for them.
  */
 function take({ request: { socket }, response }: RequestContext): void {
-  const over = keepTurn(socket)
+  const over = detachConnection(socket)
   // Whoever wants the data gets them in place of the parser.
   socket.on("data", destroy)
   response.emit("finish")
@@ -60,7 +60,7 @@ function take({ request: { socket }, response }: RequestContext): void {
   socket.on("end", destroy)
   socket.on("error", nothing)
   socket.on("close", over)
-  holdConnection(socket)
+  keepConnectionCounted(socket)
 }
 
 function nothing(): void {}

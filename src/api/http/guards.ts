@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { Failure } from "#contract"
-import { codingFault, isLoopbackAddress, peerOf } from "#kit"
+import { isLoopbackAddress, peerAddress, transferEncodingError } from "#kit"
 
 /** `host:port`, `[v6]:port` or `host`, without the port and in lower case. */
 export function hostName(host: string): string {
@@ -55,8 +55,8 @@ export function checkOneHost({ rawHeaders }: IncomingMessage): void {
 }
 
 /** Refuses a body in a transfer coding that nobody here takes off. */
-export function checkTransferCoding({ headers }: IncomingMessage): void {
-  const fault = codingFault(headers)
+export function checkTransferEncoding({ headers }: IncomingMessage): void {
+  const fault = transferEncodingError(headers)
   if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
 }
 
@@ -92,6 +92,6 @@ function elsewhere(): Failure {
  */
 export function isFromLoopback(request: IncomingMessage, address: string): boolean {
   const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded
-  const peer = peerOf(request)
+  const peer = peerAddress(request)
   return isLoopbackAddress(peer) && (forwarded === undefined || (address !== peer && isLoopbackAddress(address)))
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { type ConnectionLimit, gathered, http, type InTurnOptions, noteRequest, refuseNoRequests, takeInTurn } from "#kit"
+import { type ConnectionLimit, countRequest, handleParseErrors, http, type PipeliningOptions, queueRequest, serverOptions } from "#kit"
 import { sendFailure } from "./answer.ts"
 import { refusalOf } from "./refusal.ts"
 import { newRequestId } from "./request-context.ts"
@@ -33,7 +33,7 @@ const limits = {
  */
 export class Listener {
   readonly #servers: Server[] = []
-  readonly #inTurn: InTurnOptions
+  readonly #inTurn: PipeliningOptions
   readonly #connections: ConnectionLimit | undefined
   readonly #ending = new AbortController()
   #underWay = 0
@@ -94,9 +94,9 @@ export class Listener {
   }
 
   #make(): Server {
-    const server = http.createServer({ ...limits, ...gathered }, (request, response) => this.#take(request, response))
+    const server = http.createServer({ ...limits, ...serverOptions }, (request, response) => this.#take(request, response))
     this.#connections?.watch(server)
-    refuseNoRequests(server, refusalOf)
+    handleParseErrors(server, refusalOf)
     server.on("checkExpectation", (_request, response) =>
       sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId()),
     )
@@ -110,8 +110,8 @@ export class Listener {
       return
     }
     this.#underWay += 1
-    noteRequest(request, response)
-    takeInTurn(request, response, this.#inTurn)
+    countRequest(request, response)
+    queueRequest(request, response, this.#inTurn)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { http, isOtherMethod, type ParseError } from "#kit"
+import { http, isUnknownMethod, type ParseError } from "#kit"
 import { newRequestId } from "./request-context.ts"
 
 /**
@@ -26,7 +26,7 @@ export function refusalOf(what: ParseError | "CONNECT"): string {
 const noTunnel = new Failure("method_not_allowed", "This is no proxy: CONNECT is not served", { headers: { allow: "GET" } })
 
 function failureOf(error: ParseError): Failure {
-  if (isOtherMethod(error))
+  if (isUnknownMethod(error))
     return new Failure("method_not_allowed", "The method is not known", { headers: { allow: "GET, HEAD, POST, PUT, DELETE" } })
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Callers } from "#kit"
+import type { TrustedProxies } from "#kit"
 
 /** Who proved nothing: no account can have this name. */
 export const anonymous = "-"
@@ -19,13 +19,13 @@ export class RequestContext {
   userName = anonymous
   /** Whether its answer is a stream that has the connection for itself. */
   isStream = false
-  readonly #callers: Callers
+  readonly #proxies: TrustedProxies
   #address: string | undefined
 
-  constructor(request: IncomingMessage, response: ServerResponse, callers: Callers) {
+  constructor(request: IncomingMessage, response: ServerResponse, proxies: TrustedProxies) {
     this.request = request
     this.response = response
-    this.#callers = callers
+    this.#proxies = proxies
     this.requestId = requestIdOf(request)
     const url = request.url ?? ""
     const start = url.startsWith("/") ? 0 : authorityEnd(url)
@@ -37,7 +37,7 @@ export class RequestContext {
 
   /** The caller's, after trusted proxies. */
   get address(): string {
-    this.#address ??= this.#callers.addressOf(this.request)
+    this.#address ??= this.#proxies.clientAddress(this.request)
     return this.#address
   }
 }

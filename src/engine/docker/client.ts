@@ -2,7 +2,7 @@ import type { Agent } from "node:http"
 import { inspect } from "node:util"
 import type Dockerode from "dockerode"
 import { bounds, reasonSentences } from "#contract"
-import { http, unlessAborted } from "#kit"
+import { abortable, http } from "#kit"
 import { EngineError } from "../engine.ts"
 import { engineError } from "./errors.ts"
 import { type LaneName, Lanes } from "./lanes.ts"
@@ -91,7 +91,7 @@ export class DockerClient {
     const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
       // dockerode has calls that take no signal.
-      const answer = await unlessAborted(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
+      const answer = await abortable(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
       this.#answered += 1
       return answer
     } catch (error) {

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
-import { type Logger, silentLogger, unlessAborted } from "#kit"
+import { abortable, type Logger, silentLogger } from "#kit"
 import {
   type Address,
   type Engine,
@@ -154,7 +154,7 @@ class DockerEngine implements Engine {
   /** One look serves all who ask while another one is under way. */
   observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     if (signal?.aborted) return Promise.reject(signal.reason)
-    return unlessAborted(this.#observing.get(), signal)
+    return abortable(this.#observing.get(), signal)
   }
 
   async #observe(): Promise<ObservedRun[]> {

@@ -1,5 +1,5 @@
 import type Dockerode from "dockerode"
-import { Semaphore, unlessAborted } from "#kit"
+import { abortable, Semaphore } from "#kit"
 import type { Layer, ObservedRun } from "../engine.ts"
 import type { DockerClient } from "./client.ts"
 import { ifFound } from "./errors.ts"
@@ -95,7 +95,7 @@ export class Observer {
 
   /** Where the run is reached, by a list that all who ask at the same time share. */
   async locate(key: string, signal: AbortSignal | undefined): Promise<Location | undefined> {
-    return (await unlessAborted(this.#places.get(), signal)).get(key)
+    return (await abortable(this.#places.get(), signal)).get(key)
   }
 
   /** Of a container's init; 0 while it was not looked into. */

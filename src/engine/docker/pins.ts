@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { reasonSentences } from "#contract"
-import { Directory, type Logger, namesOf, silentLogger } from "#kit"
+import { Directory, type Logger, silentLogger, splitPath } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 import { bind, unmount } from "./mounting.ts"
 import type { Shell } from "./shell.ts"
@@ -131,7 +131,7 @@ export class Pins {
   }
 
   #unpinned({ source, target, readOnly }: Mount): PinnedMount {
-    return { path: join(this.#filesRoot, ...namesOf(source)), target, readOnly }
+    return { path: join(this.#filesRoot, ...splitPath(source)), target, readOnly }
   }
 
   /**

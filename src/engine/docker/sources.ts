@@ -1,4 +1,4 @@
-import { Directory, namesOf } from "#kit"
+import { Directory, splitPath } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 
 export interface SourceOptions {
@@ -32,7 +32,7 @@ export async function openSources(
 
 async function openSource(root: Directory, { source }: Mount): Promise<Directory> {
   try {
-    return await root.descend(namesOf(source))
+    return await root.descend(splitPath(source))
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === "ENOENT"
     const what = missing ? "does not exist" : "is not a directory"
@@ -52,7 +52,7 @@ async function makeMountPoints(
   for (const { target } of mounts) {
     const around = innermostAround(target, mounts)
     if (!around) continue
-    const names = namesOf(target.slice(around.target.length))
+    const names = splitPath(target.slice(around.target.length))
     const parent = directories[mounts.indexOf(around)] as Directory
     const made = around.readOnly ? parent.descend(names) : parent.ensure(names, owner)
     const point = await made.catch((error: unknown) => {

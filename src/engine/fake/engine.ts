@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { reasonSentences } from "#contract"
-import { namesOf } from "#kit"
+import { splitPath } from "#kit"
 import {
   type Address,
   checkDigest,
@@ -152,7 +152,7 @@ export class FakeEngine implements Engine {
     const { filesRoot } = this.#options
     if (filesRoot === undefined) return
     for (const { source } of spec.mounts) {
-      const found = await stat(join(filesRoot, ...namesOf(source))).catch(() => undefined)
+      const found = await stat(join(filesRoot, ...splitPath(source))).catch(() => undefined)
       if (!found?.isDirectory()) throw new EngineError("mount_missing", `The directory ${source}, which should be mounted, does not exist`)
     }
   }

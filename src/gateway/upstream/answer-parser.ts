@@ -1,5 +1,5 @@
 import { bounds } from "#contract"
-import { Pieces } from "#kit"
+import { ChunkBuffer } from "#kit"
 import { type AnswerHead, BadAnswer, parseAnswerHead, readField } from "./answer-head.ts"
 
 /**
@@ -42,7 +42,7 @@ export class AnswerParser {
   #trailers: string[] = []
   #trailerBytes = 0
   /** The data of the chunks of one feed: handed on together, since there may be thousands in it. */
-  readonly #chunks = new Pieces()
+  readonly #chunks = new ChunkBuffer()
 
   begin(method: string, sink: AnswerSink): void {
     this.#method = method

@@ -77,7 +77,7 @@ async function ownServer(): Promise<PostgresServer> {
     if (child.exitCode !== null || child.signalCode !== null) {
       child = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...user, cwd: directory, stdio: "ignore" })
     }
-    const client = await retry(() => server.connect(), { attempts: 50, firstWait: 50, maxWait: 200 })
+    const client = await retry(() => server.connect(), { attempts: 50, firstWaitMs: 50, maxWaitMs: 200 })
     await client.end()
   }
   /** SIGQUIT: the server ends at once and recovers from its log when it starts again. */

@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net"
 import { connect } from "node:net"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { http, passOver } from "./index.ts"
-import { gathered } from "./request.ts"
+import { drainBody, http } from "./index.ts"
+import { serverOptions } from "./request.ts"
 
 /** Says no to whatever comes, before it read any of it. */
 async function refusing(): Promise<AsyncDisposable & { port: number }> {
-  const server = http.createServer(gathered, async (request, response) => {
-    if (await passOver(request, request.headers.expect ? { answerBefore: 0 } : {})) response.setHeader("Connection", "close")
+  const server = http.createServer(serverOptions, async (request, response) => {
+    if (await drainBody(request, request.headers.expect ? { answerBefore: 0 } : {})) response.setHeader("Connection", "close")
     response.writeHead(403, { "Content-Length": 2 }).end("no")
   })
   server.on("checkContinue", (request, response) => server.emit("request", request, response))

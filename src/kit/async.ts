@@ -23,7 +23,7 @@ export function deadline(ms: number, what: string, signal?: AbortSignal): AbortS
  * The work's own outcome, unless the signal is aborted first: then rejects with its reason, and
  * nobody waits for the work.
  */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
@@ -36,10 +36,10 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
 export interface RetryOptions {
   /** How often in all, the first included. Default 5. */
   attempts?: number
-  /** Milliseconds before the second attempt; doubled each time up to `maxWait`. Default 100. */
-  firstWait?: number
+  /** Milliseconds before the second attempt; doubled each time up to `maxWaitMs`. Default 100. */
+  firstWaitMs?: number
   /** Default 5,000. */
-  maxWait?: number
+  maxWaitMs?: number
   /** Which failures are worth another attempt. Default: all. */
   when?: (error: unknown) => boolean
   clock?: Clock
@@ -48,14 +48,14 @@ export interface RetryOptions {
 
 /** Runs `work` until it succeeds or the attempts are used up; the last failure is thrown. */
 export async function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
-  const { attempts = 5, firstWait = 100, maxWait = 5_000, when = () => true, clock = systemClock, signal } = options
+  const { attempts = 5, firstWaitMs = 100, maxWaitMs = 5_000, when = () => true, clock = systemClock, signal } = options
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted()
     try {
       return await work(attempt)
     } catch (error) {
       if (attempt >= attempts || !when(error)) throw error
-      await clock.sleep(Math.min(maxWait, firstWait * 2 ** (attempt - 1)), signal)
+      await clock.sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal)
     }
   }
 }

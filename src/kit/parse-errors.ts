@@ -1,7 +1,7 @@
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { refuseInTurn } from "./in-turn.ts"
+import { queueRefusal } from "./pipelining.ts"
 
 /** What Node's parser did not understand. */
 export interface ParseError extends Error {
@@ -15,8 +15,8 @@ export interface ParseError extends Error {
  * Answers, in its turn, what is no request for this server, with the text of `answerTo`, and closes
  * the connection: what the parser refuses, and `CONNECT`.
  */
-export function refuseNoRequests(server: Server, answerTo: (what: ParseError | "CONNECT") => string): void {
-  const refuse = (socket: Duplex, what: ParseError | "CONNECT") => refuseInTurn(socket as Socket, () => end(socket, answerTo(what)))
+export function handleParseErrors(server: Server, answerTo: (what: ParseError | "CONNECT") => string): void {
+  const refuse = (socket: Duplex, what: ParseError | "CONNECT") => queueRefusal(socket as Socket, () => end(socket, answerTo(what)))
   server.on("clientError", (error: ParseError, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
     else refuse(socket, error)
@@ -35,7 +35,7 @@ function end(socket: Duplex, text: string): void {
 }
 
 /** Whether it is well-formed, with a method that Node does not know. */
-export function isOtherMethod(error: ParseError): boolean {
+export function isUnknownMethod(error: ParseError): boolean {
   return error.code === "HPE_INVALID_METHOD" && otherMethod.test(rejected(error))
 }
 

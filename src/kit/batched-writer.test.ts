@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { BatchedWriter } from "./batched-writer.ts"
 import { ManualClock } from "./clock.ts"
-import { Gathered } from "./gathered.ts"
 
 test("what comes in a short while is written at once, in its order", async () => {
   const written: string[] = []
   const clock = new ManualClock()
-  const log = new Gathered((text) => written.push(text), { clock, waitMs: 100 })
+  const log = new BatchedWriter((text) => written.push(text), { clock, waitMs: 100 })
   for (const text of ["a\n", "b\n"]) log.add(text)
   assert.deepEqual(written, [])
   await clock.advance(100)
@@ -19,7 +19,7 @@ test("what comes in a short while is written at once, in its order", async () =>
 test("what is urgent takes with it what came before, and is not written again", async () => {
   const written: string[] = []
   const clock = new ManualClock()
-  const log = new Gathered((text) => written.push(text), { clock, waitMs: 100 })
+  const log = new BatchedWriter((text) => written.push(text), { clock, waitMs: 100 })
   log.add("a\n")
   log.add("b\n")
   log.flush()
@@ -29,7 +29,7 @@ test("what is urgent takes with it what came before, and is not written again", 
 
 test("no more is kept than a bound", () => {
   const written: string[] = []
-  const log = new Gathered((text) => written.push(text), { clock: new ManualClock(), mostKept: 10 })
+  const log = new BatchedWriter((text) => written.push(text), { clock: new ManualClock(), maxChars: 10 })
   for (let i = 0; i < 5; i += 1) log.add("123456\n")
   assert.deepEqual(
     written.map((text) => text.length),

@@ -1,4 +1,4 @@
-/** Pieces below this length are copied together; longer ones are kept as they came. */
+/** ChunkBuffer below this length are copied together; longer ones are kept as they came. */
 const short = 4_096
 const firstSlab = 8_192
 const lastSlab = 65_536
@@ -7,7 +7,7 @@ const lastSlab = 65_536
  * A body's pieces, in order. What they cost is their bytes: a sender may cut a body into chunks of
  * one byte, and an object for each would take a hundred times as much.
  */
-export class Pieces {
+export class ChunkBuffer {
   /** In bytes. */
   length = 0
   #count = 0
@@ -60,6 +60,6 @@ export class Pieces {
  * More than a thousand pieces of fewer than 16 bytes on average: no program that means well sends a
  * document so.
  */
-export function isTrickle({ length, count }: { length: number; count: number }): boolean {
+export function isMostlyTinyChunks({ length, count }: { length: number; count: number }): boolean {
   return count > 1_000 && length < 16 * count
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { trickles } from "./request.ts"
+import { hasTinyChunks } from "./request.ts"
 
 export interface DrainOptions {
   /** A body with so many bytes or more is answered before it is there. Default 65,536. */
@@ -17,7 +17,7 @@ export interface DrainOptions {
  * true the head of the answer must say `Connection: close`; what comes after it is still taken for
  * a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
  */
-export async function passOver(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
+export async function drainBody(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
   const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
   if (request.complete || request.destroyed || !hasBody(request)) return false
   const until = performance.now() + timeoutMs
@@ -41,7 +41,7 @@ async function throwAway(request: IncomingMessage, most: number, longestMs: numb
   let left = most
   const onData = (chunk: Buffer) => {
     left -= chunk.length
-    if (left < 0 || trickles(request)) resolve()
+    if (left < 0 || hasTinyChunks(request)) resolve()
   }
   request.on("data", onData)
   for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())

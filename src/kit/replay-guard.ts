@@ -2,7 +2,7 @@
  * Remembers what may be used once for as long as it could be used again. What it is given lasts
  * equally long, so the oldest ends first.
  */
-export class Used {
+export class ReplayGuard {
   /** When each would have ended, oldest first. */
   readonly #ends = new Map<string, number>()
 

@@ -6,7 +6,7 @@ import { BlockList, isIP } from "node:net"
  * read from the nearest hop backwards: what stands before the last address that nobody trusted
  * vouches for is a stranger's word.
  */
-export class Callers {
+export class TrustedProxies {
   readonly #trusted = new BlockList()
   readonly #isEmpty: boolean
 
@@ -22,16 +22,16 @@ export class Callers {
    * The caller's address: the last one that is no trusted proxy's; the farthest known where all
    * are.
    */
-  addressOf(request: IncomingMessage): string {
-    const peer = peerOf(request)
+  clientAddress(request: IncomingMessage): string {
+    const peer = peerAddress(request)
     if (this.#isEmpty) return peer
     const chain = this.#chain(request, peer)
     return chain.findLast((address) => !this.trusts(address)) ?? chain[0] ?? peer
   }
 
   /** What `X-Forwarded-For` tells the next one: what trusted proxies said, and the peer. */
-  chainOf(request: IncomingMessage): string {
-    const peer = peerOf(request)
+  forwardedFor(request: IncomingMessage): string {
+    const peer = peerAddress(request)
     return this.#isEmpty ? peer : this.#chain(request, peer).join(", ")
   }
 
@@ -53,7 +53,7 @@ export class Callers {
 }
 
 /** The address at the other end of the connection. */
-export function peerOf(request: IncomingMessage): string {
+export function peerAddress(request: IncomingMessage): string {
   return plainAddress(request.socket.remoteAddress ?? "unknown")
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import type { IncomingMessage } from "node:http"
 import { test } from "node:test"
-import { Callers, isAddressOrNetwork } from "./caller.ts"
+import { isAddressOrNetwork, TrustedProxies } from "./trusted-proxies.ts"
 
 function from(remoteAddress: string, forwarded?: string): IncomingMessage {
   return {
@@ -11,8 +11,8 @@ function from(remoteAddress: string, forwarded?: string): IncomingMessage {
 }
 
 function reader(trusted: readonly string[]): (request: IncomingMessage) => string {
-  const callers = new Callers(trusted)
-  return (request) => callers.addressOf(request)
+  const proxies = new TrustedProxies(trusted)
+  return (request) => proxies.clientAddress(request)
 }
 
 test("the peer's address counts, unless it is a trusted proxy's", () => {
@@ -22,7 +22,7 @@ test("the peer's address counts, unless it is a trusted proxy's", () => {
   assert.equal(read(from("10.1.2.3", "203.0.113.9")), "203.0.113.9")
   assert.equal(read(from("::ffff:10.1.2.3", "203.0.113.9")), "203.0.113.9")
   assert.equal(read(from("::1", "2001:db8::7")), "2001:db8::7")
-  assert.equal(new Callers([]).addressOf(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
+  assert.equal(new TrustedProxies([]).clientAddress(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
 })
 
 test("of several hops the last one that no trusted proxy vouches for counts", () => {
@@ -35,16 +35,16 @@ test("of several hops the last one that no trusted proxy vouches for counts", ()
 })
 
 test("the next one is told what trusted proxies said, and the peer", () => {
-  const callers = new Callers(["10.0.0.0/8"])
-  assert.equal(callers.chainOf(from("10.0.0.1", "spoofed, 203.0.113.9, 10.0.0.2")), "203.0.113.9, 10.0.0.2, 10.0.0.1")
-  assert.equal(callers.chainOf(from("192.0.2.1", "203.0.113.9")), "192.0.2.1")
-  assert.equal(new Callers([]).chainOf(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
+  const proxies = new TrustedProxies(["10.0.0.0/8"])
+  assert.equal(proxies.forwardedFor(from("10.0.0.1", "spoofed, 203.0.113.9, 10.0.0.2")), "203.0.113.9, 10.0.0.2, 10.0.0.1")
+  assert.equal(proxies.forwardedFor(from("192.0.2.1", "203.0.113.9")), "192.0.2.1")
+  assert.equal(new TrustedProxies([]).forwardedFor(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
 })
 
 test("what is neither an address nor a network is refused", () => {
   for (const entry of ["proxy.example", "10.0.0.0/33", "::1/129", "10.0.0.0/8/8", "10.0.0.0/", ""]) {
     assert.equal(isAddressOrNetwork(entry), false, entry)
-    assert.throws(() => new Callers([entry]), /address or a network/)
+    assert.throws(() => new TrustedProxies([entry]), /address or a network/)
   }
   for (const entry of ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"]) assert.ok(isAddressOrNetwork(entry), entry)
 })

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { seededRandom } from "../../test/fixtures/random.ts"
-import { isTrickle, Pieces } from "./pieces.ts"
+import { ChunkBuffer, isMostlyTinyChunks } from "./chunk-buffer.ts"
 
 test("pieces of all lengths come out as they went in, however they are taken", () => {
   const random = seededRandom(1)
   for (let round = 0; round < 200; round += 1) {
-    const pieces = new Pieces()
+    const pieces = new ChunkBuffer()
     const sent: Buffer[] = []
     const got: Buffer[] = []
     for (let i = random.below(60); i > 0; i -= 1) {
@@ -22,7 +22,7 @@ test("pieces of all lengths come out as they went in, however they are taken", (
 })
 
 test("a million pieces of one byte are kept in few buffers, and one piece is not copied", () => {
-  const pieces = new Pieces()
+  const pieces = new ChunkBuffer()
   const one = Buffer.from("x")
   for (let i = 0; i < 1_000_000; i += 1) pieces.add(one)
   const taken = pieces.take()
@@ -33,7 +33,7 @@ test("a million pieces of one byte are kept in few buffers, and one piece is not
 })
 
 test("many tiny pieces are a trickle; few of them, or many of a usual length, are none", () => {
-  assert.equal(isTrickle({ count: 1_001, length: 16_000 }), true)
-  assert.equal(isTrickle({ count: 1_000, length: 1_000 }), false)
-  assert.equal(isTrickle({ count: 10_000, length: 160_000 }), false)
+  assert.equal(isMostlyTinyChunks({ count: 1_001, length: 16_000 }), true)
+  assert.equal(isMostlyTinyChunks({ count: 1_000, length: 1_000 }), false)
+  assert.equal(isMostlyTinyChunks({ count: 10_000, length: 160_000 }), false)
 })

@@ -112,7 +112,7 @@ function singleName(name: string): string {
  * Splits an absolute path below a root (`/users/ann/x`) into single names. Throws on `.`, `..`, NUL
  * and what is not absolute.
  */
-export function namesOf(path: string): string[] {
+export function splitPath(path: string): string[] {
   if (!path.startsWith("/")) throw new TypeError(`A path that starts with / is wanted, got ${JSON.stringify(path)}`)
   return path
     .split("/")

@@ -5,7 +5,7 @@ import type { Socket } from "node:net"
 const turns = Symbol("turns")
 type Connection = Socket & { [turns]?: Turns | undefined }
 
-export interface InTurnOptions {
+export interface PipeliningOptions {
   handler: RequestListener
   /**
    * Requests that may wait behind another one on their connection; a connection that sends more is
@@ -20,7 +20,7 @@ export interface InTurnOptions {
  * Answers the requests of a connection one after the other, each when the answer before it is sent.
  * A client may send many without reading any: their answers would all be made and kept for it.
  */
-export function takeInTurn(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
+export function queueRequest(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
   const connection: Connection = request.socket
   turnsOf(connection).take(request, response, options)
 }
@@ -30,7 +30,7 @@ export function takeInTurn(request: IncomingMessage, response: ServerResponse, o
  * came whole before it is answered. Where it is the body of a request, it is that one's answer; if
  * that has begun already, the connection ends. Only the first counts.
  */
-export function refuseInTurn(connection: Connection, refuse: () => void): void {
+export function queueRefusal(connection: Connection, refuse: () => void): void {
   turnsOf(connection).refuse(refuse)
 }
 
@@ -40,7 +40,7 @@ function turnsOf(connection: Connection): Turns {
 }
 
 /** Whether a request of the connection is under way, or waits. */
-export function isAnswering(connection: Connection): boolean {
+export function hasPendingRequest(connection: Connection): boolean {
   return connection[turns]?.isBusy ?? false
 }
 
@@ -48,7 +48,7 @@ export function isAnswering(connection: Connection): boolean {
  * Gives the connection to the request under way, whatever becomes of its response; where others
  * wait behind it, it ends. What is returned is to be called once, when the connection ends.
  */
-export function keepTurn(connection: Connection): () => void {
+export function detachConnection(connection: Connection): () => void {
   const over = connection[turns]?.keep() ?? (() => {})
   connection[turns] = undefined
   return over
@@ -56,9 +56,9 @@ export function keepTurn(connection: Connection): () => void {
 
 class Turns {
   readonly #socket: Socket
-  readonly #waiting: [IncomingMessage, ServerResponse, InTurnOptions][] = []
+  readonly #waiting: [IncomingMessage, ServerResponse, PipeliningOptions][] = []
   /** Of the request under way. */
-  #over: InTurnOptions["over"]
+  #over: PipeliningOptions["over"]
   /** The one under way, or the one before. */
   #last: { request: IncomingMessage; response: ServerResponse } | undefined
   #refuse: (() => void) | undefined
@@ -83,7 +83,7 @@ class Turns {
     return this.#over ?? (() => {})
   }
 
-  take(request: IncomingMessage, response: ServerResponse, options: InTurnOptions): void {
+  take(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
     if (this.#isBusy) this.#waiting.push([request, response, options])
     else this.#begin(request, response, options)
     if (this.#waiting.length > options.maxWaiting) this.#socket.destroy()
@@ -109,7 +109,7 @@ class Turns {
     else socket.once("end", () => socket.destroy())
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: InTurnOptions): void {
+  #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: PipeliningOptions): void {
     this.#isBusy = true
     this.#over = over
     this.#last = { request, response }
