@@ -161,11 +161,11 @@ async function inserts(store: Store, file: string): Promise<void> {
     "insert into images (created_at, updated_at, name, image, comment, command, env, port, user_name, is_published, doc) values (?,?,?,?,?,?,?,?,?,?,?) returning *",
   )
   insert.setReturnArrays(true)
-  const entry = (row: ImageRow) => ({ event: "image.created", data: { ID: row.id }, thing: { type: "image", id: row.id } })
+  const entry = (row: ImageRow) => ({ event: "image.created", data: { ID: row.id }, resource: { type: "image", id: row.id } })
   const audit = (row: ImageRow) => ({
     actor: "user1",
     action: "image.create",
-    thing: { type: "image", id: row.id },
+    resource: { type: "image", id: row.id },
     outcome: "done" as const,
     address: "127.0.0.1",
     requestId: "0123456789abcdef",

@@ -1,8 +1,8 @@
 import type { DataRow, Reads } from "#store"
 import { type Caller, onlyRun, viewerOf } from "./caller.ts"
-import { withGrants } from "./granted.ts"
-import { can, type Grant, type Thing } from "./policy.ts"
-import { dataThing, noThing } from "./things.ts"
+import { loadGrants } from "./load-grants.ts"
+import { can, type Grant, type Resource } from "./policy.ts"
+import { dataResource, missingResource } from "./resources.ts"
 
 /**
  * What a person may do with a path below the files root. `none`: it does not exist for them.
@@ -48,7 +48,7 @@ export async function fileAccess(reads: DataReads, caller: Caller, paths: readon
 
 /** How a dataset may be mounted into the caller's run. `grants`: those in force on it. */
 export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Grant[] = []): "rw" | "ro" | "no" {
-  return mountOf(caller, dataThing(dataset, grants))
+  return mountOf(caller, dataResource(dataset, grants))
 }
 
 /**
@@ -60,14 +60,14 @@ export async function mountsOf(
   caller: Caller,
   datasets: readonly (DataRow | undefined)[],
 ): Promise<Map<number, "rw" | "ro" | "no">> {
-  const asked = datasets.map((dataset): Thing => (dataset ? dataThing(dataset) : noThing("data")))
-  const things = await withGrants(reads, caller, { actions: ["data:writeFiles"], things: asked })
-  return new Map(things.map((thing) => [thing.id as number, mountOf(caller, thing)]))
+  const asked = datasets.map((dataset): Resource => (dataset ? dataResource(dataset) : missingResource("data")))
+  const resources = await loadGrants(reads, caller, { actions: ["data:writeFiles"], resources: asked })
+  return new Map(resources.map((resource) => [resource.id as number, mountOf(caller, resource)]))
 }
 
-function mountOf(caller: Caller, thing: Thing): "rw" | "ro" | "no" {
-  if (can(caller, "data:writeFiles", thing) === "yes") return "rw"
-  return can(caller, "data:readFiles", thing) === "yes" ? "ro" : "no"
+function mountOf(caller: Caller, resource: Resource): "rw" | "ro" | "no" {
+  if (can(caller, "data:writeFiles", resource) === "yes") return "rw"
+  return can(caller, "data:readFiles", resource) === "yes" ? "ro" : "no"
 }
 
 /**

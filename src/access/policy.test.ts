@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { Scope } from "./caller.ts"
-import { type Actor, type Answer, can, type Grant, type Thing } from "./policy.ts"
+import { type Actor, type Answer, can, type Grant, type Resource } from "./policy.ts"
 import { type Action, actions, rights } from "./rights.ts"
 
 const ownerId = 1
@@ -21,7 +21,7 @@ const member = actor(3, { groupIds: [6, groupId] })
 const admin = actor(4, { isAdmin: true })
 
 /** The columns of the specification's table, each made in every way there is. */
-const columns: Record<string, [Actor, Partial<Thing>][]> = {
+const columns: Record<string, [Actor, Partial<Resource>][]> = {
   owner: [[owner, {}]],
   write: granted("write"),
   use: [...granted("use"), [other, { published: true }], [member, { groupId }]],
@@ -38,7 +38,7 @@ const columns: Record<string, [Actor, Partial<Thing>][]> = {
   ],
 }
 
-function granted(access: Grant["access"]): [Actor, Partial<Thing>][] {
+function granted(access: Grant["access"]): [Actor, Partial<Resource>][] {
   return [
     [other, { grants: [{ access, userId: other.userId }] }],
     [member, { grants: [{ access, groupId: 6 }] }],
@@ -110,8 +110,8 @@ const table = {
 
 const meaning: Record<string, Answer> = { y: "yes", n: "forbidden", h: "hidden" }
 
-function thing(action: string, more: Partial<Thing> = {}): Thing {
-  return { type: action.split(":")[0] as Thing["type"], id: thingId, ownerId, ...more }
+function resource(action: string, more: Partial<Resource> = {}): Resource {
+  return { type: action.split(":")[0] as Resource["type"], id: thingId, ownerId, ...more }
 }
 
 describe("the policy", () => {
@@ -121,13 +121,13 @@ describe("the policy", () => {
         for (const [who, made] of columns[column] ?? []) {
           // Runs are neither published nor a group's: only grants on the run itself count.
           if (action.startsWith("run:") && ("published" in made || "groupId" in made) && column === "use") continue
-          assert.equal(can(who, action, thing(action, made)), meaning[line.split(" ")[i] ?? ""], `${column} ${JSON.stringify(made)}`)
+          assert.equal(can(who, action, resource(action, made)), meaning[line.split(" ")[i] ?? ""], `${column} ${JSON.stringify(made)}`)
         }
       }
     })
   }
 
-  it("has an expectation for every action on a thing with an owner", () => {
+  it("has an expectation for every action on a resource with an owner", () => {
     const collections = ["list", "create"]
     const wanted = actions.filter(
       (action) => /^(image|data|project|run):/.test(action) && !collections.includes(action.split(":")[1] ?? ""),
@@ -139,9 +139,9 @@ describe("the policy", () => {
     )
   })
 
-  it("finds deleted things only for who may restore them, and where another object refers to them", () => {
+  it("finds deleted resources only for who may restore them, and where another object refers to them", () => {
     for (const type of ["image", "data", "project"] as const) {
-      const gone: Thing = { type, id: thingId, ownerId, deleted: true, published: true }
+      const gone: Resource = { type, id: thingId, ownerId, deleted: true, published: true }
       const verbs = Object.keys(rights[type]).filter((verb) => !["restore", "refer", "list", "create"].includes(verb))
       for (const verb of verbs) {
         for (const who of [owner, other, admin]) assert.equal(can(who, `${type}:${verb}` as Action, gone), "hidden", `${type}:${verb}`)
@@ -159,7 +159,7 @@ describe("the policy", () => {
   })
 
   it("shows the project's owner that somebody runs it and nothing more", () => {
-    const run: Thing = { type: "run", id: 5, ownerId: 2, projectOwnerId: ownerId }
+    const run: Resource = { type: "run", id: 5, ownerId: 2, projectOwnerId: ownerId }
     assert.equal(can(owner, "run:read", run), "yes")
     assert.equal(can(member, "run:read", run), "hidden", "not their project")
     for (const verb of Object.keys(rights.run)) {
@@ -169,12 +169,12 @@ describe("the policy", () => {
   })
 
   it("opens a run to an administrator by a grant only", () => {
-    const run: Thing = { type: "run", id: 5, ownerId }
+    const run: Resource = { type: "run", id: 5, ownerId }
     assert.equal(can(admin, "run:open", run), "forbidden")
     assert.equal(can(admin, "run:open", { ...run, grants: [{ access: "write", userId: admin.userId }] }), "yes")
   })
 
-  it("lets people make things for themselves and administrators for anybody", () => {
+  it("lets people make resources for themselves and administrators for anybody", () => {
     for (const type of ["image", "data", "project"] as const) {
       assert.equal(can(other, `${type}:create`, { type, ownerId: other.userId }), "yes")
       assert.equal(can(other, `${type}:create`, { type, ownerId }), "forbidden")
@@ -184,7 +184,7 @@ describe("the policy", () => {
   })
 
   it("keeps accounts to their persons and administrators", () => {
-    const account: Thing = { type: "user", id: ownerId, ownerId }
+    const account: Resource = { type: "user", id: ownerId, ownerId }
     const line = (action: Action) => [owner, other, admin].map((who) => can(who, action, account))
     assert.deepEqual(line("user:read"), ["yes", "hidden", "yes"])
     assert.deepEqual(line("user:change"), ["yes", "hidden", "yes"])
@@ -194,7 +194,7 @@ describe("the policy", () => {
   })
 
   it("shows groups to their members and leaves them to administrators", () => {
-    const group: Thing = { type: "group", id: groupId, groupId }
+    const group: Resource = { type: "group", id: groupId, groupId }
     const line = (action: Action) => [member, other, admin].map((who) => can(who, action, group))
     assert.deepEqual(line("group:read"), ["yes", "hidden", "yes"])
     assert.deepEqual(line("group:change"), ["forbidden", "hidden", "yes"])
@@ -202,7 +202,7 @@ describe("the policy", () => {
   })
 
   it("shows tokens to nobody but their person", () => {
-    const token: Thing = { type: "token", id: 1, ownerId }
+    const token: Resource = { type: "token", id: 1, ownerId }
     for (const action of ["token:read", "token:delete"] as const) {
       assert.deepEqual(
         [owner, other, admin].map((who) => can(who, action, token)),
@@ -211,7 +211,7 @@ describe("the policy", () => {
     }
   })
 
-  it("says without a thing whether there can be one", () => {
+  it("says without a resource whether there can be one", () => {
     const administrators: Action[] = [
       "user:create",
       "user:list",
@@ -253,23 +253,23 @@ describe("a token's scopes", () => {
   it("never let a run's token do anything but open that run", () => {
     const token = scoped("run:5")
     for (const action of actions) {
-      const type = action.split(":")[0] as Thing["type"]
-      const own: Thing = { type, id: 5, ownerId, groupId }
+      const type = action.split(":")[0] as Resource["type"]
+      const own: Resource = { type, id: 5, ownerId, groupId }
       assert.equal(can(token, action, own), action === "run:open" ? "yes" : "forbidden", action)
       if (action !== "run:open") assert.equal(can(token, action), "forbidden", action)
     }
     assert.equal(can(token, "run:open", { type: "run", id: 6, ownerId }), "forbidden")
-    assert.equal(can(token, "run:open", { type: "run", id: 5, ownerId: 9 }), "forbidden", "an administrator's standing opens no run")
+    assert.equal(can(token, "run:open", { type: "run", id: 5, ownerId: 9 }), "forbidden", "an administrator's relation opens no run")
     assert.equal(can(actor(ownerId, { scopes: ["run:5"] }), "run:open", { type: "run", id: 5, ownerId: 9 }), "hidden")
   })
 
-  it("hold for one's own things, too", () => {
-    const own: Thing = { type: "image", id: 1, ownerId }
+  it("hold for one's own resources, too", () => {
+    const own: Resource = { type: "image", id: 1, ownerId }
     assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:read", own), "yes")
     assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:change", own), "forbidden")
   })
 
-  it("do not tell of hidden things", () => {
+  it("do not tell of hidden resources", () => {
     assert.equal(can(actor(2, { scopes: ["read"] }), "image:delete", { type: "image", id: 1, ownerId }), "hidden")
   })
 })

@@ -1,14 +1,14 @@
 import { type Caller, onlyRun } from "./caller.ts"
 import {
   type Action,
+  type Relation,
+  type RelationBits,
+  type ResourceType,
   type Right,
+  relationBits,
+  relations,
   rightOf,
   rightToSee,
-  type Standing,
-  type Standings,
-  standingBits,
-  standings,
-  type ThingType,
 } from "./rights.ts"
 
 /** As much of a caller as the policy looks at. */
@@ -24,9 +24,9 @@ export interface Grant {
   groupId?: number
 }
 
-/** What is acted on, as far as the policy looks at it. `things.ts` makes them from rows. */
-export interface Thing {
-  type: ThingType
+/** What is acted on, as far as the policy looks at it. `resources.ts` makes them from rows. */
+export interface Resource {
+  type: ResourceType
   id?: number
   /** Whose it is; a run's starter; a person's account is their own. */
   ownerId?: number
@@ -48,53 +48,54 @@ export interface Thing {
 export type Answer = "yes" | "hidden" | "forbidden"
 
 /**
- * Whether the actor may. Without a thing: whether there can be one on which they may, so a
+ * Whether the actor may. Without a resource: whether there can be one on which they may, so a
  * `forbidden` needs no look into the database. Pure: equal arguments, equal answers.
  */
-export function can(actor: Actor, action: Action, thing?: Thing): Answer {
+export function can(actor: Actor, action: Action, resource?: Resource): Answer {
   const right = rightOf(action)
   const run = onlyRun(actor)
-  if (run !== undefined && (action !== "run:open" || (thing && thing.id !== run))) return "forbidden"
+  if (run !== undefined && (action !== "run:open" || (resource && resource.id !== run))) return "forbidden"
   const scoped = run !== undefined || actor.scopes.includes(right.scope)
-  if (!thing) return scoped && attainable(actor, right) ? "yes" : "forbidden"
-  const standing = standingsOf(actor, thing)
-  if (!visible(standing, right, thing)) return "hidden"
-  return scoped && meets(standing, right) ? "yes" : "forbidden"
+  if (!resource) return scoped && attainable(actor, right) ? "yes" : "forbidden"
+  const relation = relationBitsOf(actor, resource)
+  if (!visible(relation, right, resource)) return "hidden"
+  return scoped && meets(relation, right) ? "yes" : "forbidden"
 }
 
 function attainable(actor: Actor, { who }: Right): boolean {
-  return actor.isAdmin || who.some((standing) => standing !== "administrator")
+  return actor.isAdmin || who.some((relation) => relation !== "administrator")
 }
 
 /**
- * A deleted thing is there only for who may restore it, or shows where another object refers to it.
+ * A deleted resource is there only for who may restore it, or shows where another object refers to
+ * it.
  */
-function visible(standing: Standings, right: Right, thing: Thing): boolean {
-  if (thing.deleted && !right.deleted) return false
-  if (thing.deleted) return meets(standing, right)
-  const see = rightToSee(thing.type)
+function visible(relation: RelationBits, right: Right, resource: Resource): boolean {
+  if (resource.deleted && !right.deleted) return false
+  if (resource.deleted) return meets(relation, right)
+  const see = rightToSee(resource.type)
   // What does not exist yet, or has no reader of its own, is nothing to hide.
-  return see === undefined || thing.id === undefined || meets(standing, see)
+  return see === undefined || resource.id === undefined || meets(relation, see)
 }
 
-function meets(standing: Standings, { bits }: Right): boolean {
-  return (standing & bits) !== 0
+function meets(relation: RelationBits, { bits }: Right): boolean {
+  return (relation & bits) !== 0
 }
 
-const is = Object.fromEntries(standings.map((each) => [each, standingBits(each)])) as Record<Standing, Standings>
+const is = Object.fromEntries(relations.map((each) => [each, relationBits(each)])) as Record<Relation, RelationBits>
 
 /**
- * What the actor is to the thing: several at once, as an administrator with a grant is. Publication
- * and membership of a group are grants like those that an owner writes down.
+ * What the actor is to the resource: several at once, as an administrator with a grant is.
+ * Publication and membership of a group are grants like those that an owner writes down.
  */
-function standingsOf(actor: Actor, thing: Thing): Standings {
-  let standing = is.anyone
-  if (actor.isAdmin) standing |= is.administrator
-  if (thing.ownerId === actor.userId) standing |= is.owner
-  if (thing.projectOwnerId === actor.userId) standing |= is.projectOwner
-  if (thing.published || (thing.groupId && actor.groupIds.includes(thing.groupId))) standing |= is.use
-  for (const grant of thing.grants ?? []) if (concerns(grant, actor)) standing |= is[grant.access]
-  return standing
+function relationBitsOf(actor: Actor, resource: Resource): RelationBits {
+  let relation = is.anyone
+  if (actor.isAdmin) relation |= is.administrator
+  if (resource.ownerId === actor.userId) relation |= is.owner
+  if (resource.projectOwnerId === actor.userId) relation |= is.projectOwner
+  if (resource.published || (resource.groupId && actor.groupIds.includes(resource.groupId))) relation |= is.use
+  for (const grant of resource.grants ?? []) if (concerns(grant, actor)) relation |= is[grant.access]
+  return relation
 }
 
 function concerns(grant: Grant, actor: Actor): boolean {

@@ -1,31 +1,31 @@
 /**
- * What somebody is to a thing. `owner`: it belongs to them (a run to its starter, a person's
+ * What somebody is to a resource. `owner`: it belongs to them (a run to its starter, a person's
  * account and tokens to the person). `write`, `use`, `read`: granted. `projectOwner`: a run of
  * their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
  */
-export const standings = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
-export type Standing = (typeof standings)[number]
+export const relations = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
+export type Relation = (typeof relations)[number]
 
-/** Several standings at once: a bit for each. They are asked about for every row of a list. */
-export type Standings = number
+/** Several relations at once: a bit for each. They are asked about for every row of a list. */
+export type RelationBits = number
 
-export function standingBits(...of: readonly Standing[]): Standings {
-  return of.reduce((bits, each) => bits | (1 << standings.indexOf(each)), 0)
+export function relationBits(...of: readonly Relation[]): RelationBits {
+  return of.reduce((bits, each) => bits | (1 << relations.indexOf(each)), 0)
 }
 
 export interface Right {
   /** The least scope that a proof needs for it. */
   scope: "read" | "write"
-  /** Who may: one of these standings is enough. */
-  who: readonly Standing[]
+  /** Who may: one of these relations is enough. */
+  who: readonly Relation[]
   /** The same as bits. */
-  bits: Standings
-  /** What happens to deleted things: only such actions still find them. */
+  bits: RelationBits
+  /** What happens to deleted resources: only such actions still find them. */
   deleted?: true
 }
 
-const read = (...who: Standing[]): Right => ({ scope: "read", who, bits: standingBits(...who) })
-const write = (...who: Standing[]): Right => ({ scope: "write", who, bits: standingBits(...who) })
+const read = (...who: Relation[]): Right => ({ scope: "read", who, bits: relationBits(...who) })
+const write = (...who: Relation[]): Right => ({ scope: "write", who, bits: relationBits(...who) })
 const onDeleted = (right: Right): Right => ({ ...right, deleted: true })
 
 /**
@@ -127,8 +127,8 @@ export const rights = {
   metrics: { read: read("administrator") },
 } as const satisfies Record<string, Record<string, Right>>
 
-export type ThingType = keyof typeof rights
-export type Action = { [T in ThingType]: `${T}:${keyof (typeof rights)[T] & string}` }[ThingType]
+export type ResourceType = keyof typeof rights
+export type Action = { [T in ResourceType]: `${T}:${keyof (typeof rights)[T] & string}` }[ResourceType]
 
 const byAction: ReadonlyMap<string, Right> = new Map(
   Object.entries(rights).flatMap(([type, verbs]) => Object.entries(verbs).map(([verb, right]) => [`${type}:${verb}`, right] as const)),
@@ -144,11 +144,11 @@ export function rightOf(action: Action): Right {
   return right
 }
 
-const toSee: ReadonlyMap<ThingType, Right | undefined> = new Map(
-  (Object.keys(rights) as ThingType[]).map((type) => [type, byAction.get(`${type}:read`)]),
+const toSee: ReadonlyMap<ResourceType, Right | undefined> = new Map(
+  (Object.keys(rights) as ResourceType[]).map((type) => [type, byAction.get(`${type}:read`)]),
 )
 
-/** The right to know that a thing of this type is there; undefined for what is no secret. */
-export function rightToSee(type: ThingType): Right | undefined {
+/** The right to know that a resource of this type is there; undefined for what is no secret. */
+export function rightToSee(type: ResourceType): Right | undefined {
   return toSee.get(type)
 }

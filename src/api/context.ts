@@ -7,7 +7,7 @@ import type { Images } from "#images"
 import type { Clock, ConnectionLimit, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Scans, Store } from "#store"
-import type { Things } from "./events/policy.ts"
+import type { Resources } from "./events/policy.ts"
 import type { ObjectRoom } from "./handlers/object-room.ts"
 import type { LargeAnswers } from "./http/large-answers.ts"
 import type { RateSettings, Rates } from "./http/rates.ts"
@@ -76,7 +76,7 @@ export interface ServerState {
   readonly rates: Rates
   readonly objects: ObjectRoom
   /** Who is told what happens. */
-  readonly feed: Feed<Caller, Things>
+  readonly feed: Feed<Caller, Resources>
   readonly largeAnswers: LargeAnswers
   readonly scans: Scans
   /** OpenMetrics text. */

@@ -26,7 +26,7 @@ export function expireGrants({
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
       for (const grant of await tx.grants.trim(atOnce)) {
-        await events.sightChanged(tx, { things: [{ type: grant.thingType, id: grant.thingId }], people: await peopleOf(tx, grant) })
+        await events.sightChanged(tx, { resources: [{ type: grant.thingType, id: grant.thingId }], people: await peopleOf(tx, grant) })
       }
     })
   }

@@ -1,4 +1,4 @@
-import { type Admitted, admit, openIdMs, Refusal, sessionMs, standIn } from "#access"
+import { type Admitted, admit, impersonate, openIdMs, Refusal, sessionMs } from "#access"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
 import type { Change } from "#store"
@@ -53,7 +53,7 @@ async function signedIn(services: Services, tx: Change, came: { person: Provided
   const { user } = admitted
   const actor = { ...came.request.actor, userName: user.userName }
   await tell(services, tx, { admitted, actor })
-  const caller = await standIn(tx, user, clock.now())
+  const caller = await impersonate(tx, user, clock.now())
   if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
   const { secret } = await identity.sessions.create(tx, caller, came.request.session)
   await events.session(tx, actor, "created")
@@ -64,12 +64,12 @@ async function signedIn(services: Services, tx: Change, came: { person: Provided
 async function tell(services: Services, tx: Change, { admitted, actor }: { admitted: Admitted; actor: Actor }) {
   const { tree, events } = services
   const { user, account, isChanged, groups } = admitted
-  const thing = { type: "user", id: user.id } as const
+  const resource = { type: "user", id: user.id } as const
   if (account === "created") {
     await tree.ensureDirectory(`/users/${user.userName}`)
-    await events.changed(tx, actor, { verb: "created", thing })
+    await events.changed(tx, actor, { verb: "created", resource })
   } else if (account === "linked" || isChanged) {
-    await events.changed(tx, actor, { verb: "updated", thing })
+    await events.changed(tx, actor, { verb: "updated", resource })
     // Nothing of a known account changes but whether it administers; groups are told of below.
     if (isChanged) await events.everythingChanged(tx, [user.id])
   }

@@ -181,7 +181,7 @@ async function identify(
   return caller
 }
 
-/** Who could never do this, whatever the thing, is told so before anything is read. */
+/** Who could never do this, whatever the resource, is told so before anything is read. */
 function checkAttainable(caller: Caller, permission: Action): void {
   if (onlyRun(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   if (can(caller, permission) === "yes") return

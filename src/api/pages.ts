@@ -1,7 +1,7 @@
-import { type Caller, runThing } from "#access"
+import { type Caller, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
-import { mayOn } from "./handlers/rules.ts"
+import { isAllowed } from "./handlers/rules.ts"
 import { openIdPages, signIn } from "./openid-pages.ts"
 import { file, message, type Page, type PageAnswer, redirect, sessionCaller, withParameters } from "./page.ts"
 
@@ -62,7 +62,7 @@ const open: Page = async (services, request) => {
  */
 async function mayOpen({ store }: Services, caller: Caller, run: RunRow | undefined): Promise<boolean> {
   const project = await store.projects.get(run?.projectId ?? 0)
-  return mayOn(store, caller, "run:open", run && runThing(run, project?.userId))
+  return isAllowed(store, caller, "run:open", run && runResource(run, project?.userId))
 }
 
 const home: Page = async (services, request) => {

@@ -22,7 +22,7 @@ async function openScene(auditDays: number) {
   return {
     ...{ clock, store, events },
     async write(requestId: string, count: number) {
-      const row = { actor: "ann", action: "image.created", thing: null, outcome: "done", address: "", requestId } as const
+      const row = { actor: "ann", action: "image.created", resource: null, outcome: "done", address: "", requestId } as const
       await store.change(async (tx) => {
         for (let i = 0; i < count; i += 1) await tx.audit(row)
       })
@@ -58,7 +58,7 @@ test("an actor's rows beyond a number are removed, and nobody else's", async () 
   await using keeper = new AuditKeeper({ store: scene.store, days: 400, rows: 20, clock: scene.clock, logger: silentLogger })
   await scene.write("loop", 620)
   await scene.store.change((tx) =>
-    tx.audit({ actor: "bob", action: "image.created", thing: null, outcome: "done", address: "", requestId: "one" }),
+    tx.audit({ actor: "bob", action: "image.created", resource: null, outcome: "done", address: "", requestId: "one" }),
   )
   for (let n = 0; n < 620; n += 1) keeper.wrote("ann")
   keeper.wrote("bob")

@@ -17,21 +17,21 @@ export function placeText(id: number): string {
  * Rows that follow each other, and what each looker is sent of them. Every event is written once,
  * and whole answers once for each class of lookers.
  */
-export class Batch<L extends Looker, Things> {
+export class Batch<L extends Looker, Resources> {
   readonly last: number
-  readonly #policy: FeedPolicy<L, Things>
+  readonly #policy: FeedPolicy<L, Resources>
   readonly #rows: readonly JournalRow[]
-  readonly #things: Things
+  readonly #resources: Resources
   readonly #concerned = new Set<number>()
   readonly #byClass = new Map<string, Uint8Array | undefined>()
   readonly #texts = new Map<string, string>()
 
-  constructor(policy: FeedPolicy<L, Things>, rows: readonly JournalRow[], things: Things) {
+  constructor(policy: FeedPolicy<L, Resources>, rows: readonly JournalRow[], resources: Resources) {
     this.#policy = policy
     this.#rows = rows
-    this.#things = things
+    this.#resources = resources
     this.last = rows.at(-1)?.id ?? 0
-    for (const row of rows) for (const userId of policy.concerned(row, things)) this.#concerned.add(userId)
+    for (const row of rows) for (const userId of policy.concerned(row, resources)) this.#concerned.add(userId)
   }
 
   /** What they are sent of the rows after this one; undefined: nothing. */
@@ -47,7 +47,7 @@ export class Batch<L extends Looker, Things> {
     let text = ""
     for (const row of this.#rows) {
       if (row.id <= after) continue
-      const verdict = this.#policy.judge(looker, row, this.#things)
+      const verdict = this.#policy.judge(looker, row, this.#resources)
       if (verdict !== "none") text += this.#textOf(row, verdict)
     }
     return text === "" ? undefined : encoder.encode(text)
@@ -64,14 +64,14 @@ export class Batch<L extends Looker, Things> {
 }
 
 function told(row: JournalRow, verdict: Exclude<Verdict, "none">): { id: number; event: string; data: object } {
-  const { id, event, data, thing } = row
+  const { id, event, data, resource } = row
   switch (verdict) {
     case "whole":
       return { id, event, data }
     case "outline":
       return { id, event, data: "Reason" in data ? { ...data, Reason: null } : data }
     case "gone":
-      return { id, event: `${thing.type}.deleted`, data: { ID: thing.id } }
+      return { id, event: `${resource.type}.deleted`, data: { ID: resource.id } }
     case "reset":
       return { id, event: "reset", data: {} }
   }

@@ -16,24 +16,25 @@ export interface Actor {
 /** What Quayside itself does, such as ending a run that exited. */
 export const service: Actor = { userName: "", address: "", requestId: "" }
 
-export type ThingType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
-export interface Thing {
-  type: ThingType
+export type ResourceType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
+export interface Resource {
+  type: ResourceType
   id: number
 }
 
 export type Verb = "created" | "updated" | "deleted" | "restored"
 
 /**
- * What the change of a thing means for who sees it, as far as the thing as it now is does not tell.
+ * What the change of a resource means for who sees it, as far as the resource as it now is does not
+ * tell.
  */
 export interface Sight {
   /**
-   * The thing as the rights saw it before: whoever saw it and does not any more is told that it is
-   * gone.
+   * The resource as the rights saw it before: whoever saw it and does not any more is told that it
+   * is gone.
    */
   was?: object
-  /** The thing as the rights see it now; where that is the same, `was` is not kept. */
+  /** The resource as the rights see it now; where that is the same, `was` is not kept. */
   now?: object
   /** The people whose own rights changed with it. */
   people?: readonly number[]
@@ -42,13 +43,14 @@ export interface Sight {
 /** One function per business event: what the audit, the journal and the log keep of it. */
 export interface Events extends AsyncDisposable {
   /**
-   * A stored thing was made, changed, deleted or restored. Part of the change's own transaction;
+   * A stored resource was made, changed, deleted or restored. Part of the change's own transaction;
    * logged after COMMIT.
    */
-  changed(tx: Change, actor: Actor, what: { verb: Verb; thing: Thing } & Sight): Promise<void>
+  changed(tx: Change, actor: Actor, what: { verb: Verb; resource: Resource } & Sight): Promise<void>
   /**
-   * A right on a thing was given, given anew or taken back; `people` are those who have it, or had
-   * it. The audit names the thing, the journal the grant and, for these people, the thing.
+   * A right on a resource was given, given anew or taken back; `people` are those who have it, or
+   * had it. The audit names the resource, the journal the grant and, for these people, the
+   * resource.
    */
   granted(
     tx: Change,
@@ -56,10 +58,10 @@ export interface Events extends AsyncDisposable {
     what: { verb: Exclude<Verb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
   ): Promise<void>
   /**
-   * These people see these things anew, or not any more, though nothing about the things changed:
-   * who joined or left a group.
+   * These people see these resources anew, or not any more, though nothing about the resources
+   * changed: who joined or left a group.
    */
-  sightChanged(tx: Change, what: { things: readonly Thing[]; people: readonly number[] }): Promise<void>
+  sightChanged(tx: Change, what: { resources: readonly Resource[]; people: readonly number[] }): Promise<void>
   /**
    * What these people see changed in more ways than are told one by one: they are to read
    * everything again.
@@ -69,7 +71,7 @@ export interface Events extends AsyncDisposable {
    * Nobody vouches for something any more, by somebody's change of it, which is told for itself:
    * these people are told why.
    */
-  trustEnded(tx: Change, what: { thing: Thing; people: readonly number[]; text: string }): Promise<void>
+  trustEnded(tx: Change, what: { resource: Resource; people: readonly number[]; text: string }): Promise<void>
   /** Somebody signed in, or ended a session. */
   session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** Somebody asked for a run to be started or stopped. */
@@ -103,10 +105,10 @@ export interface EventsOptions {
   clock?: Clock
   logger: Logger
   /**
-   * Called after COMMIT for every stored thing that was made, changed, deleted or restored. Must
+   * Called after COMMIT for every stored resource that was made, changed, deleted or restored. Must
    * not throw.
    */
-  onChange?: (thing: Thing) => void
+  onChange?: (resource: Resource) => void
   /** Rows of the audit are removed after so many days. Default 0: never. */
   auditDays?: number
 }
@@ -117,52 +119,52 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
   const auditKeeper = auditDays > 0 ? new AuditKeeper({ store, days: auditDays, clock, logger }) : undefined
   const telling = new Set<number>()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
-  const audit = (tx: Change, actor: Actor, what: { action: string; thing: Thing | null }) => {
+  const audit = (tx: Change, actor: Actor, what: { action: string; resource: Resource | null }) => {
     auditKeeper?.wrote(actor.userName)
     return tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
   }
   const events: Events = {
-    async changed(tx, actor, { verb, thing, was, now, people }) {
-      const event = `${thing.type}.${verb}`
+    async changed(tx, actor, { verb, resource, was, now, people }) {
+      const event = `${resource.type}.${verb}`
       const sight = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
-      await journal.add(tx, { event, data: { ID: thing.id }, thing, sight })
-      await audit(tx, actor, { action: event, thing })
+      await journal.add(tx, { event, data: { ID: resource.id }, resource, sight })
+      await audit(tx, actor, { action: event, resource })
       tx.afterCommit(() => {
-        logger.info({ event, id: thing.id, actor: actor.userName, requestId: actor.requestId }, "changed")
-        onChange(thing)
+        logger.info({ event, id: resource.id, actor: actor.userName, requestId: actor.requestId }, "changed")
+        onChange(resource)
       })
     },
     async granted(tx, actor, { verb, grant, was, people }) {
       const event = `grant.${verb}`
       const { id, thingType: type, thingId, userName, groupName, access } = grant
-      const thing: Thing = { type, id: thingId }
-      await journal.add(tx, { event, data: { ID: id }, thing: { type: "grant", id }, sight: was ? { was } : {} })
-      await audit(tx, actor, { action: event, thing })
-      await events.sightChanged(tx, { things: [thing], people })
+      const resource: Resource = { type, id: thingId }
+      await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, sight: was ? { was } : {} })
+      await audit(tx, actor, { action: event, resource })
+      await events.sightChanged(tx, { resources: [resource], people })
       tx.afterCommit(() => {
-        logger.info({ event, id, thing, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
+        logger.info({ event, id, resource, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
         onChange({ type: "grant", id })
       })
     },
-    async sightChanged(tx, { things, people }) {
+    async sightChanged(tx, { resources, people }) {
       if (people.length === 0) return
-      for (const thing of things)
-        await journal.add(tx, { event: `${thing.type}.updated`, data: { ID: thing.id }, thing, sight: { to: people } })
+      for (const resource of resources)
+        await journal.add(tx, { event: `${resource.type}.updated`, data: { ID: resource.id }, resource, sight: { to: people } })
     },
     async everythingChanged(tx, people) {
-      for (const id of people) await journal.add(tx, { event: "reset", data: {}, thing: { type: "user", id }, sight: { to: [id] } })
+      for (const id of people) await journal.add(tx, { event: "reset", data: {}, resource: { type: "user", id }, sight: { to: [id] } })
     },
-    async trustEnded(tx, { thing, people, text }) {
-      const data = { ID: thing.id, IsTrusted: false, Warning: text }
-      await journal.add(tx, { event: `${thing.type}.updated`, data, thing, sight: { to: people } })
-      tx.afterCommit(() => logger.warn({ event: "trust.ended", thing, text }, "trust"))
+    async trustEnded(tx, { resource, people, text }) {
+      const data = { ID: resource.id, IsTrusted: false, Warning: text }
+      await journal.add(tx, { event: `${resource.type}.updated`, data, resource, sight: { to: people } })
+      tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
     async session(tx, actor, verb) {
       const action = `session.${verb}`
-      await audit(tx, actor, { action, thing: null })
+      await audit(tx, actor, { action, resource: null })
       tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
     },
-    runAsked: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, thing: { type: "run", id: run.id } }),
+    runAsked: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
     async runMoved(tx, run, before) {
       if (!before) await journal.add(tx, ofRun(run, "created", {}))
       const Reason = run.reason && { code: run.reason.code, msg: run.reason.msg }
@@ -182,11 +184,11 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not told"))
     },
     async imagePulled(tx, actor, { id }) {
-      await audit(tx, actor, { action: "image.pull", thing: { type: "image", id } })
+      await audit(tx, actor, { action: "image.pull", resource: { type: "image", id } })
       tx.afterCommit(() => logger.info({ event: "image.pull", id, actor: actor.userName, requestId: actor.requestId }, "image"))
     },
     imageProgress: (tx, { id }, what) =>
-      journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, thing: { type: "image", id } }),
+      journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, resource: { type: "image", id } }),
     refused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
       logger.info({ event: "refused", action, code, actor, address, requestId, ...(count === 1 ? {} : { count }) }, "refused")
       refusals.count({ actor, action, address, requestId }, count)
@@ -201,10 +203,10 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
 }
 
 function ofRun({ id, projectId }: RunRow, verb: string, told: Readonly<Record<string, unknown>>): JournalEntry {
-  return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...told }, thing: { type: "run", id } }
+  return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...told }, resource: { type: "run", id } }
 }
 
-/** Things of the rights are plain data, made by one function each: equal ones read the same. */
+/** Resources of the rights are plain data, made by one function each: equal ones read the same. */
 function isSame(was: object, now: object | undefined): boolean {
   return now !== undefined && JSON.stringify(was) === JSON.stringify(now)
 }

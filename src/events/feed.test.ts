@@ -55,7 +55,7 @@ class Taker implements Sink {
   }
 }
 
-/** A feed of which everybody sees everything; `looks` counts how often things were looked at. */
+/** A feed of which everybody sees everything; `looks` counts how often resources were looked at. */
 async function openScene() {
   const directory = await mkdtemp(join(tmpdir(), "quayside-feed-"))
   const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
@@ -78,7 +78,7 @@ async function openScene() {
   })
   return {
     ...{ store, feed, counts },
-    happens: (id: number) => store.change((tx) => events.changed(tx, service, { verb: "updated", thing: { type: "image", id } })),
+    happens: (id: number) => store.change((tx) => events.changed(tx, service, { verb: "updated", resource: { type: "image", id } })),
     async read(userId: number, after?: number, takes = true): Promise<Taker> {
       const taker = new Taker()
       taker.takes = takes
@@ -148,7 +148,7 @@ test("Who takes nothing of what it missed for 30 s is let go with reset", async 
   t.mock.timers.reset()
 })
 
-test("Things are looked at once for all readers", async () => {
+test("Resources are looked at once for all readers", async () => {
   await using scene = await openScene()
   const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => scene.read(i + 1)))
   await scene.happens(1)

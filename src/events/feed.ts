@@ -37,9 +37,9 @@ const replays = 4
 /** A page of it that is not taken after so long was for nobody. */
 const takenMs = 30_000
 
-export interface FeedOptions<L extends Looker, Things> {
+export interface FeedOptions<L extends Looker, Resources> {
   store: Pick<Store, "events" | "dialect">
-  policy: FeedPolicy<L, Things>
+  policy: FeedPolicy<L, Resources>
   /** Calls back when there may be new rows. */
   onJournal(listener: () => void): Disposable
   clock: Clock
@@ -58,8 +58,8 @@ export interface OpenOptions<L extends Looker> {
 /**
  * Tells readers what happens, each what they may see: one reading of the journal for all of them.
  */
-export class Feed<L extends Looker, Things> implements AsyncDisposable {
-  readonly #options: FeedOptions<L, Things>
+export class Feed<L extends Looker, Resources> implements AsyncDisposable {
+  readonly #options: FeedOptions<L, Resources>
   readonly #watches: Watches<L>
   readonly #replays = new Semaphore(replays)
   readonly #closed = new AbortController()
@@ -73,7 +73,7 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
   #isNews = false
   #beatAt = 0
 
-  constructor(options: FeedOptions<L, Things>) {
+  constructor(options: FeedOptions<L, Resources>) {
     const { policy } = options
     this.#options = options
     this.#watches = new Watches((userId, proofId) => policy.recall(userId, proofId))
@@ -146,16 +146,16 @@ export class Feed<L extends Looker, Things> implements AsyncDisposable {
   }
 
   /** The next rows after this one, judged by who sees what at a moment after the last of them. */
-  async #read(after: number): Promise<Batch<L, Things> | undefined> {
+  async #read(after: number): Promise<Batch<L, Resources> | undefined> {
     const { store, policy } = this.#options
     const rows = await store.events.after(after, pageSize)
     if (rows.length === 0) return undefined
     const news = rows.filter((row) => row.id > this.#known)
     if (news.length > 0) policy.forget(news)
     this.#known = Math.max(this.#known, rows.at(-1)?.id ?? 0)
-    const things = await policy.look(rows)
+    const resources = await policy.look(rows)
     await this.#watches.settle()
-    return new Batch(policy, rows, things)
+    return new Batch(policy, rows, resources)
   }
 
   async #deliverForEver(): Promise<void> {

@@ -3,10 +3,10 @@ export {
   createEvents,
   type Events,
   type EventsOptions,
+  type Resource,
+  type ResourceType,
   type Sight,
   service,
-  type Thing,
-  type ThingType,
   type Verb,
 } from "./events.ts"
 export { Feed, type FeedOptions, type OpenOptions, type Sink } from "./feed.ts"

@@ -6,7 +6,7 @@ export interface Looker {
 }
 
 /**
- * What somebody is told of a row: all of it; its outline; that the thing is gone (its ID alone);
+ * What somebody is told of a row: all of it; its outline; that the resource is gone (its ID alone);
  * that everything is to be read again; nothing.
  */
 export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
@@ -15,19 +15,19 @@ export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
  * The rules of who sees what, as the feed asks them. They come from outside: the feed knows rows
  * and readers.
  */
-export interface FeedPolicy<L extends Looker, Things> {
+export interface FeedPolicy<L extends Looker, Resources> {
   /** The looker of an earlier proof as they are now; undefined when the proof has ended. */
   recall(userId: number, proofId: string): Promise<L | undefined>
   /** Calls back when what was recalled of these people (undefined: of all) may be wrong. */
   onForget(listener: (userIds: readonly number[] | undefined) => void): Disposable
   /** Makes `recall` read anew what these rows changed, whichever process wrote them. */
   forget(rows: readonly JournalRow[]): void
-  /** The things that these rows are about, as they are now. */
-  look(rows: readonly JournalRow[]): Promise<Things>
+  /** The resources that these rows are about, as they are now. */
+  look(rows: readonly JournalRow[]): Promise<Resources>
   /** Pure. */
-  judge(looker: L, row: JournalRow, things: Things): Verdict
+  judge(looker: L, row: JournalRow, resources: Resources): Verdict
   /** Lookers of one class get the same verdict on every row that does not concern one of them. */
   classOf(looker: L): string
   /** The people for whom the verdict may be another one than for others of their class. */
-  concerned(row: JournalRow, things: Things): Iterable<number>
+  concerned(row: JournalRow, resources: Resources): Iterable<number>
 }

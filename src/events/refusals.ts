@@ -33,7 +33,7 @@ export class Refusals implements AsyncDisposable {
     const key = `${refusal.actor} ${refusal.action}`
     const known = this.#counts.get(key)
     if (known) known.count += count
-    else this.#counts.set(key, { ...refusal, thing: null, outcome: "refused", at: this.#clock.now(), count })
+    else this.#counts.set(key, { ...refusal, resource: null, outcome: "refused", at: this.#clock.now(), count })
     if (this.#counts.size > countedMax) this.#write()
     this.#minute ??= this.#untilOver()
   }

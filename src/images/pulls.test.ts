@@ -39,7 +39,7 @@ test("a pull tells how far it is, that it is done or why it failed, and who aske
   assert.deepEqual((await scene.told()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
   const { rows } = await scene.store.audits.list({ action: "image.pull" }, { page: 1, pageSize: 9 })
   assert.deepEqual(
-    rows.map((row) => [row.actor, row.thing]),
+    rows.map((row) => [row.actor, row.resource]),
     [
       ["ann", { type: "image", id: 7 }],
       ["ann", { type: "image", id: 7 }],

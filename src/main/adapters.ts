@@ -1,4 +1,15 @@
-import { type Caller, decide, fileAccess, type Identity, mountAreas, noThing, onlyRun, Refusal, runThing, standIn } from "#access"
+import {
+  type Caller,
+  decide,
+  fileAccess,
+  type Identity,
+  impersonate,
+  missingResource,
+  mountAreas,
+  onlyRun,
+  Refusal,
+  runResource,
+} from "#access"
 import type { Engine, ImageTerms } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
@@ -27,7 +38,7 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },
     async access(userId, paths) {
-      const caller = await standIn(store, await store.users.get(userId), clock.now())
+      const caller = await impersonate(store, await store.users.get(userId), clock.now())
       return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
     },
     areas: (paths) => mountAreas(store, paths),
@@ -51,7 +62,7 @@ function refusalOf({ status, message, retryAfterSeconds, userName }: Refusal) {
  */
 export function imageTermsOf({ store, images, clock }: { store: Store; images: Images; clock: Clock }) {
   return async (run: RunRow): Promise<ImageTerms> => {
-    const starter = await standIn(store, await store.users.get(run.userId), clock.now())
+    const starter = await impersonate(store, await store.users.get(run.userId), clock.now())
     const person = starter ?? { userName: run.userName, groupNames: [] }
     const terms = images.terms(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })
     if (starter) return terms
@@ -84,8 +95,8 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
       if (caller === undefined) return false
       // Where there is no run the same is asked, of a run that is nobody's: the time of a refusal
       // tells no more than its words.
-      const thing = run ? runThing(run) : noThing("run")
-      return (await decide(store, caller, "run:open", thing)) === "yes" && run !== undefined
+      const resource = run ? runResource(run) : missingResource("run")
+      return (await decide(store, caller, "run:open", resource)) === "yes" && run !== undefined
     },
     refused({ visitor, address, code }) {
       const name = async () => (visitor && (await identity.recall(visitor.userId, visitor.proofId))?.userName) ?? nobody

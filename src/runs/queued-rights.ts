@@ -55,8 +55,8 @@ async function round(ctx: Context, judged: Judged): Promise<void> {
  * concern everybody.
  */
 function concernOf(news: readonly JournalRow[]): (run: RunRow) => boolean {
-  const things = new Set(news.map(({ thing }) => `${thing.type} ${thing.id}`))
-  if (news.some(({ thing }) => thing.type === "user" || thing.type === "group")) return () => true
+  const things = new Set(news.map(({ resource }) => `${resource.type} ${resource.id}`))
+  if (news.some(({ resource }) => resource.type === "user" || resource.type === "group")) return () => true
   return ({ projectId, spec }) =>
     things.has(`project ${projectId}`) ||
     things.has(`image ${spec.imageId}`) ||

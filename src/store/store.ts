@@ -111,8 +111,8 @@ export interface Writes<Row extends Stamped> {
    */
   update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
   /**
-   * Sets or clears `deletedAt`. Grants on a deleted thing rest; those that were given to a deleted
-   * person or group go.
+   * Sets or clears `deletedAt`. Grants on a deleted resource rest; those that were given to a
+   * deleted person or group go.
    */
   setDeleted(id: number, deleted: boolean): Promise<Row | undefined>
 }
@@ -127,7 +127,7 @@ export interface ResourceReads<Row extends Stamped> {
   getMany(ids: readonly number[]): Promise<Row[]>
   /** As `getMany`, without long texts. */
   outlines(ids: readonly number[]): Promise<Outlines<Row>>
-  /** As `getMany` and as `outlines`, with an empty `doc`: as rows stand inside other things. */
+  /** As `getMany` and as `outlines`, with an empty `doc`: as rows stand inside other resources. */
   parts(ids: readonly number[]): Promise<Row[]>
   partOutlines(ids: readonly number[]): Promise<Outlines<Row>>
   /**
@@ -174,22 +174,22 @@ export interface ProjectWrites {
   setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>
 }
 
-/** Grants in force: on things that are not deleted, and not past their time. */
+/** Grants in force: on resources that are not deleted, and not past their time. */
 export interface GrantReads {
   get(id: number): Promise<GrantRow | undefined>
-  /** What grants give one person on these things, by their groups too. */
+  /** What grants give one person on these resources, by their groups too. */
   given(
     type: GrantRow["thingType"],
     ids: readonly number[],
     to: Pick<Viewer, "userId" | "groupIds">,
   ): Promise<{ thingId: number; access: GrantRow["access"] }[]>
-  /** All on these things, those on deleted ones too, oldest first. */
+  /** All on these resources, those on deleted ones too, oldest first. */
   of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]>
   /** Whether any is past its time and not yet removed. */
   anyExpired(): Promise<boolean>
   /**
-   * Newest first; of those who do not see everything: on their things, and what was given to them
-   * or their groups.
+   * Newest first; of those who do not see everything: on their resources, and what was given to
+   * them or their groups.
    */
   list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
 }
@@ -199,7 +199,8 @@ export interface GrantFilter {
 }
 export interface GrantWrites {
   /**
-   * Takes the place of the grant that the same one has on the same thing: `version` is then beyond
+   * Takes the place of the grant that the same one has on the same resource: `version` is then
+   * beyond
    * 1. One of `userId` and `groupId` is 0.
    */
   put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
@@ -379,7 +380,7 @@ export interface JournalEntry {
   event: string
   /** What is told; `ID` at least. */
   data: Readonly<Record<string, unknown>>
-  thing: { type: string; id: number }
+  resource: { type: string; id: number }
   /** For whoever decides who is told of it; itself it is told to nobody. */
   sight?: Readonly<Record<string, unknown>>
 }
@@ -387,7 +388,7 @@ export interface JournalEntry {
 export interface AuditEntry {
   actor: string
   action: string
-  thing: { type: string; id: number } | null
+  resource: { type: string; id: number } | null
   outcome: "done" | "refused"
   address: string
   requestId: string

@@ -1,6 +1,6 @@
-import { type Right, rights, type Standing } from "#access"
+import { type Relation, type Right, rights } from "#access"
 
-const columns: readonly Standing[] = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"]
+const columns: readonly Relation[] = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"]
 const heads = [
   "owner",
   "grant `write`",

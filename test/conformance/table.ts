@@ -294,7 +294,7 @@ const readme: readonly Entry[] = [
   ["`UserName` and `GroupName` never change", "names of people and groups never change and are never given again"],
   [
     "rows of Who may do what",
-    "has an expectation for every action on a thing with an owner",
+    "has an expectation for every action on a resource with an owner",
     "read, use and write give on images and projects what the table of rights says",
     "a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once",
     "opens a run to an administrator by a grant only",

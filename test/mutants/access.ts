@@ -6,7 +6,7 @@ export const access = [
     "src/access/policy.ts",
     ["src/access/policy.test.ts"],
     [
-      ["a token for one run opens every run", "(thing && thing.id !== run)", "false"],
+      ["a token for one run opens every run", "(resource && resource.id !== run)", "false"],
       ["what is hidden answers as forbidden", 'return "hidden"', 'return "forbidden"'],
       ["a token's scopes do not count", "const scoped = run !== undefined || actor.scopes.includes(right.scope)", "const scoped = true"],
     ],

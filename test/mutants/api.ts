@@ -36,8 +36,8 @@ export const api = [
     ["DELETE passes If-Match over", 'checkMatch(context.header("if-match"), stored as R)\n    const [was]', "const [was]"],
     [
       "who may change may delete",
-      'await demandOn(tx, context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })',
-      'await demandOn(tx, context.caller, action(kind, "read"), { thing: stored && kind.thing(stored), what: kind.what })',
+      'await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.what })',
+      'await authorizeWithGrants(tx, context.caller, action(kind, "read"), { resource: stored && kind.resource(stored), what: kind.what })',
     ],
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
   ]),
@@ -57,8 +57,8 @@ export const api = [
     ],
     [
       "what is hidden is forbidden, which tells that it is there",
-      'const verdict = thing === undefined ? "hidden" :',
-      'const verdict = thing === undefined ? "forbidden" :',
+      'const verdict = resource === undefined ? "hidden" :',
+      'const verdict = resource === undefined ? "forbidden" :',
     ],
   ]),
   ...faults("src/api/handlers/lists.ts", reading, [
@@ -98,7 +98,7 @@ export const api = [
     ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
     [
       "a project may use an image that its owner cannot see",
-      'if (!(await mayOn(tx, caller, "image:use", row && imageThing(row))))',
+      'if (!(await isAllowed(tx, caller, "image:use", row && imageResource(row))))',
       "if (!row)",
     ],
     ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],
@@ -107,8 +107,8 @@ export const api = [
   ...faults("src/api/handlers/answers.ts", shapes, [
     [
       "a hidden part is answered whole",
-      'rows.filter((_, i) => can(caller, action, things[i] as Thing) === "yes")',
-      "rows.filter((_, i) => things[i] !== undefined)",
+      'rows.filter((_, i) => can(caller, action, resources[i] as Resource) === "yes")',
+      "rows.filter((_, i) => resources[i] !== undefined)",
     ],
     ["the Doc of parts is answered", "return rest\n", "return { Doc: _doc, ...rest } as never\n"],
   ]),

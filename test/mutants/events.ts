@@ -17,7 +17,7 @@ export const events = [
     ["a project's owner is told how far a run is", 'row.event === "run.progress" || ', ""],
     ["what a grant changes is told to everybody", 'if (to && !to.includes(caller.userId)) return "none"', ""],
     ["a grantee is told what others of the same groups are", "if (userId !== undefined) yield userId", ""],
-    ["an owner is told what others of the same groups are", "if (thing?.ownerId !== undefined) yield thing.ownerId", ""],
+    ["an owner is told what others of the same groups are", "if (resource?.ownerId !== undefined) yield resource.ownerId", ""],
     ["members of a group are told what others are", '[...groupIds].sort().join(" ") + scopes.join()', "scopes.join()"],
     ["who is to be told of a group's things is told what others are", "if (to) yield* to", ""],
   ]),

@@ -230,7 +230,7 @@ export const guards = [
     [
       [
         "a dataset's grants do not count for its files",
-        'await withGrants(reads, caller, { actions: ["data:writeFiles"], things: asked })',
+        'await loadGrants(reads, caller, { actions: ["data:writeFiles"], resources: asked })',
         "asked",
       ],
     ],

@@ -14,22 +14,26 @@ export const rights = [
     ["a grant tells whether somebody has a name", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
   ]),
   ...faults("src/access/policy.ts", policy, [
-    ["what is deleted is found", "  if (thing.deleted && !right.deleted) return false\n", ""],
-    ["what is published is its owner's alone", "if (thing.published || ", "if ("],
-    ["what is a group's is everybody's", "(thing.groupId && actor.groupIds.includes(thing.groupId))", "thing.groupId"],
+    ["what is deleted is found", "  if (resource.deleted && !right.deleted) return false\n", ""],
+    ["what is published is its owner's alone", "if (resource.published || ", "if ("],
+    ["what is a group's is everybody's", "(resource.groupId && actor.groupIds.includes(resource.groupId))", "resource.groupId"],
     ["a grant to one person is everybody's", "return grant.userId === actor.userId", "return true"],
     [
       "a grant to one group is every group's",
       "return grant.groupId === undefined || actor.groupIds.includes(grant.groupId)",
       "return true",
     ],
-    ["everybody owns the project of every run", "if (thing.projectOwnerId === actor.userId)", "if (thing.projectOwnerId !== undefined)"],
-    ["administrators are nobody", "if (actor.isAdmin) standing |= is.administrator\n", ""],
-    ["everybody administers", "if (actor.isAdmin) standing |= is.administrator", "standing |= is.administrator"],
-    ["everything belongs to everybody", "if (thing.ownerId === actor.userId)", "if (thing.ownerId !== undefined)"],
-    ["every grant writes", "standing |= is[grant.access]", "standing |= is.write"],
+    [
+      "everybody owns the project of every run",
+      "if (resource.projectOwnerId === actor.userId)",
+      "if (resource.projectOwnerId !== undefined)",
+    ],
+    ["administrators are nobody", "if (actor.isAdmin) relation |= is.administrator\n", ""],
+    ["everybody administers", "if (actor.isAdmin) relation |= is.administrator", "relation |= is.administrator"],
+    ["everything belongs to everybody", "if (resource.ownerId === actor.userId)", "if (resource.ownerId !== undefined)"],
+    ["every grant writes", "relation |= is[grant.access]", "relation |= is.write"],
     ["what no one could do is looked up", "return actor.isAdmin || who.some(", "return true || who.some("],
-    ["a token for a run does everything with it", '(action !== "run:open" || (thing', "(false || (thing"],
+    ["a token for a run does everything with it", '(action !== "run:open" || (resource', "(false || (resource"],
   ]),
   ...faults("src/access/rights.ts", policy, [
     [
@@ -83,8 +87,8 @@ export const rights = [
       '  grant: write("owner", "write", "administrator"),\n  handOver',
     ],
   ]),
-  ...faults("src/access/granted.ts", grants, [
-    ["grants are never asked for", "  if (!first) return [...asked.things]\n", "  if (asked) return [...asked.things]\n"],
+  ...faults("src/access/load-grants.ts", grants, [
+    ["grants are never asked for", "  if (!first) return [...asked.resources]\n", "  if (asked) return [...asked.resources]\n"],
     [
       "every grant that is read is one to write",
       "own.map(({ access }): Grant => ({ access, userId",
@@ -204,8 +208,8 @@ export const rights = [
     ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],
     [
       "whoever may read a dataset writes into it",
-      'can(caller, "data:writeFiles", thing) === "yes") return "rw"',
-      'can(caller, "data:readFiles", thing) === "yes") return "rw"',
+      'can(caller, "data:writeFiles", resource) === "yes") return "rw"',
+      'can(caller, "data:readFiles", resource) === "yes") return "rw"',
     ],
   ]),
   ...faults(

@@ -186,7 +186,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/access/stand-in.ts",
+    "src/access/impersonate.ts",
     ["test/api/borrowed-rights.test.ts"],
     [["an administrator's right to everything is borrowed", "    isAdmin: false,", '    isAdmin: owner.userName === "admin",']],
   ),

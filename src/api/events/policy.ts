@@ -1,18 +1,18 @@
-import { type Action, type Caller, can, groupThing, type Identity, type Thing, tokenThing, userThing } from "#access"
+import { type Action, type Caller, can, groupResource, type Identity, type Resource, tokenResource, userResource } from "#access"
 import type { FeedPolicy, Verdict } from "#events"
 import type { JournalRow, Store } from "#store"
-import { dataThings, grantThings, imageThings, projectThings, runThings } from "./things.ts"
+import { dataResources, grantResources, imageResources, projectResources, runResources } from "./resources.ts"
 
-/** Things as they are now, by `<type> <id>`; what does not exist is not there. */
-export type Things = ReadonlyMap<string, Thing>
+/** Resources as they are now, by `<type> <id>`; what does not exist is not there. */
+export type Resources = ReadonlyMap<string, Resource>
 
 /**
- * What rows carry for this policy alone. `to`: only these people are told. `was`: the thing as it
- * was seen before. `people`: whose rights changed.
+ * What rows carry for this policy alone. `to`: only these people are told. `was`: the resource as
+ * it was seen before. `people`: whose rights changed.
  */
 interface Carried {
   to?: readonly number[]
-  was?: Thing
+  was?: Resource
   people?: readonly number[]
 }
 
@@ -20,10 +20,10 @@ const carried = (row: JournalRow) => row.sight as Carried
 const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
 
 /**
- * Who is told what of the journal: the table of rights, asked about things as they are when they
+ * Who is told what of the journal: the table of rights, asked about resources as they are when they
  * are told of.
  */
-export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Things> {
+export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
   return {
     recall: (userId, proofId) => identity.recall(userId, proofId),
     onForget: (listener) => identity.onForget(listener),
@@ -31,7 +31,7 @@ export function feedPolicy({ store, identity }: { store: Store; identity: Identi
       const people = new Set(rows.flatMap(whoseRights))
       if (people.size > 0) identity.forget(...people)
     },
-    look: (rows) => thingsOf(store, rows),
+    look: (rows) => resourcesOf(store, rows),
     judge,
     classOf: ({ isAdmin, groupIds, scopes }) => (isAdmin ? "administrator" : [...groupIds].sort().join(" ") + scopes.join()),
     concerned,
@@ -39,61 +39,61 @@ export function feedPolicy({ store, identity }: { store: Store; identity: Identi
 }
 
 function whoseRights(row: JournalRow): readonly number[] {
-  return row.thing.type === "user" ? [row.thing.id] : (carried(row).people ?? [])
+  return row.resource.type === "user" ? [row.resource.id] : (carried(row).people ?? [])
 }
 
-function* concerned(row: JournalRow, things: Things): Iterable<number> {
+function* concerned(row: JournalRow, resources: Resources): Iterable<number> {
   const { to, was } = carried(row)
   if (to) yield* to
-  for (const thing of [things.get(keyOf(row.thing)), was]) {
-    if (thing?.ownerId !== undefined) yield thing.ownerId
-    if (thing?.projectOwnerId !== undefined) yield thing.projectOwnerId
-    for (const { userId } of thing?.grants ?? []) if (userId !== undefined) yield userId
+  for (const resource of [resources.get(keyOf(row.resource)), was]) {
+    if (resource?.ownerId !== undefined) yield resource.ownerId
+    if (resource?.projectOwnerId !== undefined) yield resource.projectOwnerId
+    for (const { userId } of resource?.grants ?? []) if (userId !== undefined) yield userId
   }
 }
 
-function judge(caller: Caller, row: JournalRow, things: Things): Verdict {
+function judge(caller: Caller, row: JournalRow, resources: Resources): Verdict {
   const { to, was } = carried(row)
   if (to && !to.includes(caller.userId)) return "none"
   if (row.event === "reset") return "reset"
-  const now = things.get(keyOf(row.thing))
+  const now = resources.get(keyOf(row.resource))
   if (now && may(caller, now, "read")) return now.type === "run" ? ofRun(caller, row, now) : "whole"
   return to || (was && may(caller, was, "read")) ? "gone" : "none"
 }
 
 /** Who sees no more of a run than that it is there is not told how it goes. */
-function ofRun(caller: Caller, row: JournalRow, run: Thing): Verdict {
+function ofRun(caller: Caller, row: JournalRow, run: Resource): Verdict {
   if (may(caller, run, "details")) return "whole"
   return row.event === "run.progress" || row.event === "run.warning" ? "none" : "outline"
 }
 
-function may(caller: Caller, thing: Thing, verb: "read" | "details"): boolean {
-  return can(caller, `${thing.type}:${verb}` as Action, thing) === "yes"
+function may(caller: Caller, resource: Resource, verb: "read" | "details"): boolean {
+  return can(caller, `${resource.type}:${verb}` as Action, resource) === "yes"
 }
 
-async function thingsOf(store: Store, rows: readonly JournalRow[]): Promise<Things> {
+async function resourcesOf(store: Store, rows: readonly JournalRow[]): Promise<Resources> {
   const ids = new Map<string, Set<number>>()
-  for (const { thing } of rows) ids.set(thing.type, (ids.get(thing.type) ?? new Set()).add(thing.id))
+  for (const { resource } of rows) ids.set(resource.type, (ids.get(resource.type) ?? new Set()).add(resource.id))
   const idsOf = (type: string) => [...(ids.get(type) ?? [])]
-  const things = await Promise.all([
-    imageThings(store, idsOf("image")),
-    dataThings(store, idsOf("data")),
-    projectThings(store, idsOf("project")),
-    runThings(store, idsOf("run")),
-    grantThings(store, idsOf("grant")),
-    eachOf(idsOf("user"), store.users, userThing),
-    eachOf(idsOf("group"), store.groups, groupThing),
-    eachOf(idsOf("token"), store.tokens, tokenThing),
+  const resources = await Promise.all([
+    imageResources(store, idsOf("image")),
+    dataResources(store, idsOf("data")),
+    projectResources(store, idsOf("project")),
+    runResources(store, idsOf("run")),
+    grantResources(store, idsOf("grant")),
+    eachOf(idsOf("user"), store.users, userResource),
+    eachOf(idsOf("group"), store.groups, groupResource),
+    eachOf(idsOf("token"), store.tokens, tokenResource),
   ])
-  return new Map(things.flat().map((thing) => [keyOf(thing), thing]))
+  return new Map(resources.flat().map((resource) => [keyOf(resource), resource]))
 }
 
 /** Accounts change rarely: they are read one by one. */
 async function eachOf<Row>(
   ids: readonly number[],
   reads: { get(id: number): Promise<Row | undefined> },
-  thing: (row: Row) => Thing,
-): Promise<Thing[]> {
+  resource: (row: Row) => Resource,
+): Promise<Resource[]> {
   const rows = await Promise.all(ids.map((id) => reads.get(id)))
-  return rows.filter((row) => row !== undefined).map(thing)
+  return rows.filter((row) => row !== undefined).map(resource)
 }

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, dataThing, imageThing, type Thing, withGrants } from "#access"
+import { type Action, type Caller, can, dataResource, imageResource, loadGrants, type Resource } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
 import type { DataRow, ImageRow, LinkOutline, LinkRow, Outlines, ProjectRow, Reads } from "#store"
 import { iso } from "./lists.ts"
@@ -51,16 +51,16 @@ function withoutDoc<T extends { Doc: string }>({ Doc: _doc, ...rest }: T): Omit<
 async function parts<Row extends { id: number }, Part extends { ID: number; Doc: string }>(
   reads: Pick<Reads, "grants">,
   caller: Caller,
-  made: { rows: readonly Row[]; action: Action; thing: (row: Row) => Thing; answer: (row: Row) => Part },
+  made: { rows: readonly Row[]; action: Action; resource: (row: Row) => Resource; answer: (row: Row) => Part },
 ): Promise<Map<number, Omit<Part, "Doc">>> {
   const { rows, action } = made
-  const things = await withGrants(reads, caller, { actions: [action], things: rows.map((row) => made.thing(row)) })
-  const seen = rows.filter((_, i) => can(caller, action, things[i] as Thing) === "yes")
+  const resources = await loadGrants(reads, caller, { actions: [action], resources: rows.map((row) => made.resource(row)) })
+  const seen = rows.filter((_, i) => can(caller, action, resources[i] as Resource) === "yes")
   return new Map(seen.map((row) => [row.id, withoutDoc(made.answer(row))]))
 }
 
-const asImage = { action: "image:refer", thing: (row: ImageRow) => imageThing(row), answer: imageAnswer } as const
-const asData = { action: "data:refer", thing: (row: DataRow) => dataThing(row), answer: dataAnswer } as const
+const asImage = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: imageAnswer } as const
+const asData = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: dataAnswer } as const
 
 /**
  * Answers of rows of which long texts may be missing, and about how many bytes each whole answer

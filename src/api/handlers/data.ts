@@ -1,11 +1,11 @@
-import { type Caller, dataThing, newThing } from "#access"
+import { type Caller, dataResource, newResource } from "#access"
 import { complete, type Data, dataFields, Failure, normalPath, parseBody, slug } from "#contract"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { dataAnswer, draftOf } from "./answers.ts"
 import { type Kind, list, oneAnswer, readById, remove, restore } from "./resource.ts"
-import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
+import { authorize, authorizeWithGrants, newOwnerOf, ownerOf } from "./rules.ts"
 import { checkSharing } from "./sharing.ts"
 
 export const data: Kind<DataRow, Data> = {
@@ -16,16 +16,16 @@ export const data: Kind<DataRow, Data> = {
   columns: {},
   reads: (reads) => reads.data,
   writes: (tx) => tx.data,
-  thing: (row) => dataThing(row),
+  resource: (row) => dataResource(row),
   answers: async (_services, _context, rows) => rows.map(dataAnswer),
   draft: async (_services, _context, found) => draftOf(found, dataAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
     const given = parseBody(dataFields, context.body, dataAnswer(row))
-    const thing = dataThing(row)
-    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
+    const resource = dataResource(row)
+    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
-      await demandOn(tx, caller, "data:publish", { thing, what: "dataset" })
+      await authorizeWithGrants(tx, caller, "data:publish", { resource, what: "dataset" })
     const next = { ...row, ...withoutUndefined(columnsOf(given)), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkPlace(caller, next.accessInfo)
@@ -84,7 +84,7 @@ async function create(services: Services, context: Context): Promise<Data> {
   const { caller } = context
   const values = complete(dataFields, parseBody(dataFields, context.body))
   const owner = await ownerOf(services.store, caller, values.UserName)
-  demand(caller, "data:create", { thing: newThing("data", owner.id), what: "dataset" })
+  authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
   const wanted = normalPath(values.AccessInfo)
   if (wanted !== "") checkPlace(caller, wanted)
   const accessInfo = wanted === "" ? await newPlace(services, owner.userName, values.Name) : wanted
@@ -95,7 +95,7 @@ async function create(services: Services, context: Context): Promise<Data> {
       await checkSharing(tx, fields)
       if (wanted !== "") await ensure(services, accessInfo)
       const made = await tx.data.insert(fields)
-      await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "data", id: made.id } })
+      await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "data", id: made.id } })
       return made
     })
     .catch(async (error) => {

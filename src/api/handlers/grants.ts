@@ -1,11 +1,22 @@
-import { type Action, type Caller, dataThing, decide, grantThing, imageThing, projectThing, runThing, type Thing, viewerOf } from "#access"
+import {
+  type Action,
+  type Caller,
+  dataResource,
+  decide,
+  grantResource,
+  imageResource,
+  projectResource,
+  type Resource,
+  runResource,
+  viewerOf,
+} from "#access"
 import { complete, Failure, type Grant, grantFields, parseBody } from "#contract"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { membersOf } from "./groups.ts"
 import { iso, listAnswer, pageOf } from "./lists.ts"
-import { demandOn, groupOf } from "./rules.ts"
+import { authorizeWithGrants, groupOf } from "./rules.ts"
 import { checkSharing } from "./sharing.ts"
 import { notFound } from "./single.ts"
 
@@ -36,24 +47,24 @@ function grantAnswer(row: GrantRow): Grant {
   }
 }
 
-/** The thing of a grant as the policy sees it; undefined where there is none. */
-async function thingOf(reads: Reads, type: Granted, id: number): Promise<Thing | undefined> {
-  if (type === "image") return made(await reads.images.get(id), imageThing)
-  if (type === "data") return made(await reads.data.get(id), dataThing)
-  if (type === "project") return made(await reads.projects.get(id), projectThing)
+/** The resource of a grant as the policy sees it; undefined where there is none. */
+async function resourceOf(reads: Reads, type: Granted, id: number): Promise<Resource | undefined> {
+  if (type === "image") return made(await reads.images.get(id), imageResource)
+  if (type === "data") return made(await reads.data.get(id), dataResource)
+  if (type === "project") return made(await reads.projects.get(id), projectResource)
   const run = await reads.runs.get(id)
-  return run && runThing(run, (await reads.projects.get(run.projectId))?.userId)
+  return run && runResource(run, (await reads.projects.get(run.projectId))?.userId)
 }
 
-function made<Row>(row: Row | undefined, thing: (row: Row) => Thing): Thing | undefined {
-  return row && thing(row)
+function made<Row>(row: Row | undefined, resource: (row: Row) => Resource): Resource | undefined {
+  return row && resource(row)
 }
 
 type Given = ReturnType<typeof completed>
 const completed = (context: Context) => complete(grantFields, parseBody(grantFields, context.body))
 
 /** Exactly one of four IDs; 0 names nothing. */
-function namedThing(given: Given): { type: Granted; id: number } {
+function namedResource(given: Given): { type: Granted; id: number } {
   const named = types.filter((type) => given[kinds[type].field] !== 0)
   const [type] = named
   if (!type || named.length > 1) {
@@ -96,14 +107,14 @@ function checkForm({ UserName, GroupName, Until }: Given, now: number): number |
 
 async function create(services: Services, context: Context<"createGrant">) {
   const given = completed(context as Context)
-  const { type, id } = namedThing(given)
+  const { type, id } = namedResource(given)
   const expiresAt = checkForm(given, services.clock.now())
   const { caller } = context
   const row = await services.store.change(async (tx) => {
-    const thing = await thingOf(tx, type, id)
-    await demandOn(tx, caller, `${type}:grant`, { thing, what: kinds[type].what })
+    const resource = await resourceOf(tx, type, id)
+    await authorizeWithGrants(tx, caller, `${type}:grant`, { resource, what: kinds[type].what })
     const to = await whom(tx, context as Context, given)
-    const ownerId = (thing as Thing).ownerId as number
+    const ownerId = (resource as Resource).ownerId as number
     if (to.userId === ownerId)
       throw new Failure("invalid", `This ${kinds[type].what} belongs to ${given.UserName}, who may do everything with it`, {
         field: "UserName",
@@ -178,13 +189,18 @@ async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantR
 async function remove(services: Services, context: Context<"deleteGrant">) {
   await services.store.change(async (tx) => {
     const grant = await pick(tx, context)
-    const thing = await thingOf(tx, grant.thingType, grant.thingId)
-    if (!thing || (await decide(tx, context.caller, `${grant.thingType}:grant` as Action, thing)) !== "yes")
+    const resource = await resourceOf(tx, grant.thingType, grant.thingId)
+    if (!resource || (await decide(tx, context.caller, `${grant.thingType}:grant` as Action, resource)) !== "yes")
       throw new Failure("forbidden", `Who may grant this ${kinds[grant.thingType].what} takes its grants back, nobody else`)
     checkMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)
     if (grant.thingType === "data") await checkShared(tx, grant.thingId)
-    await services.events.granted(tx, context.actor, { verb: "deleted", grant, was: grantThing(grant), people: await peopleOf(tx, grant) })
+    await services.events.granted(tx, context.actor, {
+      verb: "deleted",
+      grant,
+      was: grantResource(grant),
+      people: await peopleOf(tx, grant),
+    })
   })
   return { ok: true }
 }

@@ -1,4 +1,4 @@
-import { groupThing } from "#access"
+import { groupResource } from "#access"
 import { bodyId, complete, Failure, type Group, groupFields, type Limits, parseBody } from "#contract"
 import type { Events } from "#events"
 import type { Change, GroupRow, Reads } from "#store"
@@ -9,7 +9,7 @@ import { listFilter, stamps } from "./account-answers.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
-import { demand } from "./rules.ts"
+import { authorize } from "./rules.ts"
 
 async function groupAnswer({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
@@ -35,7 +35,7 @@ async function memberIds(reads: Pick<Reads, "users">, names: readonly string[]):
 }
 
 async function createGroup(services: Services, context: Context<"createGroup">) {
-  demand(context.caller, "group:create", { thing: { type: "group" }, what: "group" })
+  authorize(context.caller, "group:create", { resource: { type: "group" }, what: "group" })
   const values = complete(groupFields, parseBody(groupFields, context.body))
   const row = await services.store.change(async (tx) => {
     if (await tx.groups.byName(values.GroupName)) {
@@ -82,13 +82,15 @@ export async function groupChanged(
   const { verb, row, before, after } = what
   const people = [...new Set([...before, ...after])]
   const left = before.filter((each) => !after.includes(each))
-  const was = { ...groupThing(row), grants: left.map((userId) => ({ access: "use", userId })) }
-  await events.changed(tx, context.actor, { verb, thing: { type: "group", id: row.id }, was, people })
+  const was = { ...groupResource(row), grants: left.map((userId) => ({ access: "use", userId })) }
+  await events.changed(tx, context.actor, { verb, resource: { type: "group", id: row.id }, was, people })
   await tellMembers(events, tx, { groupId: row.id, people: people.filter((each) => before.includes(each) !== after.includes(each)) })
   tx.afterCommit(() => identity.forget(...people))
 }
 
-/** Where more things than these come and go at once, people are told to read everything again. */
+/**
+ * Where more resources than these come and go at once, people are told to read everything again.
+ */
 const toldMax = 200
 const everything = { userId: 0, groupIds: [], everything: true }
 
@@ -99,11 +101,11 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
   const projects = await tx.projects.list({ where: { groupId } }, everything, most)
   const granted = await tx.grants.list({ where: { groupId } }, everything, most)
   if (projects.total + granted.total > toldMax) return events.everythingChanged(tx, people)
-  const things = [
+  const resources = [
     ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),
     ...granted.rows.map(({ thingType, thingId }) => ({ type: thingType, id: thingId })),
   ]
-  await events.sightChanged(tx, { things, people })
+  await events.sightChanged(tx, { resources, people })
 }
 
 /** The IDs of a group's members. */
@@ -135,7 +137,7 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
   const id = bodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
-    demand(context.caller, "group:change", { thing: stored && groupThing(stored), what: "group" })
+    authorize(context.caller, "group:change", { resource: stored && groupResource(stored), what: "group" })
     const given = parseBody(groupFields, context.body, stored && { Comment: stored.comment })
     const group = stored as GroupRow
     checkMatch(context.header("if-match"), group)
@@ -156,7 +158,7 @@ async function deleteGroup(services: Services, context: Context<"deleteGroup">) 
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
-    demand(context.caller, "group:delete", { thing: stored && groupThing(stored), what: "group" })
+    authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
     const before = await membersOf(tx, id)
     // What the group was granted goes with it, so its members are told first.
@@ -171,7 +173,7 @@ async function readGroup(services: Services, context: Context<"readGroup">) {
   if (ID === undefined && GroupName === undefined) throw new Failure("invalid", "ID or GroupName is needed", { field: "ID" })
   const row = ID !== undefined ? await services.store.groups.get(ID) : await services.store.groups.byName(GroupName as string)
   const fits = row && (GroupName === undefined || row.groupName === GroupName)
-  demand(context.caller, "group:read", { thing: fits ? groupThing(row) : undefined, what: "group" })
+  authorize(context.caller, "group:read", { resource: fits ? groupResource(row) : undefined, what: "group" })
   return oneGroup(services, context, row as GroupRow)
 }
 

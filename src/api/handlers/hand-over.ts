@@ -1,4 +1,4 @@
-import { type Caller, can, dataThing, homeOf } from "#access"
+import { type Caller, can, dataResource, homeOf } from "#access"
 import { bodyId, type Data, dataFields, Failure, parseBody } from "#contract"
 import type { Tree } from "#files"
 import type { Clock, Logger } from "#kit"
@@ -27,7 +27,7 @@ async function updateDataset(services: Services, context: Context): Promise<Data
  * the same, leaves the files where they are.
  */
 function movesAlong(caller: Caller, row: DataRow, given: Given): boolean {
-  if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataThing(row)) !== "yes") return false
+  if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataResource(row)) !== "yes") return false
   return !given.AccessInfo && !row.accessInfo.startsWith(`${homeOf(given.UserName)}/`)
 }
 

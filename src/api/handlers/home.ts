@@ -13,8 +13,8 @@ interface Asked {
  * Why a run does not hold its starter's home, as a sentence for them; undefined when it does. A
  * stranger's image never holds somebody's home: project and image must each be the starter's own,
  * as they themselves or an administrator last wrote it, or be what administrators vouch for.
- * Whoever may write to a thing by a grant changes what runs there, but not what runs in its owner's
- * home.
+ * Whoever may write to a resource by a grant changes what runs there, but not what runs in its
+ * owner's home.
  */
 export async function withheldHome(reads: Pick<Reads, "users">, { starter, project, image }: Asked): Promise<string | undefined> {
   if (!image) return "there is no image"

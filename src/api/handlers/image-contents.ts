@@ -1,4 +1,4 @@
-import { type Action, imageThing } from "#access"
+import { type Action, imageResource } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
 import type { ImageState, Wanted } from "#images"
@@ -7,7 +7,7 @@ import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
 import { needId } from "./resource.ts"
-import { demandOn } from "./rules.ts"
+import { authorizeWithGrants } from "./rules.ts"
 
 /** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
 export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
@@ -25,7 +25,7 @@ export function checkReference({ images }: Services, { caller }: Pick<Context, "
 
 async function wanted(services: Services, context: Context, action: Action): Promise<Wanted> {
   const image = await services.store.images.get(needId(context))
-  await demandOn(services.store, context.caller, action, { thing: image && imageThing(image), what: "image" })
+  await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
   return { image: image as ImageRow, byAdmin: await isByAdmin(services.store, image as ImageRow), person: context.caller }
 }
 

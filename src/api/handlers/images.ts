@@ -1,4 +1,4 @@
-import { imageThing, newThing } from "#access"
+import { imageResource, newResource } from "#access"
 import type { Image } from "#contract"
 import { complete, Failure, imageFields, parseBody } from "#contract"
 import type { ImageRow, Reads } from "#store"
@@ -7,7 +7,7 @@ import { withoutUndefined } from "../given.ts"
 import { draftOf, imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { demand, demandOn, newOwnerOf, ownerOf } from "./rules.ts"
+import { authorize, authorizeWithGrants, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 import { checkTrusted, endTrustInProjectsOf, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
@@ -34,17 +34,17 @@ export const images: Kind<ImageRow, Image> = {
   },
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
-  thing: (row) => imageThing(row),
+  resource: (row) => imageResource(row),
   answers: async (_services, _context, rows) => rows.map(imageAnswer),
   draft: async (_services, _context, found) => draftOf(found, imageAnswer),
   async change(services, tx, context, row) {
     const { caller } = context
     const given = parseBody(imageFields, context.body, imageAnswer(row))
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
-    const thing = imageThing(row)
-    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
+    const resource = imageResource(row)
+    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
-    if (publishes) await demandOn(tx, caller, "image:publish", { thing, what: "image" })
+    if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
     const fields = fieldsOf(given)
     if (given.Image !== undefined && given.Image !== row.image)
       await checkNewReference(services, tx, context, { row, reference: given.Image })
@@ -104,14 +104,14 @@ async function create(services: Services, context: Context): Promise<Image> {
   checkReference(services, context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, context.caller, values.UserName)
-    demand(context.caller, "image:create", { thing: newThing("image", owner.id), what: "image" })
+    authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
     await context.server.objects.demand(tx, context.caller, owner.id)
     const made = await tx.images.insert({
       ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
       userId: owner.id,
       writtenBy: context.caller.userId,
     })
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "image", id: made.id } })
+    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made
   })
   return oneAnswer(images, services, context, row)

@@ -23,7 +23,7 @@ function auditAnswer(row: AuditRow) {
     Time: iso(row.at),
     Actor: row.actor,
     Action: row.action,
-    Thing: row.thing && { Type: row.thing.type, ID: row.thing.id },
+    Thing: row.resource && { Type: row.resource.type, ID: row.resource.id },
     Outcome: row.outcome,
     Address: row.address,
     RequestID: row.requestId,

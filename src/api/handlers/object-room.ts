@@ -6,7 +6,7 @@ import type { Reads } from "#store"
 
 type Readable = Pick<Reads, "users" | "groups">
 
-/** What was counted is believed for so long; other processes may make things meanwhile. */
+/** What was counted is believed for so long; other processes may make resources meanwhile. */
 const believedMs = 10_000
 /** Of the room that is left only this part is given away without counting again. */
 const share = 4
@@ -33,8 +33,8 @@ export class ObjectRoom {
   }
 
   /**
-   * Throws `Failure` (403) when the owner has no room for one more thing. Administrators may give
-   * people more than their limit.
+   * Throws `Failure` (403) when the owner has no room for one more resource. Administrators may
+   * give people more than their limit.
    */
   async demand(tx: Readable, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
     if (caller.isAdmin) return
@@ -49,7 +49,7 @@ export class ObjectRoom {
     if (this.#advances.size > peopleMax) this.#advances.delete(this.#advances.keys().next().value ?? -1)
   }
 
-  /** How many more things there is room for beside the next one. */
+  /** How many more resources there is room for beside the next one. */
   async #count(tx: Readable, ownerId: number, isRestored: boolean): Promise<number> {
     const { limits, caps } = await boundsOf(tx, [ownerId], this.#defaults)
     const limit = (limits.get(ownerId) ?? this.#defaults).MaxObjects

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, dataThing, imageThing, mayMount, ownerAsActor, type Thing, withGrants } from "#access"
+import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mayMount, ownerAsActor, type Resource } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { homeWarning, withheldHome } from "./home.ts"
@@ -65,8 +65,8 @@ interface People extends Who {
 }
 
 /**
- * Whose right a use of others' things needs beside the starter's: the project decides what is done
- * with them, so its owner must have the right, too. Not where they are one person, nor where
+ * Whose right a use of others' resources needs beside the starter's: the project decides what is
+ * done with them, so its owner must have the right, too. Not where they are one person, nor where
  * administrators vouch for the project.
  */
 async function ownerToAsk(reads: RightReads, { starter, project }: Who): Promise<Caller | undefined> {
@@ -75,9 +75,9 @@ async function ownerToAsk(reads: RightReads, { starter, project }: Who): Promise
 }
 
 async function judgeImage(reads: RightReads, { starter, project, owner }: People, { image, imageId }: Draft): Promise<Reason | undefined> {
-  const asked = { actions: ["image:use", "image:refer"] as const, things: image ? [imageThing(image)] : [] }
-  const [own] = await withGrants(reads, starter, asked)
-  const [owners] = owner ? await withGrants(reads, owner, asked) : []
+  const asked = { actions: ["image:use", "image:refer"] as const, resources: image ? [imageResource(image)] : [] }
+  const [own] = await loadGrants(reads, starter, asked)
+  const [owners] = owner ? await loadGrants(reads, owner, asked) : []
   const name = image && own && can(starter, "image:refer", own) === "yes" ? ` ${JSON.stringify(image.name)}` : ""
   const what = `The project's image ${imageId}${name}`
   if (!own || can(starter, "image:use", own) !== "yes")
@@ -106,14 +106,14 @@ const dataActions: readonly Action[] = ["data:writeFiles", "data:refer"]
 
 async function levelsOf(reads: RightReads, { starter, owner }: People, mounts: readonly DraftMount[]): Promise<Map<number, Level>> {
   const rows = mounts.flatMap((wanted) => (wanted.part === "data" ? wanted.datasets : []))
-  const things = rows.map((row) => dataThing(row))
-  const own = await withGrants(reads, starter, { actions: dataActions, things })
-  const owners = owner ? await withGrants(reads, owner, { actions: dataActions, things }) : own
+  const resources = rows.map((row) => dataResource(row))
+  const own = await loadGrants(reads, starter, { actions: dataActions, resources })
+  const owners = owner ? await loadGrants(reads, owner, { actions: dataActions, resources }) : own
   return new Map(
     rows.map((row, i) => {
-      const thing = own[i] as Thing
-      const starters = mayMount(starter, row, thing.grants)
-      const isSeen = can(starter, "data:refer", thing) === "yes"
+      const resource = own[i] as Resource
+      const starters = mayMount(starter, row, resource.grants)
+      const isSeen = can(starter, "data:refer", resource) === "yes"
       return [row.id, { starter: starters, owner: owner ? mayMount(owner, row, owners[i]?.grants) : starters, isSeen }]
     }),
   )

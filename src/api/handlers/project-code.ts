@@ -1,4 +1,4 @@
-import { projectThing } from "#access"
+import { projectResource } from "#access"
 import { bodyId, type Project, parseBody, projectFields } from "#contract"
 import type { ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -6,7 +6,7 @@ import { checkMatch, etagOf } from "../http/etag.ts"
 import { copyCode, release } from "./code.ts"
 import { projects } from "./projects.ts"
 import { needId, oneAnswer, update } from "./resource.ts"
-import { demandOn, mayOn } from "./rules.ts"
+import { authorizeWithGrants, isAllowed } from "./rules.ts"
 import { endTrust, originOf } from "./trust.ts"
 
 const publishing = { IsPublic: projectFields.IsPublic, GroupName: projectFields.GroupName }
@@ -20,7 +20,7 @@ async function change(services: Services, context: Context): Promise<Project> {
   if (IsPublic || GroupName) {
     const stored = await services.store.projects.get(bodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
-    const may = await mayOn(services.store, context.caller, "project:release", stored && projectThing(stored))
+    const may = await isAllowed(services.store, context.caller, "project:release", stored && projectResource(stored))
     if (stored && isNews && may) return changeReleased(services, context, stored)
   }
   return update(projects, services, context)
@@ -62,10 +62,10 @@ async function releaseUntrusted(services: Services, context: Context, stored: Pr
 async function releaseNow(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const stored = await services.store.projects.get(id)
-  await demandOn(services.store, context.caller, "project:release", { thing: stored && projectThing(stored), what: "project" })
+  await authorizeWithGrants(services.store, context.caller, "project:release", { resource: stored && projectResource(stored), what: "project" })
   const project = await releaseUntrusted(services, context, stored as ProjectRow)
   await services.store.change((tx) =>
-    services.events.changed(tx, context.actor, { verb: "updated", thing: { type: "project", id: project.id } }),
+    services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: project.id } }),
   )
   return oneAnswer(projects, services, context, project)
 }
@@ -81,7 +81,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const { from, to } = await services.store.change(async (tx) => {
     const stored = await tx.projects.get(id)
-    await demandOn(tx, caller, "project:copy", { thing: stored && projectThing(stored), what: "project" })
+    await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
     await context.server.objects.demand(tx, caller, caller.userId)
     const from = stored as ProjectRow
     const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
@@ -98,7 +98,7 @@ async function copy(services: Services, context: Context): Promise<Project> {
   const whole = await services.store.change(async (tx) => {
     await context.server.objects.demand(tx, caller, caller.userId, { isRestored: true })
     const row = (await tx.projects.setDeleted(to.id, false)) ?? to
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: to.id } })
+    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: to.id } })
     return row
   })
   return oneAnswer(projects, services, context, whole)

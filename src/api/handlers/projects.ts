@@ -1,4 +1,4 @@
-import { type Caller, imageThing, mountsOf, newThing, projectThing } from "#access"
+import { type Caller, imageResource, mountsOf, newResource, projectResource } from "#access"
 import {
   checkPlain,
   complete,
@@ -16,7 +16,7 @@ import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { projectAnswers, projectDraft } from "./answers.ts"
 import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
-import { badReference, demand, demandOn, groupOf, mayOn, newOwnerOf, ownerOf } from "./rules.ts"
+import { authorize, authorizeWithGrants, badReference, groupOf, isAllowed, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
 import { checkTrusted, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
@@ -45,7 +45,7 @@ export const projects: Kind<ProjectRow, Project> = {
   },
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
-  thing: (row) => projectThing(row),
+  resource: (row) => projectResource(row),
   answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
   draft: (services, context, found) => projectDraft(services.store, context.caller, found),
   async change({ events }, tx, context, row) {
@@ -54,9 +54,9 @@ export const projects: Kind<ProjectRow, Project> = {
     checkTrusted(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
-    const thing = projectThing(row)
-    if (publishes || regroups) await demandOn(tx, caller, "project:publish", { thing, what: "project" })
-    const owner = await newOwnerOf(tx, caller, { thing, userName: row.userName, given: given.UserName })
+    const resource = projectResource(row)
+    if (publishes || regroups) await authorizeWithGrants(tx, caller, "project:publish", { resource, what: "project" })
+    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const group = regroups ? await groupOf(tx, caller, given.GroupName as string) : undefined
     const imageId = await imageOf(tx, caller, { given, stored: row.imageId })
     const fields = {
@@ -91,7 +91,7 @@ async function tellOfRuns(events: Events, tx: Change, what: { projectId: number;
   const filter = { where: { projectId }, states: runStateNames }
   const { rows, total } = await tx.runs.list(filter, everything, { page: 1, pageSize: 200 })
   if (total > rows.length) return events.everythingChanged(tx, people)
-  await events.sightChanged(tx, { things: rows.map(({ id }) => ({ type: "run", id }) as const), people })
+  await events.sightChanged(tx, { resources: rows.map(({ id }) => ({ type: "run", id }) as const), people })
 }
 
 type Given = ReturnType<typeof parseBody<typeof projectFields>>
@@ -134,7 +134,7 @@ async function imageOf(
   if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
   if (wanted === stored) return wanted
   const row = await tx.images.get(wanted)
-  if (!(await mayOn(tx, caller, "image:use", row && imageThing(row))))
+  if (!(await isAllowed(tx, caller, "image:use", row && imageResource(row))))
     throw badReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
   return wanted
 }
@@ -195,7 +195,7 @@ async function create(services: Services, context: Context): Promise<Project> {
   checkTrusted(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, caller, values.UserName)
-    demand(caller, "project:create", { thing: newThing("project", owner.id), what: "project" })
+    authorize(caller, "project:create", { resource: newResource("project", owner.id), what: "project" })
     const group = await groupOf(tx, caller, values.GroupName)
     const imageId = await imageOf(tx, caller, { given, stored: undefined })
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
@@ -205,7 +205,7 @@ async function create(services: Services, context: Context): Promise<Project> {
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "project", id: made.id } })
+    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
   })
   return oneAnswer(projects, services, context, row)

@@ -1,4 +1,4 @@
-import { type Action, decide, type Thing, viewerOf, withAllGrants } from "#access"
+import { type Action, decide, loadAllGrants, type Resource, viewerOf } from "#access"
 import { bodyId, Failure } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
@@ -6,7 +6,7 @@ import { checkMatch, etagOf } from "../http/etag.ts"
 import type { Draft } from "./answers.ts"
 import { pageOf, sortOf, wordsOf } from "./lists.ts"
 import { answerList } from "./long-lists.ts"
-import { demandOn } from "./rules.ts"
+import { authorizeWithGrants } from "./rules.ts"
 import { type Columns, findOne, notFound } from "./single.ts"
 
 interface Row {
@@ -32,7 +32,7 @@ export interface Kind<R extends Row, A extends object> {
   readonly name: "name" | "projectName"
   reads(reads: Reads): ResourceReads<R>
   writes(tx: Change): Writes<R>
-  thing(row: R): Thing
+  resource(row: R): Resource
   /** Of whole rows. */
   answers(services: Services, context: Context, rows: R[]): Promise<A[]>
   /** Of rows as lists read them. */
@@ -132,7 +132,7 @@ export async function readById<R extends Row, A extends object>(
   id: number,
 ): Promise<A> {
   const row = await kind.reads(services.store).get(id)
-  await demandOn(services.store, context.caller, action(kind, "read"), { thing: row && kind.thing(row), what: kind.what })
+  await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.what })
   return oneAnswer(kind, services, context, row as R)
 }
 
@@ -145,13 +145,13 @@ export async function update<R extends Row, A extends object>(
   const id = bodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    await demandOn(tx, context.caller, action(kind, "change"), { thing: stored && kind.thing(stored), what: kind.what })
+    await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.what })
     checkMatch(match, stored as R)
     const fields = await kind.change(services, tx, context, stored as R)
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.what)
-    const sight = { was: kind.thing(stored as R), now: kind.thing(changed) }
-    await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: kind.type, id }, ...sight })
+    const sight = { was: kind.resource(stored as R), now: kind.resource(changed) }
+    await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: kind.type, id }, ...sight })
     await kind.changed?.(services, tx, context, { was: stored as R, now: changed })
     return changed
   })
@@ -166,11 +166,11 @@ export async function remove<R extends Row, A extends object>(
   const id = needId(context)
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    await demandOn(tx, context.caller, action(kind, "delete"), { thing: stored && kind.thing(stored), what: kind.what })
+    await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.what })
     checkMatch(context.header("if-match"), stored as R)
-    const [was] = await withAllGrants(tx, kind.type, [kind.thing(stored as R)])
+    const [was] = await loadAllGrants(tx, kind.type, [kind.resource(stored as R)])
     await kind.writes(tx).setDeleted(id, true)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: kind.type, id }, was: was as Thing })
+    await services.events.changed(tx, context.actor, { verb: "deleted", resource: { type: kind.type, id }, was: was as Resource })
   })
   return { ok: true }
 }
@@ -180,14 +180,14 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
   const id = needId(context)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    const thing = stored && kind.thing(stored)
-    const restores = thing?.deleted && (await decide(tx, context.caller, action(kind, "restore"), thing)) === "yes"
-    if (!restores) await demandOn(tx, context.caller, action(kind, "delete"), { thing, what: kind.what })
+    const resource = stored && kind.resource(stored)
+    const restores = resource?.deleted && (await decide(tx, context.caller, action(kind, "restore"), resource)) === "yes"
+    if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.what })
     if (!stored || !restores) return stored as R
     await context.server.objects.demand(tx, context.caller, stored.userId, { isRestored: true })
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
-    await services.events.changed(tx, context.actor, { verb: "restored", thing: { type: kind.type, id } })
+    await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })
     return restored as R
   })
   return oneAnswer(kind, services, context, row)

@@ -1,4 +1,4 @@
-import { decide, homeOf, projectThing, standIn } from "#access"
+import { decide, homeOf, impersonate, projectResource } from "#access"
 import type { Reason } from "#contract"
 import type { Clock } from "#kit"
 import type { Revised } from "#runs"
@@ -13,10 +13,10 @@ import { planRun } from "./run-plan.ts"
 export function reviseRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
   return async (reads: Reads, run: RunRow): Promise<Revised> => {
     const { spec, userName, projectId } = run
-    const starter = await standIn(reads, await reads.users.get(run.userId), clock.now())
+    const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
     if (!starter) return withdrawn(`${userName} was disabled or deleted`)
     const project = await reads.projects.get(projectId)
-    if (!project || (await decide(reads, starter, "project:start", projectThing(project))) !== "yes")
+    if (!project || (await decide(reads, starter, "project:start", projectResource(project))) !== "yes")
       return withdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
     const isKept = run.state !== "queued" || spec.isRepeat === true
     const had = isKept ? { kept: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homeOf(userName)) }

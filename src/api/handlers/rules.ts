@@ -1,23 +1,23 @@
-import { type Action, type Caller, can, noThing, type Thing, withGrants } from "#access"
+import { type Action, type Caller, can, loadGrants, missingResource, type Resource } from "#access"
 import { Failure, invalid } from "#contract"
 import type { Reads, UserRow } from "#store"
 import { notFound } from "./single.ts"
 
 /**
- * Asks the policy; what the caller may not see is 404, what they see but may not do is 403. `thing`
- * undefined: there is none.
+ * Asks the policy; what the caller may not see is 404, what they see but may not do is 403.
+ * `resource` undefined: there is none.
  */
-export function demand(caller: Caller, action: Action, asked: { thing: Thing | undefined; what: string }): void {
-  const { thing, what } = asked
-  const verdict = thing === undefined ? "hidden" : can(caller, action, thing)
+export function authorize(caller: Caller, action: Action, asked: { resource: Resource | undefined; what: string }): void {
+  const { resource, what } = asked
+  const verdict = resource === undefined ? "hidden" : can(caller, action, resource)
   if (verdict === "hidden") throw notFound(what)
-  if (verdict === "forbidden") throw forbidden(caller, action, { thing, words: `with this ${what} ` })
+  if (verdict === "forbidden") throw forbidden(caller, action, { resource, words: `with this ${what} ` })
 }
 
 /** Tells somebody whom only their token keeps from it that another proof would do. */
-export function forbidden(caller: Caller, action: Action, asked: { thing?: Thing | undefined; words: string }): Failure {
+export function forbidden(caller: Caller, action: Action, asked: { resource?: Resource | undefined; words: string }): Failure {
   const { userName } = caller
-  const couldOtherwise = can({ ...caller, scopes: ["read", "write"] }, action, asked.thing) === "yes"
+  const couldOtherwise = can({ ...caller, scopes: ["read", "write"] }, action, asked.resource) === "yes"
   const msg = couldOtherwise
     ? `This token of ${userName}'s is for reading only (${action})`
     : `${userName} may not do this ${asked.words}(${action})`
@@ -25,32 +25,43 @@ export function forbidden(caller: Caller, action: Action, asked: { thing?: Thing
 }
 
 /**
- * The thing with its grants: they are read where the answer depends on them, and as if it did where
- * there is nothing, or something deleted: what is hidden costs no other queries than what never
- * was, so that the time of a refusal tells no more than its words.
+ * The resource with its grants: they are read where the answer depends on them, and as if it did
+ * where there is nothing, or something deleted: what is hidden costs no other queries than what
+ * never was, so that the time of a refusal tells no more than its words.
  */
-async function wholeOf(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<Thing | undefined> {
-  const isThere = thing !== undefined && !thing.deleted
-  const type = action.slice(0, action.indexOf(":")) as Thing["type"]
-  const [whole] = await withGrants(reads, caller, { actions: [action], things: [isThere ? thing : noThing(type)] })
-  return isThere ? whole : thing
-}
-
-/**
- * `demand` for things that may be granted, at the same cost whether there is such a thing or not.
- */
-export async function demandOn(
+async function wholeOf(
   reads: Pick<Reads, "grants">,
   caller: Caller,
   action: Action,
-  asked: { thing: Thing | undefined; what: string },
-): Promise<void> {
-  demand(caller, action, { thing: await wholeOf(reads, caller, action, asked.thing), what: asked.what })
+  resource: Resource | undefined,
+): Promise<Resource | undefined> {
+  const isThere = resource !== undefined && !resource.deleted
+  const type = action.slice(0, action.indexOf(":")) as Resource["type"]
+  const [whole] = await loadGrants(reads, caller, { actions: [action], resources: [isThere ? resource : missingResource(type)] })
+  return isThere ? whole : resource
 }
 
-/** Whether the caller may do this, at the same cost whether there is such a thing or not. */
-export async function mayOn(reads: Pick<Reads, "grants">, caller: Caller, action: Action, thing: Thing | undefined): Promise<boolean> {
-  const whole = await wholeOf(reads, caller, action, thing)
+/**
+ * `authorize` for resources that may be granted, at the same cost whether there is such a resource
+ * or not.
+ */
+export async function authorizeWithGrants(
+  reads: Pick<Reads, "grants">,
+  caller: Caller,
+  action: Action,
+  asked: { resource: Resource | undefined; what: string },
+): Promise<void> {
+  authorize(caller, action, { resource: await wholeOf(reads, caller, action, asked.resource), what: asked.what })
+}
+
+/** Whether the caller may do this, at the same cost whether there is such a resource or not. */
+export async function isAllowed(
+  reads: Pick<Reads, "grants">,
+  caller: Caller,
+  action: Action,
+  resource: Resource | undefined,
+): Promise<boolean> {
+  const whole = await wholeOf(reads, caller, action, resource)
   return whole !== undefined && can(caller, action, whole) === "yes"
 }
 
@@ -64,7 +75,7 @@ export function badReference(field: string, what: string, id: number): Failure {
 
 export type Owner = Pick<UserRow, "id" | "userName">
 
-/** Whom a new thing belongs to: the caller unless an administrator names somebody. */
+/** Whom a new resource belongs to: the caller unless an administrator names somebody. */
 export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userName: string | undefined): Promise<Owner> {
   const name = userName || caller.userName
   if (name === caller.userName) return { id: caller.userId, userName: name }
@@ -78,16 +89,16 @@ export async function ownerOf(reads: Pick<Reads, "users">, caller: Caller, userN
 }
 
 /**
- * Whom a thing belongs to from now on, where a body names somebody else than its owner: that is for
- * administrators. Undefined: it stays where it is.
+ * Whom a resource belongs to from now on, where a body names somebody else than its owner: that is
+ * for administrators. Undefined: it stays where it is.
  */
 export async function newOwnerOf(
   reads: Pick<Reads, "users">,
   caller: Caller,
-  asked: { thing: Thing; userName: string; given: string | undefined },
+  asked: { resource: Resource; userName: string; given: string | undefined },
 ): Promise<Owner | undefined> {
   if (!asked.given || asked.given === asked.userName) return undefined
-  if (can(caller, `${asked.thing.type}:handOver` as Action, asked.thing) !== "yes")
+  if (can(caller, `${asked.resource.type}:handOver` as Action, asked.resource) !== "yes")
     throw new Failure("forbidden", "Only administrators may hand something over: UserName names another owner", { field: "UserName" })
   return ownerOf(reads, caller, asked.given)
 }

@@ -1,4 +1,4 @@
-import { type Caller, can, projectThing, runThing, type Thing, withGrants } from "#access"
+import { type Caller, can, loadGrants, projectResource, type Resource, runResource } from "#access"
 import { isLive, type Project, type Reason, type RunningProject } from "#contract"
 import type { Outlines, ProjectRow, RunRow } from "#store"
 import type { Services } from "../context.ts"
@@ -30,14 +30,16 @@ async function draftRuns(
   const drafts = await projectDrafts(services, caller, { found: foundProjects, isWhole })
   const answers = new Map(drafts.answers.map((project) => [project.ID, project]))
   const projectBytes = new Map(drafts.answers.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
-  const things = await withGrants(store, caller, {
+  const resources = await loadGrants(store, caller, {
     actions: ["run:details", "run:open", "run:logs"],
-    things: rows.map((row) => runThing(row, projects.get(row.projectId)?.userId)),
+    resources: rows.map((row) => runResource(row, projects.get(row.projectId)?.userId)),
   })
   const whole = rows.map((row, i) => {
     const project = answers.get(row.projectId) ?? { ID: row.projectId }
-    const thing = things[i] as Thing
-    return can(caller, "run:details", thing) === "yes" ? wholeAnswer(services, caller, { row, project, thing }) : outline(row, project)
+    const resource = resources[i] as Resource
+    return can(caller, "run:details", resource) === "yes"
+      ? wholeAnswer(services, caller, { row, project, resource })
+      : outline(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
   return { answers: whole, bytes, isCut: drafts.isCut }
@@ -52,8 +54,11 @@ async function projectDrafts(
   caller: Caller,
   { found, isWhole }: { found: Outlines<ProjectRow>; isWhole: boolean },
 ): Promise<Draft<Project>> {
-  const things = await withGrants(store, caller, { actions: ["project:refer"], things: found.rows.map((row) => projectThing(row)) })
-  const isSeen = things.map((thing) => can(caller, "project:refer", thing) === "yes")
+  const resources = await loadGrants(store, caller, {
+    actions: ["project:refer"],
+    resources: found.rows.map((row) => projectResource(row)),
+  })
+  const isSeen = resources.map((resource) => can(caller, "project:refer", resource) === "yes")
   const rows = found.rows.filter((_, i) => isSeen[i])
   if (isWhole) return { answers: await projectAnswers(store, caller, rows), bytes: [], isCut: false }
   const bytes = found.bytes?.filter((_, i) => isSeen[i])
@@ -63,12 +68,12 @@ async function projectDrafts(
 function wholeAnswer(
   services: Services,
   caller: Caller,
-  told: { row: RunRow; project: Project | { ID: number }; thing: ReturnType<typeof runThing> },
+  told: { row: RunRow; project: Project | { ID: number }; resource: ReturnType<typeof runResource> },
 ): RunningProject {
   const { runs, gateway, settings } = services
-  const { row, project, thing } = told
-  const mayOpen = row.state === "ready" && can(caller, "run:open", thing) === "yes"
-  const mayReadLogs = can(caller, "run:logs", thing) === "yes"
+  const { row, project, resource } = told
+  const mayOpen = row.state === "ready" && can(caller, "run:open", resource) === "yes"
+  const mayReadLogs = can(caller, "run:logs", resource) === "yes"
   const reason = row.reason && (mayReadLogs ? row.reason : withoutLog(row.reason))
   return {
     ID: row.id,

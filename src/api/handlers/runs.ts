@@ -1,4 +1,4 @@
-import { type Action, projectThing, runThing, viewerOf } from "#access"
+import { type Action, projectResource, runResource, viewerOf } from "#access"
 import { Failure, type RunningProject, runStateNames } from "#contract"
 import type { LogLine } from "#engine"
 import type { RunRow } from "#store"
@@ -6,7 +6,7 @@ import { type Context, type Handlers, Lines, type Services } from "../context.ts
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, pageOf, sortOf } from "./lists.ts"
 import { answerList } from "./long-lists.ts"
-import { demandOn } from "./rules.ts"
+import { authorizeWithGrants } from "./rules.ts"
 import { runAnswers, runDraft } from "./run-answers.ts"
 import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
 import { whileAllowed } from "./while-allowed.ts"
@@ -35,10 +35,10 @@ async function stop(services: Services, context: Context<"stopRun">) {
   const run = ID !== undefined ? await store.runs.get(ID) : await store.runs.lastOf(caller.userId, ProjectID as number)
   if (!run && ProjectID !== undefined) {
     const project = await store.projects.get(ProjectID)
-    await demandOn(store, caller, "project:read", { thing: project && projectThing(project), what: "project" })
+    await authorizeWithGrants(store, caller, "project:read", { resource: project && projectResource(project), what: "project" })
     return { ok: true }
   }
-  await demandOn(store, caller, "run:stop", { thing: await thingOf(services, run), what: "running project" })
+  await authorizeWithGrants(store, caller, "run:stop", { resource: await resourceOf(services, run), what: "running project" })
   const stopped = run as RunRow
   checkMatch(context.header("if-match"), stopped)
   await runs.stop(stopped.id, {
@@ -53,9 +53,9 @@ async function stop(services: Services, context: Context<"stopRun">) {
  * Asks for a project also where there is no run: what is hidden costs no other queries than what
  * never was.
  */
-async function thingOf({ store }: Services, run: RunRow | undefined) {
+async function resourceOf({ store }: Services, run: RunRow | undefined) {
   const project = await store.projects.get(run?.projectId ?? 0)
-  return run && runThing(run, project?.userId)
+  return run && runResource(run, project?.userId)
 }
 
 /** The run that `ID` names, if the caller may do this with it. */
@@ -63,7 +63,7 @@ export async function allowedRun(services: Services, { caller, query }: Context<
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
-  await demandOn(services.store, caller, action, { thing: await thingOf(services, run), what: "running project" })
+  await authorizeWithGrants(services.store, caller, action, { resource: await resourceOf(services, run), what: "running project" })
   return run as RunRow
 }
 
@@ -75,7 +75,7 @@ async function read(services: Services, context: Context<"readRun">) {
   const { store } = services
   if (typeof query.ID === "number" && Object.keys(query).length === 1) {
     const run = await store.runs.get(query.ID)
-    await demandOn(store, context.caller, "run:read", { thing: await thingOf(services, run), what: "running project" })
+    await authorizeWithGrants(store, context.caller, "run:read", { resource: await resourceOf(services, run), what: "running project" })
     context.setHeader("etag", etagOf(run as RunRow))
     return (await runAnswers(services, context.caller, [run as RunRow]))[0]
   }
@@ -120,11 +120,11 @@ async function logs(services: Services, context: Context<"runLogs">) {
   const { tail, since, follow = false } = context.query
   const run = await allowedRun(services, context, "run:logs")
   const from = tail === undefined ? {} : { tail }
-  const thing = async () => {
+  const resource = async () => {
     const now = await services.store.runs.get(run.id)
-    return now && thingOf(services, now)
+    return now && resourceOf(services, now)
   }
-  const signal = follow ? whileAllowed(services, context, { action: "run:logs", thing }) : context.signal
+  const signal = follow ? whileAllowed(services, context, { action: "run:logs", resource }) : context.signal
   const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
   return new Lines(asText(services.runs.logs(run, options)), follow, signal)
 }

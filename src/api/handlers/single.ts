@@ -28,7 +28,7 @@ export interface Finding<Row, Answer> {
 /**
  * The one object that the given fields pick: none is 404, several are 409. Fields that the store
  * keeps are compared there; what is computed, or shown to some only, is compared on the answers,
- * which costs what it costs: nobody finds a thing by a value that they are not shown.
+ * which costs what it costs: nobody finds a resource by a value that they are not shown.
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
-import { type Caller, can, decide, projectThing, runThing, standIn } from "#access"
+import { type Caller, can, decide, impersonate, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
@@ -8,7 +8,7 @@ import { etagOf } from "../http/etag.ts"
 import { runMemory, toMiB } from "../units.ts"
 import type { Plan } from "./plan-rights.ts"
 import { respondsAsync } from "./prefer.ts"
-import { demandOn } from "./rules.ts"
+import { authorizeWithGrants } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
 import { planRun } from "./run-plan.ts"
 import { allowedRun } from "./runs.ts"
@@ -36,7 +36,7 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
   const starter = context.caller
   if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
   const found = await store.projects.get(run.projectId)
-  await demandOn(store, starter, "project:start", { thing: found && projectThing(found), what: "project" })
+  await authorizeWithGrants(store, starter, "project:start", { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
   const digest = run.imageDigest || run.spec.imageDigest
   const secret = randomBytes(32).toString("base64url")
@@ -101,7 +101,7 @@ async function requestOf(services: Services, context: Starting, action: "project
   const { store, settings } = services
   const starter = await starterOf(services, context, given.UserName)
   const found = await store.projects.get(projectId)
-  await demandOn(store, context.caller, action, { thing: found && projectThing(found), what: "project" })
+  await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
   if (starter !== context.caller) await checkStarter(store, starter, project)
   // What the run would be follows from its person, not from what this proof leaves out.
@@ -121,7 +121,7 @@ async function requestOf(services: Services, context: Starting, action: "project
 /** Whoever is refused because the project runs already wants to go there. */
 function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
   const { run } = error
-  const url = run.state === "ready" && can(caller, "run:open", runThing(run)) === "yes" ? gateway.urlOf(run.id) : ""
+  const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.urlOf(run.id) : ""
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
 }
 
@@ -159,14 +159,14 @@ async function starterOf(services: Services, context: Starting, userName: string
   const { caller } = context
   if (!userName || userName === caller.userName) return caller
   if (!caller.isAdmin) throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
-  const starter = await standIn(services.store, await services.store.users.byName(userName), services.clock.now())
+  const starter = await impersonate(services.store, await services.store.users.byName(userName), services.clock.now())
   if (!starter) throw new Failure("invalid", `There is no person called ${JSON.stringify(userName)} who may sign in`, { field: "UserName" })
   return starter
 }
 
 /** Nobody is given a run of what they could not start themselves. */
 async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
-  if ((await decide(reads, starter, "project:start", projectThing(project))) === "yes") return
+  if ((await decide(reads, starter, "project:start", projectResource(project))) === "yes") return
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 

@@ -1,4 +1,4 @@
-import { tokenThing } from "#access"
+import { tokenResource } from "#access"
 import { complete, parseBody, type Token, tokenFields } from "#contract"
 import type { TokenRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -26,7 +26,7 @@ async function createToken(services: Services, context: Context<"createToken">) 
   const { row, token } = await services.store.change(async (tx) => {
     await context.server.objects.demand(tx, context.caller, context.caller.userId)
     const made = await services.identity.tokens.create(tx, context.caller, { name: values.Name, expiresAt, scopes: values.Scopes })
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "token", id: made.row.id } })
+    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "token", id: made.row.id } })
     return made
   })
   context.setHeader("etag", etagOf(tagged(row.id)))
@@ -42,10 +42,10 @@ async function listTokens(services: Services, context: Context<"listTokens">) {
 async function deleteToken(services: Services, context: Context<"deleteToken">) {
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
-    const was = tokenThing(await services.identity.tokens.delete(tx, context.caller, id))
+    const was = tokenResource(await services.identity.tokens.delete(tx, context.caller, id))
     checkMatch(context.header("if-match"), tagged(id))
-    const thing = { type: "token", id } as const
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing, was, people: [context.caller.userId] })
+    const resource = { type: "token", id } as const
+    await services.events.changed(tx, context.actor, { verb: "deleted", resource, was, people: [context.caller.userId] })
   })
   return { ok: true }
 }

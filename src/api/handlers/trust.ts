@@ -43,7 +43,7 @@ export async function writtenBy(
 }
 
 /**
- * What was looked at is another thing for whoever may use it from now on: a publication or a
+ * What was looked at is another resource for whoever may use it from now on: a publication or a
  * release by somebody who is no administrator ends the trust in it.
  */
 export function trustAfter(caller: Caller): { isTrusted?: false } {
@@ -78,7 +78,7 @@ export async function tellTrustEnded(
   const administrators = await tx.users.list({ where: { isAdmin: true } }, { page: 1, pageSize: 200 })
   const people = [...new Set([was.userId, ...administrators.rows.map(({ id }) => id)])]
   const text = `The ${type} is no longer marked as trusted: ${caller.userName}, who is no administrator, ${by}. An administrator who has looked at it may mark it again`
-  await events.trustEnded(tx, { thing: { type, id: was.id }, people, text })
+  await events.trustEnded(tx, { resource: { type, id: was.id }, people, text })
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -112,7 +112,7 @@ export async function endTrust(
   { was, by }: { was: ProjectRow; by: string },
 ): Promise<ProjectRow> {
   const now = (await tx.projects.update(was.id, { isTrusted: false })) ?? was
-  await services.events.changed(tx, context.actor, { verb: "updated", thing: { type: "project", id: was.id } })
+  await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: was.id } })
   await tellTrustEnded(services, tx, context, { type: "project", was, now, by })
   return now
 }

@@ -1,4 +1,4 @@
-import { can, Refusal, userThing } from "#access"
+import { can, Refusal, userResource } from "#access"
 import { bodyId, complete, Failure, parseBody, type User, userFields } from "#contract"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -9,7 +9,7 @@ import { leaveGroups } from "./groups.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
-import { demand } from "./rules.ts"
+import { authorize } from "./rules.ts"
 import { notFound } from "./single.ts"
 
 function userAnswer({ settings }: Services, row: UserRow): User {
@@ -25,7 +25,7 @@ function userAnswer({ settings }: Services, row: UserRow): User {
 }
 
 async function createUser(services: Services, context: Context<"createUser">) {
-  demand(context.caller, "user:create", { thing: { type: "user" }, what: "account" })
+  authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
   const values = complete(userFields, parseBody(userFields, context.body))
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
   const row = await services.store.change(async (tx) => {
@@ -39,7 +39,7 @@ async function createUser(services: Services, context: Context<"createUser">) {
       limits: storedLimits(values.Limits, services.settings.memoryUnit, "Limits"),
     })
     await services.tree.ensureDirectory(`/users/${made.userName}`)
-    await services.events.changed(tx, context.actor, { verb: "created", thing: { type: "user", id: made.id } })
+    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
     return made
   })
   context.setHeader("etag", etagOf(row))
@@ -56,7 +56,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   const id = bodyId(context.body)
   const before = await services.store.users.get(id)
   const given = parseBody(userFields, context.body, before && { Email: before.email, Comment: before.comment })
-  demand(caller, "user:change", { thing: before && userThing(before), what: "account" })
+  authorize(caller, "user:change", { resource: before && userResource(before), what: "account" })
   const user = before as UserRow
   if (given.UserName !== undefined && given.UserName !== user.userName)
     throw new Failure("invalid", "UserName never changes", { field: "UserName" })
@@ -67,7 +67,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     isDisabled: given.IsDisabled,
     limits: given.Limits && storedLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
-  const isAllowed = can(caller, "user:administer", userThing(user)) === "yes"
+  const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
   if (!isAllowed) await checkOwnChange(services, context, { user, fields, password: given.Password })
   const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
   const keepSession = caller.proof.kind === "session" && caller.userId === id ? caller.proof.id.replace(/^session:/, "") : undefined
@@ -77,7 +77,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     checkMatch(context.header("if-match"), stored)
     const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
     const changed = await identity.people.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
-    await services.events.changed(tx, actor, { verb: "updated", thing: { type: "user", id } })
+    await services.events.changed(tx, actor, { verb: "updated", resource: { type: "user", id } })
     if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
   })
@@ -117,11 +117,15 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
   const id = needId(context as Context)
   await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
-    demand(context.caller, "user:delete", { thing: stored && userThing(stored), what: "account" })
+    authorize(context.caller, "user:delete", { resource: stored && userResource(stored), what: "account" })
     checkMatch(context.header("if-match"), stored as UserRow)
     await leaveGroups(services, tx, { actor: context.actor, userId: id })
     await services.identity.people.delete(tx, id)
-    await services.events.changed(tx, context.actor, { verb: "deleted", thing: { type: "user", id }, was: userThing(stored as UserRow) })
+    await services.events.changed(tx, context.actor, {
+      verb: "deleted",
+      resource: { type: "user", id },
+      was: userResource(stored as UserRow),
+    })
   })
   await stopAllOf(services, id)
   return { ok: true }
@@ -147,7 +151,7 @@ async function readUser(services: Services, context: Context<"readUser">) {
   if (ID === undefined && UserName === undefined) throw new Failure("invalid", "ID or UserName is needed", { field: "ID" })
   const row = ID !== undefined ? await services.store.users.get(ID) : await services.store.users.byName(UserName as string)
   const fits = row && (UserName === undefined || row.userName === UserName)
-  demand(context.caller, "user:read", { thing: fits ? userThing(row) : undefined, what: "account" })
+  authorize(context.caller, "user:read", { resource: fits ? userResource(row) : undefined, what: "account" })
   context.setHeader("etag", etagOf(row as UserRow))
   return userAnswer(services, row as UserRow)
 }

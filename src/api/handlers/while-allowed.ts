@@ -1,4 +1,4 @@
-import { type Action, type Caller, decide, type Thing } from "#access"
+import { type Action, type Caller, decide, type Resource } from "#access"
 import type { Context, Services } from "../context.ts"
 
 const everyMs = 2_000
@@ -10,13 +10,13 @@ const unansweredMax = 30
 
 /**
  * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end
- * of the proof or the right, whichever process ended it. `thing` is asked for each time, undefined
- * when there is none any more.
+ * of the proof or the right, whichever process ended it. `resource` is asked for each time,
+ * undefined when there is none any more.
  */
 export function whileAllowed(
   services: Services,
   { caller, signal }: Pick<Context, "caller" | "signal">,
-  asked: { action: Action; thing: () => Promise<Thing | undefined> },
+  asked: { action: Action; resource: () => Promise<Resource | undefined> },
 ): AbortSignal {
   const controller = new AbortController()
   void watch(services, { caller, signal }, asked).then((why) => controller.abort(why))
@@ -27,7 +27,7 @@ export function whileAllowed(
 async function watch(
   { store, identity, clock, logger }: Services,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
-  { action, thing }: { action: Action; thing: () => Promise<Thing | undefined> },
+  { action, resource }: { action: Action; resource: () => Promise<Resource | undefined> },
 ): Promise<unknown> {
   for (let unanswered = 0; unanswered < unansweredMax; ) {
     try {
@@ -36,7 +36,7 @@ async function watch(
       return signal.reason
     }
     try {
-      const [now, about] = await Promise.all([identity.recall(caller.userId, caller.proof.id), thing()])
+      const [now, about] = await Promise.all([identity.recall(caller.userId, caller.proof.id), resource()])
       if (!now || !about || (await decide(store, now, action, about)) !== "yes") break
       unanswered = 0
     } catch (err) {

@@ -134,7 +134,7 @@ test("Connections that the server ends are replaced, and a change in the middle 
     store.change(async (tx) => {
       await tx.images.insert(imageRow(ann.id, { name: "second" }))
       await end()
-      await tx.journal({ event: "image.created", data: {}, thing: { type: "image", id: 1 } })
+      await tx.journal({ event: "image.created", data: {}, resource: { type: "image", id: 1 } })
     }),
     addImage(store, ann.id, { name: "third" }),
   ])

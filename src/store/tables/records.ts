@@ -32,10 +32,10 @@ export class Journal implements JournalReads {
     return { first, last }
   }
 
-  async add({ event, data, thing, sight = {} }: JournalEntry): Promise<void> {
+  async add({ event, data, resource, sight = {} }: JournalEntry): Promise<void> {
     const { session, clock } = this.#context
     const kept = JSON.stringify(Object.keys(sight).length > 0 ? [data, sight] : data)
-    await session.run(q.journal, { at: clock.now(), event, thing_type: thing.type, thing_id: thing.id, data: kept })
+    await session.run(q.journal, { at: clock.now(), event, thing_type: resource.type, thing_id: resource.id, data: kept })
   }
 
   trim(upTo: number): Promise<number> {
@@ -67,8 +67,8 @@ export class Audit implements AuditReads {
       at: entry.at ?? clock.now(),
       actor: entry.actor,
       action: entry.action,
-      thing_type: entry.thing?.type ?? null,
-      thing_id: entry.thing?.id ?? null,
+      thing_type: entry.resource?.type ?? null,
+      thing_id: entry.resource?.id ?? null,
       outcome: entry.outcome,
       address: entry.address,
       request_id: entry.requestId,
@@ -94,7 +94,7 @@ function toJournal(v: readonly Value[]): JournalRow {
     id: v[0] as number,
     at: v[1] as number,
     event: v[2] as string,
-    thing: { type: v[3] as string, id: v[4] as number },
+    resource: { type: v[3] as string, id: v[4] as number },
     data,
     sight,
   }
@@ -106,7 +106,7 @@ function toAudit(v: readonly Value[]): AuditRow {
     at: v[1] as number,
     actor: v[2] as string,
     action: v[3] as string,
-    thing: v[4] === null ? null : { type: v[4] as string, id: v[5] as number },
+    resource: v[4] === null ? null : { type: v[4] as string, id: v[5] as number },
     outcome: v[6] as AuditRow["outcome"],
     address: v[7] as string,
     requestId: v[8] as string,

@@ -99,19 +99,19 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
-    await this.session.run(setGrantsLive, { ...this.#thing(id), is_live: !deleted })
+    await this.session.run(setGrantsLive, { ...this.#resource(id), is_live: !deleted })
     return super.setDeleted(id, deleted)
   }
 
   override async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
     const row = await super.update(id, fields)
     if (row === undefined || (fields as Partial<Row>).userId === undefined) return row
-    const owner = { ...this.#thing(id), owner_id: row.userId }
+    const owner = { ...this.#resource(id), owner_id: row.userId }
     if ((await this.session.run(handOverGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
     return row
   }
 
-  #thing(id: number) {
+  #resource(id: number) {
     return { thing_type: grantedType(this.kind.table as ResourceTable), thing_id: id }
   }
 }

@@ -55,7 +55,7 @@ export const accounts: Record<string, Case> = {
     )
   },
 
-  "A person's things are counted, live and deleted": async ({ open }) => {
+  "A person's resources are counted, live and deleted": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const image = await addImage(store, ann.id)

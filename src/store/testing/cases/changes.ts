@@ -10,7 +10,7 @@ const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: 200 }
 const names = async (store: Store) =>
   (await store.users.list({ sort: { by: "id", descending: false } }, firstPage)).rows.map((user) => user.userName)
-const event = (id: number) => ({ event: "image.created", data: { ID: id }, thing: { type: "image", id } })
+const event = (id: number) => ({ event: "image.created", data: { ID: id }, resource: { type: "image", id } })
 
 export const changes: Record<string, Case> = {
   "A change that throws leaves nothing, and those that share its commit are kept": async ({ open }) => {
@@ -284,7 +284,7 @@ export const changes: Record<string, Case> = {
         tx.audit({
           actor,
           action: i < 2 ? "image.create" : "image.delete",
-          thing: i === 3 ? null : { type: "image", id: i },
+          resource: i === 3 ? null : { type: "image", id: i },
           outcome: i === 1 ? "refused" : "done",
           address: "127.0.0.1",
           requestId: `r${i}`,
@@ -303,7 +303,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await ids({ from: start + 1000, to: start + 2000 }), ["r2 r1", 2])
     const [newest, , refused] = (await store.audits.list({}, firstPage)).rows
     assert.deepEqual(
-      [newest?.thing, newest?.at, refused?.outcome, refused?.thing],
+      [newest?.resource, newest?.at, refused?.outcome, refused?.resource],
       [null, start + 3000, "refused", { type: "image", id: 1 }],
     )
     assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 1)), 1, "no more than asked for")

@@ -63,8 +63,8 @@ interface Given {
 }
 
 /**
- * Gives some of the things to people and groups, some until a time that is over afterwards; takes a
- * few back.
+ * Gives some of the resources to people and groups, some until a time that is over afterwards;
+ * takes a few back.
  */
 async function give(
   world: { store: Store; clock: ManualClock; random: Random },

@@ -13,11 +13,11 @@ async function write(): Promise<never> {
   for (;;) {
     const id = await store.change(async (tx) => {
       const image = await tx.images.insert(imageRow(userId, { doc: "x".repeat(2000) }))
-      await tx.journal({ event: "image.created", data: { ID: image.id }, thing: { type: "image", id: image.id } })
+      await tx.journal({ event: "image.created", data: { ID: image.id }, resource: { type: "image", id: image.id } })
       await tx.audit({
         actor: "ann",
         action: "image.create",
-        thing: { type: "image", id: image.id },
+        resource: { type: "image", id: image.id },
         outcome: "done",
         address: "",
         requestId: "",

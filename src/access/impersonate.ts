@@ -6,7 +6,7 @@ import { loadCaller, passwordProof } from "./recall.ts"
  * A person as they would be had they signed in: for what is done in their name. Undefined when they
  * could not sign in.
  */
-export async function standIn(
+export async function impersonate(
   reads: Pick<Reads, "users" | "groups" | "tokens" | "sessions">,
   user: UserRow | undefined,
   now: number,

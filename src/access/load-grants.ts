@@ -1,0 +1,66 @@
+import type { GrantRow, Reads } from "#store"
+import type { Caller } from "./caller.ts"
+import { type Answer, can, type Grant, type Resource } from "./policy.ts"
+import { grantOf } from "./resources.ts"
+import type { Action } from "./rights.ts"
+
+export type GrantReads = Pick<Reads, "grants">
+
+/**
+ * `can`, with the grants that are in force now. They are read only where one could change the
+ * answer: not for owners, and for administrators hardly ever.
+ */
+export async function decide(reads: GrantReads, caller: Caller, action: Action, resource: Resource): Promise<Answer> {
+  const [whole] = await loadGrants(reads, caller, { actions: [action], resources: [resource] })
+  return can(caller, action, whole as Resource)
+}
+
+/**
+ * Resources of one type with what the caller was granted on them, as far as these actions depend on
+ * it. One query, or none.
+ */
+export async function loadGrants(
+  reads: GrantReads,
+  caller: Caller,
+  asked: { actions: readonly Action[]; resources: readonly Resource[] },
+): Promise<Resource[]> {
+  const open = asked.resources.filter(
+    (resource) => isGranted(resource) && asked.actions.some((action) => matters(caller, action, resource)),
+  )
+  const [first] = open
+  if (!first) return [...asked.resources]
+  const ids = open.map((resource) => resource.id as number)
+  const given = Map.groupBy(await reads.grants.given(first.type as GrantRow["thingType"], ids, caller), ({ thingId }) => thingId)
+  return asked.resources.map((resource) => {
+    const own = given.get(resource.id as number)
+    return own ? { ...resource, grants: own.map(({ access }): Grant => ({ access, userId: caller.userId })) } : resource
+  })
+}
+
+/**
+ * Resources of one type with all grants in force on them: for telling those who see them. One
+ * query.
+ */
+export async function loadAllGrants(reads: GrantReads, type: GrantRow["thingType"], resources: readonly Resource[]): Promise<Resource[]> {
+  const rows = await reads.grants.of(
+    type,
+    resources.map(({ id }) => id as number),
+  )
+  const given = Map.groupBy(rows, ({ thingId }) => thingId)
+  return resources.map((resource) => {
+    const own = given.get(resource.id as number)
+    return own ? { ...resource, grants: own.map(grantOf) } : resource
+  })
+}
+
+function isGranted({ type, id }: Resource): boolean {
+  return id !== undefined && (type === "image" || type === "data" || type === "project" || type === "run")
+}
+
+const every: readonly Grant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
+
+/** A grant takes nothing away. */
+function matters(caller: Caller, action: Action, resource: Resource): boolean {
+  const answer = can(caller, action, resource)
+  return answer !== "yes" && answer !== can(caller, action, { ...resource, grants: every })
+}
