@@ -62,7 +62,10 @@ async function releaseUntrusted(services: Services, context: Context, stored: Pr
 async function releaseNow(services: Services, context: Context): Promise<Project> {
   const id = needId(context)
   const stored = await services.store.projects.get(id)
-  await authorizeWithGrants(services.store, context.caller, "project:release", { resource: stored && projectResource(stored), what: "project" })
+  await authorizeWithGrants(services.store, context.caller, "project:release", {
+    resource: stored && projectResource(stored),
+    what: "project",
+  })
   const project = await releaseUntrusted(services, context, stored as ProjectRow)
   await services.store.change((tx) =>
     services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: project.id } }),
