@@ -48,7 +48,7 @@ const authority: Authority = {
       path.startsWith("/users/ann/") ? { level: "write", own: true, uniform: true, account: "ann" } : { level: "passage", own: false },
     ),
   storage: async (name) => ({
-    account: { name, roots: [`/users/${name}`], excluded: [] },
+    account: { name, roots: [`/users/${name}`], excluded: [], subAreas: [] },
     maxBytes: 2 ** 50,
     groups: [],
     counted: {},

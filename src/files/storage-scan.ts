@@ -12,17 +12,19 @@ const mostAreas = 10_000
 
 type ScanSettings = Pick<StorageSettings, "entryBytes" | "hardLinks">
 
-/** Directories that count for somebody else, as a tree of names. */
-interface Excluded {
-  isLeaf: boolean
-  below: Map<string, Excluded>
+/** Directories that count for somebody else or are areas of their own, as a tree of names. */
+interface Mark {
+  kind: "excluded" | "subArea" | undefined
+  below: Map<string, Mark>
 }
 
 interface Step {
   root: string
   /** Names below the root. */
   names: readonly Name[]
-  excluded: Excluded | undefined
+  /** The root, or the sub-area around. */
+  area: string
+  mark: Mark | undefined
 }
 
 /**
@@ -55,7 +57,7 @@ export class StorageScan {
     for (const root of this.#account.roots) {
       yield
       this.#areas.set(root, 0)
-      yield* this.#open({ root, names: [], excluded: treeOf(root, this.#account.excluded) })
+      yield* this.#open({ root, names: [], area: root, mark: marksBelow(root, this.#account) })
     }
   }
 
@@ -78,8 +80,10 @@ export class StorageScan {
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
         yield
-        const excluded = step.excluded?.below.get(entry.name.toString())
-        if (!excluded?.isLeaf) yield* this.#entry(folder, { ...step, names: [...step.names, entry.name], excluded }, level)
+        const mark = step.mark?.below.get(entry.name.toString())
+        const next = { ...step, names: [...step.names, entry.name], mark }
+        if (mark?.kind === "subArea") next.area = `${step.root}/${next.names.join("/")}`
+        if (mark?.kind !== "excluded") yield* this.#entry(folder, next, level)
       }
     } finally {
       entries.closeSync()
@@ -99,7 +103,7 @@ export class StorageScan {
       return
     }
     using held = below
-    yield* level + 1 < heldLevels || step.excluded ? this.#walk(held, step, level + 1) : this.#deep(held, step)
+    yield* level + 1 < heldLevels || step.mark?.below.size ? this.#walk(held, step, level + 1) : this.#deep(held, step)
   }
 
   *#deep(folder: Folder, step: Step): Generator<void> {
@@ -116,11 +120,12 @@ export class StorageScan {
     this.#areas.set(area, (this.#areas.get(area) ?? 0) + bytes)
   }
 
-  /** Projects of a home count apart, since runs have them mounted apart. */
-  #areaOf({ root, names }: Step): string {
+  /** Projects of a home are areas of their own as well, since runs have them mounted apart. */
+  #areaOf({ root, names, area: around }: Step): string {
     const [first, project] = names
-    if (project === undefined || first?.toString() !== "projects" || !/^\/users\/[^/]+$/.test(root)) return root
-    const area = `${root}/projects/${project.toString()}`
+    const isProject = project !== undefined && first?.toString() === "projects" && /^\/users\/[^/]+$/.test(root)
+    const own = isProject ? `${root}/projects/${project.toString()}` : root
+    const area = own.length > around.length ? own : around
     return this.#areas.has(area) || this.#areas.size < mostAreas ? area : root
   }
 
@@ -152,17 +157,24 @@ function look(folder: Folder, name: Name): Stats | undefined {
   }
 }
 
-function treeOf(root: string, excluded: readonly string[]): Excluded | undefined {
-  const tree: Excluded = { isLeaf: false, below: new Map() }
-  for (const path of excluded) {
-    if (!path.startsWith(`${root}/`)) continue
-    let here = tree
-    for (const name of path.slice(root.length + 1).split("/")) {
-      const next = here.below.get(name) ?? { isLeaf: false, below: new Map() }
-      here.below.set(name, next)
-      here = next
-    }
-    here.isLeaf = true
+function marksBelow(root: string, { excluded, subAreas }: StorageAccount): Mark | undefined {
+  const top: Mark = { kind: undefined, below: new Map() }
+  for (const path of subAreas) mark(top, namesBelow(root, path), "subArea")
+  for (const path of excluded) mark(top, namesBelow(root, path), "excluded")
+  return top.below.size > 0 ? top : undefined
+}
+
+function namesBelow(root: string, path: string): string[] {
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1).split("/") : []
+}
+
+function mark(top: Mark, names: readonly string[], kind: Mark["kind"]): void {
+  if (names.length === 0) return
+  let here = top
+  for (const name of names) {
+    const next = here.below.get(name) ?? { kind: undefined, below: new Map() }
+    here.below.set(name, next)
+    here = next
   }
-  return tree.below.size > 0 ? tree : undefined
+  here.kind = kind
 }

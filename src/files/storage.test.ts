@@ -41,8 +41,8 @@ const refusal = ({ status, text }: { status: number; text: string }) => {
   return msg as string
 }
 
-function count(root: Folder, account: { roots: string[]; excluded?: string[] }) {
-  const scan = new StorageScan(root, { name: "ann", excluded: [], ...account }, settings)
+function count(root: Folder, account: { roots: string[]; excluded?: string[]; subAreas?: string[] }) {
+  const scan = new StorageScan(root, { name: "ann", excluded: [], subAreas: [], ...account }, settings)
   for (const _ of scan.steps());
   return scan.result(0, true)
 }
@@ -197,6 +197,26 @@ test("a count takes hard links once, holes as nothing, no links, and what is som
   assert.ok(theirs.bytes >= 3 * mib && theirs.bytes < 3.1 * mib, String(theirs.bytes))
 })
 
+test("a count tells datasets in a home apart, at any depth, and counts them once", () => {
+  const home = join(world.root, "users", name)
+  const deep = Array<string>(20).fill("d").join("/")
+  for (const path of ["data/more", "projects/7/data", deep]) mkdirSync(join(home, path, "lent"), { recursive: true })
+  for (const path of ["", "data", "data/more", "projects/7", "projects/7/data", deep, "data/more/lent"])
+    writeFileSync(join(home, path, "file"), Buffer.alloc(mib, 1))
+  const subAreas = ["data", "projects/7/data", deep].map((path) => `/users/${name}/${path}`)
+  using root = OpenFolder.open(world.root)
+  const { areas, bytes } = count(root, { roots: [`/users/${name}`], excluded: [`/users/${name}/data/more/lent`], subAreas })
+  const whole = Object.fromEntries(Object.entries(areas).map(([area, size]) => [area, Math.floor(size / mib)]))
+  assert.deepEqual(whole, {
+    [`/users/${name}`]: 1,
+    [`/users/${name}/data`]: 2,
+    [`/users/${name}/projects/7`]: 1,
+    [`/users/${name}/projects/7/data`]: 1,
+    [`/users/${name}/${deep}`]: 1,
+  })
+  assert.equal(Math.floor(bytes / mib), 6)
+})
+
 test("a count sees what lies deeper than it holds descriptors", () => {
   const deep = join(world.root, "users", name, ...Array<string>(60).fill("d"))
   mkdirSync(deep, { recursive: true })
@@ -241,7 +261,7 @@ test("a count goes on beside a deep directory that a program moves while it is l
     writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
   }
   using root = OpenFolder.open(world.root)
-  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [] }, settings)
+  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [], subAreas: [] }, settings)
   const moved: string[] = []
   let before = 0
   for (const _ of scan.steps()) {
@@ -260,7 +280,7 @@ test("a count goes on beside a deep directory that a program moves while it is l
 test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
   await using other = await FilesWorld.start({ storage: { recountMs: 3_600_000, recountWaitMs: 2_000 } })
   const roots = Array<string>(400_000).fill("/users/nobody")
-  const account = { name: "ann", roots, excluded: [] }
+  const account = { name: "ann", roots, excluded: [], subAreas: [] }
   other.authority.storage = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
   const timed = async (path: string, bytes: number) => {
     const began = performance.now()
@@ -280,7 +300,7 @@ test("small counts end beside a large one", async () => {
   world.makeDirectory(`users/${small}`)
   const ended: string[] = []
   const counted = async (each: string) => {
-    const found = await world.files.tree.count({ name: each, roots: [`/users/${each}`], excluded: [] })
+    const found = await world.files.tree.count({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
     ended.push(each)
     return found.entries
   }

@@ -68,8 +68,8 @@ export class StorageBook {
   }
 
   /**
-   * Home, datasets, and the released code of projects; what of it is a dataset of somebody else
-   * counts for them.
+   * Home, datasets, and the released code of projects. Datasets of other people below them count
+   * for those; own datasets below them are areas of their own.
    */
   async #accountOf(user: UserRow): Promise<StorageAccount> {
     const known = this.#places.get(user.userName)
@@ -89,7 +89,8 @@ export class StorageBook {
     const others = [...new Set(around.filter(({ userId }) => userId !== id).map(({ accessInfo }) => accessInfo))]
     const excluded = others.filter((path) => own.some((root) => root !== path && isWithin(path, root)))
     const roots = own.filter((root) => !isCovered(root, { own, excluded }))
-    return { name: userName, roots: [...roots, ...projects.map((project) => `/projects/${project.id}/release`)], excluded }
+    const subAreas = own.filter((root) => !roots.includes(root))
+    return { name: userName, roots: [...roots, ...projects.map((project) => `/projects/${project.id}/release`)], excluded, subAreas }
   }
 }
 

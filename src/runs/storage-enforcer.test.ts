@@ -8,6 +8,27 @@ import { eventually, TestWorld } from "./testing/world.ts"
 const mib = 2 ** 20
 const minute = 60_000
 
+/** A meter of a disk that the test fills. */
+function fakeStorage() {
+  const stored = new Map<string, number>()
+  const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }
+  const counts: string[] = []
+  const meter: StorageMeter = {
+    room: async () => ({ ...disk }),
+    async count({ name, roots, subAreas }) {
+      const paths = [...stored].filter(([path]) => roots.some((root) => path.startsWith(root)))
+      const areas: Record<string, number> = {}
+      for (const [path, bytes] of paths) {
+        const area = subAreas.find((each) => path.startsWith(each)) ?? path
+        areas[area] = (areas[area] ?? 0) + bytes
+      }
+      counts.push(name)
+      return { bytes: Object.values(areas).reduce((a, b) => a + b, 0), isComplete: true, areas, tookMs: 0 }
+    },
+  }
+  return { stored, disk, counts, meter }
+}
+
 /** A world in which the test says what lies on the disk. */
 async function withMeter(maxStorage: number | null = null) {
   const clock = new SteppedClock()
@@ -15,31 +36,27 @@ async function withMeter(maxStorage: number | null = null) {
   await world.store.change(async (tx) => {
     for (const id of world.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
   })
-  const stored = new Map<string, number>()
-  const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }
-  const counts: string[] = []
-  const meter: StorageMeter = {
-    room: async () => ({ ...disk }),
-    async count({ name, roots }) {
-      const areas = Object.fromEntries([...stored].filter(([path]) => roots.some((root) => path.startsWith(root))))
-      counts.push(name)
-      return { bytes: Object.values(areas).reduce((a, b) => a + b, 0), isComplete: true, areas, tookMs: 0 }
-    },
-  }
+  const { stored, disk, counts, meter } = fakeStorage()
   const warnings: [number, string][] = []
   const runs = await world.runs({
     storage: { book: new StorageBook(world.store, defaultLimits), meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
-  const start = async (person: number, { readOnly = false, image = "fake/http" } = {}) => {
-    const mounts = [{ source: `/users/person${person}`, target: "/home", readOnly }]
+  const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
+    const mounts = [{ source, target: "/home", readOnly }]
     const run = await runs.settled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run.id
   }
   return {
     ...{ world, runs, disk, warnings, start, clock },
-    store: (person: number, amount: number) => stored.set(`/users/person${person}`, amount * mib),
+    store: (person: number, amount: number, below = "") => stored.set(`/users/person${person}${below}`, amount * mib),
+    /** A dataset of this person in their home, which counts for them. */
+    datasetOf: (person: number) => {
+      const accessInfo = `/users/person${person}/data`
+      const fields = { type: "dir" as const, name: "data", comment: "", doc: "", accessInfo, isPublished: false }
+      return world.store.change((tx) => tx.data.insert({ ...fields, userId: world.users[person] ?? 0 }))
+    },
     /**
      * Passes time until each of these people was counted twice more: the first count may have been
      * under way.
@@ -152,4 +169,30 @@ test("a nearly full disk ends the run whose own file system grew most, where tha
   assert.match((await it.world.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
   await it.counted(1)
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
+})
+
+test("a guest's run that mounts a dataset in the owner's home stays when the owner's run fills the rest of the home", async () => {
+  await using it = await withMeter(100)
+  const { accessInfo } = await it.datasetOf(0)
+  it.store(0, 50)
+  it.store(0, 10, "/data/file")
+  const [owners, guests] = [await it.start(0), await it.start(1, { source: accessInfo })]
+  await it.counted(0)
+  it.store(0, 120)
+  it.clock.advance(minute)
+  await eventually("the owner's run is over", async () => (await it.stateOf(owners))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(guests), ["ready", undefined])
+})
+
+test("a guest's run that fills a dataset in the owner's home ends, and the owner's run stays", async () => {
+  await using it = await withMeter(100)
+  const { accessInfo } = await it.datasetOf(0)
+  it.store(0, 50)
+  it.store(0, 10, "/data/file")
+  const [owners, guests] = [await it.start(0), await it.start(1, { source: accessInfo })]
+  await it.counted(0)
+  it.store(0, 60, "/data/file")
+  it.clock.advance(minute)
+  await eventually("the guest's run is over", async () => (await it.stateOf(guests))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(owners), ["ready", undefined])
 })

@@ -4,7 +4,7 @@ import type { Context } from "./context.ts"
 import { stopBecause } from "./ending.ts"
 import { reason } from "./reasons.ts"
 import type { StorageBook } from "./storage-book.ts"
-import { Growth } from "./storage-growth.ts"
+import { areaAround, type GrownArea, Growth } from "./storage-growth.ts"
 import { LayerGrowth } from "./storage-layers.ts"
 import type { StorageCount, StorageMeter, StorageQuota, StorageRoom } from "./storage-meter.ts"
 import type { Usage } from "./usage.ts"
@@ -126,13 +126,15 @@ export class StorageEnforcer {
     const count = await this.#meter.count(before.account)
     const now = this.#ctx.clock.now()
     this.#book.record(name, count, now)
-    this.#growth.record(name, count.areas, now)
+    this.#growth.record(name, count.areas, { excluded: before.account.excluded, now })
     const quota = await this.#book.quotaOf(name)
     if (quota) await this.#judge(name, quota, count)
   }
 
   async #judge(name: string, quota: StorageQuota, count: StorageCount): Promise<void> {
-    const writers = this.#writers().filter(({ sources }) => reaches(sources, Object.keys(count.areas)))
+    const areas = Object.keys(count.areas)
+    const boundaries = new Set([...areas, ...quota.account.excluded])
+    const writers = this.#writers().filter((writer) => areas.some((area) => canWrite(writer, { area, boundaries })))
     let isOver = false
     for (const { whose, limit, used } of boundsOf(name, quota)) {
       for (const { run } of writers) this.#warn(run, { whose, limit, used })
@@ -216,20 +218,30 @@ function boundsOf(name: string, { maxBytes, groups, counted }: StorageQuota): Bo
  * The run whose directories grew most; of several that share them the one that names them most
  * closely, then the youngest.
  */
-function mostGrown(writers: readonly Writer[], grown: ReadonlyMap<string, number>): { run: RunRow; bytes: number } | undefined {
-  const [area, bytes = 0] =
-    [...grown].filter(([each]) => writers.some(({ sources }) => reaches(sources, [each]))).sort((a, b) => b[1] - a[1])[0] ?? []
-  if (area === undefined) return undefined
-  const depth = ({ sources }: Writer) => Math.max(...sources.filter((source) => reaches([source], [area])).map((source) => source.length))
-  const candidates = writers.filter(({ sources }) => reaches(sources, [area]))
+function mostGrown(writers: readonly Writer[], grown: readonly GrownArea[]): { run: RunRow; bytes: number } | undefined {
+  const reached = grown.filter((each) => writers.some((writer) => canWrite(writer, each)))
+  const [most] = reached.sort((a, b) => b.bytes - a.bytes)
+  if (!most) return undefined
+  const depth = ({ sources }: Writer) => Math.max(...sources.filter((source) => leadsTo(source, most)).map((source) => source.length))
+  const candidates = writers.filter((writer) => canWrite(writer, most))
   const [first] = candidates.sort((a, b) => depth(b) - depth(a) || b.run.id - a.run.id)
-  return first && { run: first.run, bytes }
+  return first && { run: first.run, bytes: most.bytes }
 }
 
-/** Whether one who may write to the sources may write to something in the areas. */
-function reaches(sources: readonly string[], areas: readonly string[]): boolean {
-  const isWithin = (path: string, directory: string) => path === directory || path.startsWith(`${directory}/`)
-  return sources.some((source) => areas.some((area) => isWithin(area, source) || isWithin(source, area)))
+type Area = Pick<GrownArea, "area" | "boundaries">
+
+function canWrite({ sources }: Writer, area: Area): boolean {
+  return sources.some((source) => leadsTo(source, area))
+}
+
+/** Whether something below the source is part of the area. */
+function leadsTo(source: string, { area, boundaries }: Area): boolean {
+  if (isWithin(area, source)) return true
+  return isWithin(source, area) && !boundaries.has(source) && areaAround(source, boundaries) === area
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }
 
 function mibText(bytes: number): string {

@@ -1,3 +1,5 @@
+import { dirname } from "node:path/posix"
+
 /** How long growth is remembered while nothing is wrong. */
 const memoryMs = 60_000
 
@@ -10,23 +12,35 @@ interface Series {
   latelyAt: number
   /** From the last time within the limits; undefined: not known, so the lowest since. */
   within: Areas
+  boundaries: ReadonlySet<string>
+}
+
+/** An area that has grown. */
+export interface GrownArea {
+  area: string
+  bytes: number
+  /** Where areas of this person and of others begin: what lies below one is no part of the area. */
+  boundaries: ReadonlySet<string>
 }
 
 /** By how much people's directories grew between counts. */
 export class Growth {
   readonly #series = new Map<string, Series>()
 
-  record(name: string, areas: Readonly<Record<string, number>>, now: number): void {
+  record(name: string, areas: Readonly<Record<string, number>>, { excluded, now }: { excluded: readonly string[]; now: number }): void {
     const last = new Map(Object.entries(areas))
+    const boundaries = new Set([...last.keys(), ...excluded])
     const known = this.#series.get(name)
-    if (!known) return void this.#series.set(name, { last, lately: last, latelyAt: now, within: last })
+    if (!known) return void this.#series.set(name, { last, lately: last, latelyAt: now, within: last, boundaries })
     if (now - known.latelyAt >= memoryMs) {
       known.lately = known.last
       known.latelyAt = now
     }
-    known.last = last
+    known.lately = splitAs(last, known.lately)
     // Who deletes may not write it all again while they are beyond.
-    known.within = new Map([...known.within].map(([area, bytes]) => [area, Math.min(bytes, last.get(area) ?? 0)]))
+    known.within = new Map([...splitAs(last, known.within)].map(([area, bytes]) => [area, Math.min(bytes, last.get(area) ?? 0)]))
+    known.last = last
+    known.boundaries = boundaries
   }
 
   /** The last count was within all limits. */
@@ -36,14 +50,14 @@ export class Growth {
   }
 
   /** Growth since the person was last within their limits. */
-  beyond(name: string): Map<string, number> {
+  beyond(name: string): GrownArea[] {
     const series = this.#series.get(name)
-    return series ? difference(series.last, series.within) : new Map()
+    return series ? difference(series, series.within) : []
   }
 
   /** Growth of all people's directories in the last minute or so. */
-  lately(): Map<string, number> {
-    return new Map([...this.#series.values()].flatMap(({ last, lately }) => [...difference(last, lately)]))
+  lately(): GrownArea[] {
+    return [...this.#series.values()].flatMap((series) => difference(series, series.lately))
   }
 
   /** What grew until now is dealt with. */
@@ -57,8 +71,38 @@ export class Growth {
   }
 }
 
-function difference(now: Areas, before: Areas): Map<string, number> {
-  return new Map(
-    [...now].map(([area, bytes]) => [area, bytes - (before.get(area) ?? 0)] as [string, number]).filter(([, bytes]) => bytes > 0),
-  )
+function difference({ last, boundaries }: Series, before: Areas): GrownArea[] {
+  const grown = [...last].map(([area, bytes]) => ({ area, bytes: bytes - (before.get(area) ?? 0), boundaries }))
+  return grown.filter(({ bytes }) => bytes > 0)
+}
+
+/**
+ * An earlier count, split into the areas of a later one. A directory that becomes an area, or stops
+ * being one, moves its bytes from or to the area around it: neither has grown by that. An area with
+ * none around it begins with what lies there.
+ */
+function splitAs(later: Areas, earlier: Areas): Areas {
+  const split = new Map<string, number>()
+  for (const [area, bytes] of earlier) {
+    const target = later.has(area) ? area : areaAround(area, later)
+    if (target !== undefined) split.set(target, (split.get(target) ?? 0) + bytes)
+  }
+  for (const [area, bytes] of later) {
+    if (split.has(area)) continue
+    const around = areaAround(area, split)
+    const left = around === undefined ? bytes : (split.get(around) ?? 0) - (later.get(around) ?? 0)
+    const moved = Math.min(Math.max(left, 0), bytes)
+    split.set(area, moved)
+    if (around !== undefined) split.set(around, (split.get(around) ?? 0) - moved)
+  }
+  return split
+}
+
+/** The innermost of the areas that a directory lies in. */
+export function areaAround(directory: string, areas: { has(area: string): boolean }): string | undefined {
+  for (let path = directory; path !== "/"; ) {
+    path = dirname(path)
+    if (areas.has(path)) return path
+  }
+  return undefined
 }

@@ -10,13 +10,15 @@ export interface StorageAccount {
   roots: readonly string[]
   /** Directories below them that count for somebody else. */
   excluded: readonly string[]
+  /** Directories below them, such as datasets in a home, whose content is an area of its own. */
+  subAreas: readonly string[]
 }
 
 export interface StorageCount {
   bytes: number
   /** False where the time was over first: it is at least so much. */
   isComplete: boolean
-  /** Bytes by directory: each root, and each project of a home on its own. */
+  /** Bytes by directory: each root, sub-area and project of a home on its own. */
   areas: Readonly<Record<string, number>>
   tookMs: number
 }

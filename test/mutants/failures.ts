@@ -28,8 +28,9 @@ export const failures = [
     "src/files/storage-scan.ts",
     ["src/files/storage.test.ts"],
     [
-      ["what is somebody else's counts for whom it lies with", "if (!excluded?.isLeaf) yield*", "yield*"],
+      ["what is somebody else's counts for whom it lies with", 'if (mark?.kind !== "excluded") yield*', "yield*"],
       ["what lies deep is not counted", "yield* deep.steps()", ""],
+      ["datasets in a home are no areas of their own", 'if (mark?.kind === "subArea") next.area =', "const unused ="],
     ],
   ),
   ...faults(
@@ -41,9 +42,14 @@ export const failures = [
     "src/runs/storage-enforcer.ts",
     ["src/runs/storage-enforcer.test.ts"],
     [
+      ["a guest's run ends for what the owner's stores", " && areaAround(source, boundaries) === area", ""],
       ["nobody's runs are ended for what they store", "if (!found || found.bytes < slack) return", "return"],
       ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
-      ["a run that grew little is ended for the one that grew most", ".sort((a, b) => b[1] - a[1])[0]", ".sort((a, b) => a[1] - b[1])[0]"],
+      [
+        "a run that grew little is ended for the one that grew most",
+        "reached.sort((a, b) => b.bytes - a.bytes)",
+        "reached.sort((a, b) => a.bytes - b.bytes)",
+      ],
     ],
   ),
   ...faults(
