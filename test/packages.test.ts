@@ -16,3 +16,11 @@ test("every package with an install script is listed as one that may run it or m
     "the one that is needed fetches Node itself",
   )
 })
+
+test("every package of the lock file comes from the public npm registry", () => {
+  const { packages } = read("package-lock.json") as { packages: Record<string, { resolved?: string }> }
+  const elsewhere = Object.values(packages).flatMap(({ resolved }) =>
+    resolved?.startsWith("https://registry.npmjs.org/") === false ? [resolved] : [],
+  )
+  assert.deepEqual(elsewhere, [])
+})

@@ -8,12 +8,18 @@ test_files=()
 # From a terminal, Ctrl-C must reach the tests as well.
 foreground=$([ ! -t 0 ] || echo --foreground)
 
-# The files of one kind, as test_files: `unit`, or the word before .test.ts.
+# The files of one kind, as test_files. A unit test stands beside the code and needs neither root,
+# Docker nor packages; it takes no more than a few seconds. The word before .test.ts names another
+# tier. Tests of the whole program stand in test/ and are integration tests without that word.
 find_tests() {
-  local special='\.(tools|postgres|docker|browser|docs|slow)\.test\.ts$' pattern
-  if [ "$1" = unit ]; then pattern='\.test\.ts$'; else pattern="\\.$1\\.test\\.ts\$"; fi
-  mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | grep -E "$pattern" |
-    { if [ "$1" = unit ]; then grep -vE "$special" | grep -vx test/architecture.test.ts; else cat; fi; } | sort)
+  local special='\.(integration|tools|postgres|docker|browser|docs|slow|mutants)\.test\.ts$'
+  mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | sort | case "$1" in
+    layout) grep -xE 'test/(architecture|prose|packages)\.test\.ts' ;;
+    unit) grep '^src/' | grep -vE "$special" ;;
+    integration) grep -E '^(test|bench|docs)/|\.integration\.test\.ts$' | grep -vE "${special/integration|/}" |
+      grep -vxE 'test/(architecture|prose|packages)\.test\.ts' ;;
+    *) grep -E "\\.$1\\.test\\.ts\$" ;;
+  esac)
 }
 
 # The files that the tier runs: those that were named (`only`), or all of its kind. False when there
@@ -56,7 +62,6 @@ run_step() {
 # Small faults in a copy of the tree; each must be noticed by a test.
 run_mutants() {
   local started=$SECONDS report=$results/mutants
-  : >"$report"
   "$node" "$root/script/mutants.ts" "$report" </dev/null || grep -q '^fail' "$report" || echo "fail mutants did not run" >>"$report"
   tell_tier mutants "$started" "$report"
 }
