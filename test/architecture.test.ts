@@ -33,7 +33,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
     "src/access": 1,
     "src/api": 1,
     "src/contract": 1,
-    "src/engine": 2,
     "src/files": 3,
     "src/gateway": 1,
     "src/runs": 1,
@@ -42,7 +41,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
   largeFolders: {
     "src/access": 1,
     "src/api": 1,
-    "src/engine": 1,
     "src/files": 1,
     "src/gateway": 1,
     "src/kit": 1,

@@ -48,7 +48,7 @@ describe("the kernel's calls from inside a run", { skip }, () => {
     const folder = await mkdtemp(join(tmpdir(), "quayside-calls-"))
     try {
       const seccompFile = join(folder, "profile.json")
-      const own = JSON.parse(await readFile(new URL("../../src/engine/docker/seccomp.json", import.meta.url), "utf8"))
+      const own = JSON.parse(await readFile(new URL("../../src/engine/docker/containers/seccomp.json", import.meta.url), "utf8"))
       own.syscalls.push({ names: ["sethostname"], action: "SCMP_ACT_ERRNO", errnoRet: 95 })
       await writeFile(seccompFile, JSON.stringify(own))
       await using engine = await rig.open({ seccompFile })

@@ -1,8 +1,8 @@
 import { faults } from "./mutant.ts"
 
-const kinds = ["src/engine/docker/kinds.docker.test.ts"]
-const disk = ["src/engine/docker/disk.docker.test.ts"]
-const inside = ["src/engine/docker/inside.docker.test.ts"]
+const kinds = ["src/engine/docker/firewall/iptables-variants.docker.test.ts"]
+const disk = ["src/engine/docker/containers/disk-limit.docker.test.ts"]
+const inside = ["src/engine/docker/containers/confinement.docker.test.ts"]
 const calls = ["test/attacks/calls.docker.test.ts"]
 const network = ["test/attacks/network.docker.test.ts"]
 const rights = ["test/attacks/rights.docker.test.ts"]
@@ -17,8 +17,8 @@ const secrets = ["test/attacks/secrets.docker.test.ts"]
  */
 export const confinement = [
   ...faults(
-    "src/engine/docker/start.ts",
-    ["src/engine/docker/image-accounts.docker.test.ts"],
+    "src/engine/docker/containers/run-starter.ts",
+    ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [["the daemon reads of an image whatever stands there", "if (!this.#accounts.isKnown(imageId)) await", "if (!imageId) await"]],
   ),
   ...faults(
@@ -38,8 +38,8 @@ export const confinement = [
     ],
   ),
   ...faults(
-    "src/engine/docker/volumes.ts",
-    ["src/engine/docker/volumes.test.ts"],
+    "src/engine/docker/observe/directory-sizes.ts",
+    ["src/engine/docker/observe/directory-sizes.test.ts"],
     [
       [
         "an image with very many volumes keeps everybody's disk from being counted",
@@ -49,15 +49,15 @@ export const confinement = [
     ],
   ),
   ...faults(
-    "src/engine/docker/observe.ts",
-    ["src/engine/docker/image-accounts.docker.test.ts"],
+    "src/engine/docker/observe/observer.ts",
+    ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [["one container that hangs in the daemon hides all", 'if (State === "created") return notStarted\n', ""]],
   ),
-  ...faults("src/engine/docker/rules.ts", kinds, [
+  ...faults("src/engine/docker/firewall/firewall-rules.ts", kinds, [
     ["whoever begins is taken for one who answers", "--ctstate RELATED,ESTABLISHED", "--ctstate NEW,RELATED,ESTABLISHED"],
     ["every user of the host reaches runs, but not Quayside's", "-m owner --uid-owner", "-m owner ! --uid-owner"],
   ]),
-  ...faults("src/engine/docker/confinement.ts", kinds, [
+  ...faults("src/engine/docker/firewall/firewall-chains.ts", kinds, [
     ["a jump to the rules that is missing is not noticed", "return at >= 0 && ", "return at < 0 || "],
     ["the rules are set again at each look", "if (this.#holds(lines, rules)) return false", ""],
     ["the rules stay when nobody runs", "if (chains.length === 0) return", "return"],
@@ -65,7 +65,7 @@ export const confinement = [
   ...faults("src/main/engine.ts", rights, [
     ["a server that may not confine runs starts", "await engine.prepare().catch(", "await Promise.resolve().catch("],
   ]),
-  ...faults("src/engine/docker/engine.ts", rights, [
+  ...faults("src/engine/docker/docker-engine.ts", rights, [
     [
       "a server that may not mount starts",
       "await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])",
@@ -75,7 +75,7 @@ export const confinement = [
   ...faults("src/gateway/upstream/connection.ts", stale, [
     ["whoever has a run's address now is taken for the run", "if (address.isHeld?.() === false)", "if (false)"],
   ]),
-  ...faults("src/engine/docker/gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
+  ...faults("src/engine/docker/host/nvidia-gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
   ...faults("src/api/http/access-log.ts", secrets, [
     ["what stands in a request's query is logged", " : plainPath(requestContext.path)", " + request.url : plainPath(requestContext.path)"],
   ]),
@@ -87,7 +87,7 @@ export const confinement = [
     ],
     ["others may enter the data directory", "chmodSync(dataDir, 0o700)", "chmodSync(dataDir, 0o711)"],
   ]),
-  ...faults("src/engine/docker/container.ts", inside, [
+  ...faults("src/engine/docker/containers/container-options.ts", inside, [
     ["runs have capabilities", 'CapDrop: ["ALL"],', ""],
     ["runs may gain privileges", 'SecurityOpt: ["no-new-privileges", ', "SecurityOpt: ["],
     ["the root of every run can be written", "ReadonlyRootfs: !spec.writableRoot,", ""],
@@ -99,27 +99,27 @@ export const confinement = [
       "",
     ],
   ]),
-  ...faults("src/engine/docker/container.ts", inside, [
+  ...faults("src/engine/docker/containers/container-options.ts", inside, [
     ["any call of the kernel is open to runs", `\`seccomp=\${seccomp}\``, '"seccomp=unconfined"'],
   ]),
-  ...faults("src/engine/docker/container.ts", calls, [
+  ...faults("src/engine/docker/containers/container-options.ts", calls, [
     ["runs may make what calls the engine lets them", `, \`seccomp=\${seccomp}\`]`, "]"],
   ]),
   ...faults(
-    "src/engine/docker/rules.ts",
+    "src/engine/docker/firewall/firewall-rules.ts",
     ["test/attacks/registries.docker.test.ts"],
     [["a registry sends the engine's daemon to runs", 'return gid === undefined ? ""', 'return gid !== 0 ? ""']],
   ),
-  ...faults("src/engine/docker/container.ts", limits, [
+  ...faults("src/engine/docker/containers/container-options.ts", limits, [
     ["runs have as many processes as they like", "PidsLimit: processes.value,", ""],
     ["what the kernel tells of the host is shown to runs", "Init: true,", "Init: true, MaskedPaths: [], ReadonlyPaths: [],"],
   ]),
-  ...faults("src/engine/docker/remove.ts", limits, [["volumes that an image declares stay", "v: true", "v: false"]]),
-  ...faults("src/engine/docker/rules.ts", neighbours, [
+  ...faults("src/engine/docker/containers/remove-container.ts", limits, [["volumes that an image declares stay", "v: true", "v: false"]]),
+  ...faults("src/engine/docker/firewall/firewall-rules.ts", neighbours, [
     ["IPv6 is open", "KernelNames): string[] {\n  return [", "KernelNames): string[] {\n  return [] || ["],
     ["the host's own services answer runs", `\`-A \${chains.input} \${from} -j DROP\`,`, `\`-A \${chains.input} \${from} -j RETURN\`,`],
   ]),
-  ...faults("src/engine/docker/rules.ts", network, [
+  ...faults("src/engine/docker/firewall/firewall-rules.ts", network, [
     ["private addresses are reached", "...privateNetworks.map((", "...privateNetworks.slice(0, 0).map(("],
     ["what the administrator closed is open", "[linkLocal, pool, ...deny]", "[linkLocal, pool]"],
     ["what the administrator opened is closed", "const open = [...allow, ", "const open = ["],
@@ -127,7 +127,7 @@ export const confinement = [
     ["what the host passes on to others is reached", "--ctstate DNAT -j DROP", "--ctstate DNAT -j RETURN"],
   ]),
   ...faults(
-    "src/engine/docker/rules.ts",
+    "src/engine/docker/firewall/firewall-rules.ts",
     ["test/attacks/greedy.docker.test.ts"],
     [
       [
@@ -138,8 +138,8 @@ export const confinement = [
     ],
   ),
   ...faults(
-    "src/engine/docker/networks.ts",
-    ["src/engine/docker/networks.docker.test.ts"],
+    "src/engine/docker/network/user-networks.ts",
+    ["src/engine/docker/network/user-networks.docker.test.ts"],
     [
       ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
       ["everybody is on one network", "each.user === user && each.group", "each.group"],
@@ -150,7 +150,7 @@ export const confinement = [
       ],
     ],
   ),
-  ...faults("src/engine/docker/engine.ts", network, [
+  ...faults("src/engine/docker/docker-engine.ts", network, [
     [
       "runs are open when Quayside is stopped",
       "if (await this.#networks.removeUnused()) await",
@@ -158,7 +158,7 @@ export const confinement = [
     ],
   ]),
   ...faults(
-    "src/engine/docker/process.ts",
+    "src/engine/docker/containers/program-state.ts",
     ["src/engine/docker/daemon.docker.test.ts"],
     [["a directory that is not the one that was meant is not noticed", "if (missing && ", "if (missing && pinned.length > 99 && "]],
   ),
@@ -173,28 +173,28 @@ export const confinement = [
       ],
     ],
   ),
-  ...faults("src/engine/docker/container.ts", disk, [
+  ...faults("src/engine/docker/containers/container-options.ts", disk, [
     ["no run's own file system is bound", "...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),", ""],
   ]),
-  ...faults("src/engine/docker/disk-bound.ts", disk, [
+  ...faults("src/engine/docker/containers/disk-limit.ts", disk, [
     ["what the image takes counts as written", "Math.ceil(image * 1.25)", "0"],
     ["a bound counts blocks only, and refuses what the limit allows", "Math.ceil(diskMiB * mib * 1.125) + 32 * mib", "diskMiB * mib"],
     ["a bound that the daemon refuses is asked for each time", "this.#reckoning = Promise.resolve(undefined)", ""],
   ]),
-  ...faults("src/engine/docker/start.ts", disk, [
+  ...faults("src/engine/docker/containers/run-starter.ts", disk, [
     [
       "where the daemon cannot bound, no run with a limit starts",
       "else if (isDiskBoundRefused(error) && making.diskBytes !== undefined)",
       "else if (Math.random() > 1)",
     ],
   ]),
-  ...faults("src/engine/docker/observe.ts", disk, [
+  ...faults("src/engine/docker/observe/observer.ts", disk, [
     ["what is written to an image's volumes does not count", "sum + (sizes.get(path) ?? 0)", "sum"],
   ]),
-  ...faults("src/engine/docker/container.ts", network, [
+  ...faults("src/engine/docker/containers/container-options.ts", network, [
     ["the daemon gives a run the address of one that has just ended", "{ IPAMConfig: { IPv4Address: options.address } }", "{}"],
   ]),
-  ...faults("src/engine/docker/rules.ts", network, [
+  ...faults("src/engine/docker/firewall/firewall-rules.ts", network, [
     ["a setting opens metadata services", "[linkLocal, pool, ...deny]", "[pool, ...deny]"],
     ["a group's setting does not count", "const groups = reach.groups.map", "const groups = reach.groups.slice(0, 0).map"],
   ]),

@@ -104,8 +104,8 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/engine/docker/pins.ts",
-    ["src/engine/docker/pins.test.ts"],
+    "src/engine/docker/mounts/mount-pins.ts",
+    ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
       ["the server does not come up on a full disk", "if (isFull(cause)) return void", "if (false) return void"],
       ["a start that the disk has no room for has no reason", "throw isFull(error) ?", "throw false ?"],
@@ -136,7 +136,7 @@ export const failures = [
     [["a program that ended while nobody looked is started again", "if (this.#handedOver && (await this.#hasExited(run))) return\n", ""]],
   ),
   ...faults(
-    "src/engine/docker/engine.ts",
+    "src/engine/docker/docker-engine.ts",
     ["src/engine/docker/recovery.docker.test.ts"],
     [
       ["what a killed start left mounted stays so", "await this.#sweep(left, runs)", ""],
@@ -144,7 +144,7 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/engine/docker/observe.ts",
+    "src/engine/docker/observe/observer.ts",
     ["src/runs/limits.docker.test.ts"],
     [["what runs wrote to their own file systems is not seen", "(sizes.get(path) ?? 0), SizeRw)", "(sizes.get(path) ?? 0), 0)"]],
   ),

@@ -6,8 +6,8 @@ import { faults } from "./mutant.ts"
  */
 export const hanging = [
   ...faults(
-    "src/engine/docker/subnets.ts",
-    ["src/engine/docker/subnets.test.ts"],
+    "src/engine/docker/network/subnet-pool.ts",
+    ["src/engine/docker/network/subnet-pool.test.ts"],
     [
       [
         "a process is blocked and has started another",
@@ -17,7 +17,7 @@ export const hanging = [
     ],
   ),
   ...faults(
-    "src/engine/docker/remove.ts",
+    "src/engine/docker/containers/remove-container.ts",
     ["test/attacks/groups.docker.test.ts"],
     [["a process is blocked and has started containers", "  const seconds = Math.ceil(", "  for (;;);\n  const seconds = Math.ceil("]],
   ),

@@ -6,7 +6,7 @@ const home = ["test/api/home.test.ts"]
 export const isolation = [
   ...faults(
     "src/kit/directory.ts",
-    ["src/engine/docker/pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
       [
         "a link to a directory is followed",
@@ -16,8 +16,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/engine/docker/mounting.ts",
-    ["src/engine/docker/pins.test.ts"],
+    "src/engine/docker/mounts/mount-table.ts",
+    ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
       ["a pin of what may only be read can be written", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
       ["set-uid programs and devices work in a pin", "bind,nosuid,nodev,private", "bind,private"],
@@ -25,29 +25,29 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/engine/docker/pins.ts",
-    ["src/engine/docker/pins.test.ts"],
+    "src/engine/docker/mounts/mount-pins.ts",
+    ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
       ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
       ["what was pinned stays mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(
-    "src/engine/docker/sources.ts",
-    ["src/engine/docker/pins.test.ts"],
+    "src/engine/docker/mounts/mount-sources.ts",
+    ["src/engine/docker/mounts/mount-pins.test.ts"],
     [["a mount point is made in what may only be read", "around.readOnly ? parent.descend(names) : parent", "parent"]],
   ),
   ...faults(
-    "src/engine/docker/addresses.ts",
-    ["src/engine/docker/addresses.test.ts"],
+    "src/engine/docker/network/host-numbers.ts",
+    ["src/engine/docker/network/host-numbers.test.ts"],
     [
       ["a run gets the address that was given back last", "this.#used.delete(host)\n    this.#used.add(host)", "this.#used.add(host)"],
       ["two starts get the same address", "if (host !== undefined) this.#held.add(host)", ""],
     ],
   ),
   ...faults(
-    "src/engine/docker/holders.ts",
-    ["src/engine/docker/holders.test.ts"],
+    "src/engine/docker/network/address-owner.ts",
+    ["src/engine/docker/network/address-owner.test.ts"],
     [
       ["a process with the same number is taken for the run's", "groups?.includes(id) && ", "groups && "],
       ["a run that lost its address is taken to have it", "&& addresses?.includes(", "|| addresses?.includes("],
@@ -295,7 +295,7 @@ export const isolation = [
   ),
   ...faults("src/api/handlers/projects.ts", home, [["whoever adds a mount is not noted", "moved ||", ""]]),
   ...faults(
-    "src/engine/terms.ts",
+    "src/engine/image-policy.ts",
     ["test/api/images.test.ts"],
     [
       ["anybody uses what was built on the machine", "if (!terms.local) throw builtHere(reference)\n    return", "return"],

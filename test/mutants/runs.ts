@@ -89,7 +89,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/engine/docker/client.ts",
+    "src/engine/docker/client/docker-client.ts",
     ["src/engine/docker/daemon.docker.test.ts"],
     [
       [
@@ -204,8 +204,8 @@ export const runs = [
     [["a withdrawal ends no queued run", "await judge(ctx, run).catch(", "await Promise.resolve(run).catch("]],
   ),
   ...faults(
-    "src/engine/docker/stats.ts",
-    ["src/engine/docker/stats.test.ts"],
+    "src/engine/docker/observe/container-stats.ts",
+    ["src/engine/docker/observe/container-stats.test.ts"],
     [
       [
         "another process is taken for the container's",

@@ -7,9 +7,9 @@ import { createLogger } from "#kit"
 import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
-import { containerName, labelsOf } from "./labels.ts"
-import { Pins } from "./pins.ts"
-import { Shell } from "./shell.ts"
+import { containerName, labelsOf } from "./containers/labels.ts"
+import { Shell } from "./host/shell.ts"
+import { Pins } from "./mounts/mount-pins.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

@@ -8,8 +8,8 @@ import { ManualClock } from "#kit"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import type { Engine, RunSpec, StartStep } from "../engine.ts"
 import { behaviourOf } from "./behaviour.ts"
-import { FakeEngine } from "./engine.ts"
-import { FakeWorld } from "./world.ts"
+import { FakeWorld } from "./fake-daemon.ts"
+import { FakeEngine } from "./fake-engine.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

@@ -1,0 +1,29 @@
+import type { Clock } from "#kit"
+import type { DockerOptions } from "./docker/docker-options.ts"
+import type { Engine } from "./engine.ts"
+import type { FakeWorld } from "./fake/fake-daemon.ts"
+import type { FakeEngineOptions } from "./fake/fake-engine-options.ts"
+
+export type EngineOptions = ({ kind: "docker" } & DockerOptions) | ({ kind: "fake" } & FakeEngineOptions)
+
+/**
+ * Makes an engine. Only the chosen adapter's code is loaded, and Docker's client not before the
+ * first call that needs it.
+ */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  if (options.kind === "fake") {
+    const { FakeEngine } = await import("./fake/fake-engine.ts")
+    return new FakeEngine(options)
+  }
+  const { createDockerEngine } = await import("./docker/docker-engine.ts")
+  return createDockerEngine(options)
+}
+
+/**
+ * What a fake engine holds. It outlives the engines made on it; with `stateDir` its containers also
+ * outlive the process.
+ */
+export async function openFakeWorld(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
+  const { FakeWorld } = await import("./fake/fake-daemon.ts")
+  return FakeWorld.open(options)
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
+import { Lane } from "./call-queue.ts"
+
+test("a lane lets so many calls run, and the others in the order in which they came", async () => {
+  const lane = new Lane(2)
+  const begun: number[] = []
+  const calls = Array.from({ length: 5 }, async (_, n) => {
+    const call = await lane.enter()
+    begun.push(n)
+    return call
+  })
+  await turn()
+  assert.deepEqual(begun, [0, 1])
+  for (let n = 0; n < 5; n += 1) {
+    ;(await calls[n])?.[Symbol.dispose]()
+    await turn()
+    assert.deepEqual(begun, [0, 1, 2, 3, 4].slice(0, n + 3))
+  }
+})
+
+test("one owner takes no more than their part of a lane, and those behind them go before", async () => {
+  const lane = new Lane(3, 2)
+  const begun: string[] = []
+  const enter = (owner: string) => lane.enter(owner).then((call) => begun.push(owner) && call)
+  const [first] = [enter("ann"), enter("ann"), enter("ann"), enter("bob"), enter("bob")]
+  await turn()
+  assert.deepEqual(begun, ["ann", "ann", "bob"])
+  ;((await first) as Disposable)[Symbol.dispose]()
+  await turn()
+  assert.deepEqual(begun, ["ann", "ann", "bob", "ann"])
+})
+
+test("whoever waits for a turn leaves when aborted or refused, and the lane goes on", async () => {
+  const lane = new Lane(1)
+  const running = await lane.enter()
+  const controller = new AbortController()
+  const aborted = lane.enter("", controller.signal)
+  controller.abort(new Error("no more"))
+  await assert.rejects(aborted, /no more/)
+  const refused = lane.enter()
+  lane.refuseWaiting(new Error("gone"))
+  await assert.rejects(refused, /gone/)
+  running[Symbol.dispose]()
+  ;(await lane.enter())[Symbol.dispose]()
+})

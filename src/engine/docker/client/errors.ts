@@ -1,0 +1,162 @@
+import { type ReasonCode, reasonSentences } from "#contract"
+import { EngineError } from "../../engine.ts"
+
+/** A sentence where the code's own one says too little. */
+type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
+
+/** The longest text of the daemon that is read and kept: registries' answers stand in it. */
+const maxDetail = 8_192
+
+/**
+ * Whether the runtime says of a program that it cannot be run. One look at each line: `.*` after a
+ * word would be one for each time that the word stands there.
+ */
+const cannotRun = {
+  test: (text: string) =>
+    text.split("\n").some((line) => {
+      const start = line.search(/exec: /i)
+      return start >= 0 && /no such file or directory|permission denied|exec format error/i.test(line.slice(start))
+    }),
+}
+
+/**
+ * What the daemon says, most telling first. It has codes for few of its failures, so that its words
+ * must be read.
+ */
+const phrases: readonly Phrase[] = [
+  [/no space left on device|disk quota exceeded/i, "disk_full"],
+  [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
+  [/bind source path does not exist/i, "mount_missing"],
+  [/executable file not found|no command specified/i, "command_not_found"],
+  [cannotRun, "command_not_found"],
+  [/no such image/i, "image_not_found"],
+  [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
+]
+
+const pullPhrases: readonly Phrase[] = [
+  [/no space left on device|disk quota exceeded/i, "disk_full"],
+  [/manifest unknown|name unknown|no such image|not found: manifest|no matching manifest/i, "image_not_found"],
+  [/repository does not exist or may require/i, "image_pull_denied", "The registry does not have the image, or refuses to hand it out"],
+  [
+    /toomanyrequests|too many requests/i,
+    "image_pull_failed",
+    "The image could not be fetched: its registry asks to wait, after too many requests",
+  ],
+  [/unexpected HTTP status: 5\d\d/i, "image_pull_failed", "The image could not be fetched: its registry answered with an error of its own"],
+  [/pull access denied|unauthorized|authentication required|no basic auth|denied|forbidden/i, "image_pull_denied"],
+  [
+    /no such host|server misbehaving|connection refused|network is unreachable|no route to host|timeout|x509|tls:/i,
+    "image_pull_failed",
+    "The image could not be fetched: its registry cannot be reached",
+  ],
+]
+
+const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
+
+/**
+ * Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its
+ * `detail`.
+ */
+export function engineError(error: unknown): EngineError {
+  if (error instanceof EngineError) return error
+  if (isUnreachable(error)) return plain("engine_unreachable", error)
+  return fromPhrase(phrases, error) ?? plain("engine_error", error)
+}
+
+/** As `engineError`, for what went wrong while an image was fetched. */
+export function pullError(error: unknown): EngineError {
+  if (error instanceof EngineError && error.code !== "engine_error") return error
+  if (isUnreachable(error)) return plain("engine_unreachable", error)
+  return fromPhrase(pullPhrases, error) ?? plain("image_pull_failed", error)
+}
+
+/** The HTTP status with which the daemon refused, also of an `EngineError` made from it. */
+export function statusOf(error: unknown): number | undefined {
+  const { statusCode, cause } = (error ?? {}) as { statusCode?: number; cause?: unknown }
+  return statusCode ?? (cause === undefined ? undefined : statusOf(cause))
+}
+
+/** Answers undefined where the daemon says that the thing does not exist. */
+export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined
+    throw error
+  }
+}
+
+/** Whether a start failed because somebody removed the run's network. */
+export function isNetworkGone(error: unknown): boolean {
+  return error instanceof EngineError && /network \S+ not found/i.test(error.detail ?? "")
+}
+
+/** Whether a start failed because another container has the run's address. */
+export function isAddressTaken(error: unknown): boolean {
+  return error instanceof EngineError && /address already in use|is already allocated/i.test(error.detail ?? "")
+}
+
+/** Whether a start failed because the daemon has no address left on the run's network. */
+export function isNetworkFull(error: unknown): boolean {
+  return error instanceof EngineError && /no available (IPv4 )?addresses/i.test(error.detail ?? "")
+}
+
+const momentary =
+  /resource temporarily unavailable|device or resource busy|xtables lock|failed to (add|create).* veth|could not find an available|error creating (external connectivity|veth)|has active endpoints|try again|interrupted system call|context deadline exceeded|text file busy/i
+
+/**
+ * Whether the daemon refused for the moment only: it, or the kernel below it, was busy with
+ * something else.
+ */
+export function isMomentary(error: unknown): boolean {
+  return error instanceof EngineError && error.code === "engine_error" && momentary.test(error.detail ?? "")
+}
+
+/**
+ * Whether a start failed because the daemon may not give a container the bound on open files that
+ * it should have.
+ */
+export function isBoundRefused(error: unknown): boolean {
+  return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
+}
+
+/**
+ * Whether a container was refused because the daemon cannot bound its own file system, or not so.
+ */
+export function isDiskBoundRefused(error: unknown): boolean {
+  return isDiskBoundTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
+}
+
+/** Whether what the image alone takes is more than the bound. */
+export function isDiskBoundTooSmall(error: unknown): boolean {
+  return error instanceof EngineError && /quota exceeded/i.test(error.detail ?? "")
+}
+
+/**
+ * Whether a network was refused because another one, or a device of the host, has its addresses or
+ * its name.
+ */
+export function isSubnetTaken(error: unknown): boolean {
+  return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")
+}
+
+function isUnreachable(error: unknown): boolean {
+  const { code, statusCode, message = "" } = error as { code?: string; statusCode?: number; message?: string }
+  if (statusCode !== undefined) return statusCode === 503
+  return unreachableCodes.has(code ?? "") || /^(socket hang up|aborted)$/.test(message)
+}
+
+function fromPhrase(table: readonly Phrase[], error: unknown): EngineError | undefined {
+  const text = detailOf(error)
+  const found = table.find(([phrase]) => phrase.test(text))
+  return found && plain(found[1], error, found[2])
+}
+
+function plain(code: ReasonCode, error: unknown, sentence: string = reasonSentences[code]): EngineError {
+  return new EngineError(code, sentence, { detail: detailOf(error), cause: error })
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof EngineError) return error.detail ?? error.message
+  return (error instanceof Error ? error.message.trim() : String(error)).slice(0, maxDetail)
+}

@@ -1,0 +1,30 @@
+import { makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { startRegistry } from "../../../test/fixtures/registry.ts"
+import { conformance } from "../testing/conformance.ts"
+
+conformance("docker", async () => {
+  const registry = await startRegistry()
+  const rig = await makeDockerRig()
+  const { image } = rig
+  const shell = (script: string) => ({ image, command: ["sh", "-c", script] })
+  return {
+    engine: rig.engine,
+    reopen: () => rig.open(),
+    stranger: () => rig.open({ instance: `${rig.instance}-other` }),
+    images: {
+      serves: shell("echo listening; exec httpd -f -p 8080 -h /www"),
+      exits: shell("exit 3"),
+      oom: { image, command: ["tail", "/dev/zero"] },
+      noPort: { image, command: ["sleep", "1000"] },
+      stubborn: shell("trap '' TERM; while :; do sleep 1; done"),
+      missing: { image: `${registry.host}/none/none` },
+      noCommand: { image, command: ["no-such-command"] },
+    },
+    built: image,
+    source: await rig.directory("data"),
+    async [Symbol.asyncDispose]() {
+      await registry[Symbol.asyncDispose]()
+      await rig[Symbol.asyncDispose]()
+    },
+  }
+})

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict"
+import { readdir, readFile, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { after, before, describe, test } from "node:test"
+import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import { EngineError } from "../../engine.ts"
+
+describe("a program in a run's container", () => {
+  let rig: DockerRig
+  before(async () => {
+    rig = await makeDockerRig()
+  })
+  after(() => rig[Symbol.asyncDispose]())
+
+  test("runs as the runs' user, under a name, with a home it can write to", async () => {
+    const said = await rig.output(
+      "id -u; id -g; whoami; echo $HOME $USER; cd && touch x && pwd && stat -c %a:%u .; touch /tmp/x && echo written",
+      {},
+    )
+    assert.deepEqual(said.split("\n"), ["1000", "1000", "ann", "/home/ann ann", "/home/ann", "700:1000", "written"])
+  })
+
+  test("may run what it wrote to its home", async () => {
+    assert.equal(await rig.output("cd; cp /bin/busybox echo && ./echo well", {}), "well")
+  })
+
+  test("has a home of the given path, in a mount where one is there", async () => {
+    const source = await rig.directory("users/ann")
+    assert.equal(
+      await rig.output("cd; pwd; touch kept", { env: { HOME: "/work" }, mounts: [{ source, target: "/work", readOnly: false }] }),
+      "/work",
+    )
+    assert.ok((await readdir(join(rig.filesRoot, source))).includes("kept"))
+    assert.equal(await rig.output("cd; pwd; touch gone", { env: { HOME: "/somewhere/else" } }), "/somewhere/else")
+  })
+
+  test("has no capability, gains no privilege, and is confined by seccomp", async () => {
+    const status = await rig.output("cat /proc/self/status", {})
+    for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]) assert.match(status, new RegExp(`${set}:\\s0+$`, "m"))
+    assert.match(status, /NoNewPrivs:\s1/)
+    assert.match(status, /Seccomp:\s2/)
+  })
+
+  test("cannot write to its root unless the type allows it", async () => {
+    assert.match(await rig.output("touch /www/x || echo refused", {}), /refused/)
+    assert.match(await rig.output("mount | head -1", { writableRoot: true }), /\(rw,/)
+    assert.match(await rig.output("mount | head -1", {}), /\(ro,/)
+  })
+
+  test("is bounded in memory without swap, processes, processor time and shared memory", async () => {
+    const spec = specOf({ image: rig.image, command: ["sleep", "1000"], cpus: 3, memoryMiB: 128 })
+    await rig.engine.start(spec, () => {}, new AbortController().signal)
+    const { HostConfig } = JSON.parse(await rig.docker("inspect", "--format", "{{json .}}", `quayside-${spec.key}`))
+    assert.equal(HostConfig.Memory, 128 * 2 ** 20)
+    assert.equal(HostConfig.MemorySwap, HostConfig.Memory)
+    assert.equal(HostConfig.ShmSize, 64 * 2 ** 20)
+    assert.equal(HostConfig.CpuQuota / HostConfig.CpuPeriod, 3)
+    assert.ok(HostConfig.PidsLimit >= 256)
+    assert.deepEqual(HostConfig.LogConfig, { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } })
+    assert.deepEqual(HostConfig.PortBindings ?? {}, {})
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("finds itself bounded, as the kernel tells it", async () => {
+    const one = (...files: string[]) => `cat ${files.map((file) => `/sys/fs/cgroup/${file}`).join(" ")} 2>/dev/null`
+    const script = [
+      "cat /proc/self/limits",
+      `echo pids $(${one("pids/pids.max", "pids.max")})`,
+      `echo memory $(${one("memory/memory.limit_in_bytes", "memory.max")})`,
+      `echo swap $(${one("memory/memory.memsw.limit_in_bytes", "memory.swap.max")})`,
+      `echo cpu $(${one("cpu/cpu.cfs_quota_us", "cpu.max")})`,
+    ]
+    const said = await rig.output(script.join("; "), { cpus: 2, memoryMiB: 96 })
+    assert.match(said, /^Max core file size +0 +0 /m)
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+) /m.exec(said) ?? []
+    assert.ok(soft === hard && Number(hard) <= 65_536, said)
+    assert.match(said, /^pids 2048$/m)
+    const bytes = 96 * 2 ** 20
+    assert.match(said, new RegExp(`^memory ${bytes}$`, "m"))
+    // The older kind of cgroup counts memory and swap together, the newer one swap alone.
+    assert.match(said, new RegExp(`^swap (${bytes}|0)$`, "m"))
+    assert.match(said, /^cpu 200000( 100000)?$/m)
+  })
+
+  test("starts with the daemon's own bound on open files where the daemon may not give a higher one", async () => {
+    await using engine = await rig.open({ openFiles: 2 ** 30 - 1 })
+    const spec = specOf({ image: rig.image, command: ["sh", "-c", "ulimit -n; sleep 1000"] })
+    await engine.start(spec, () => {}, new AbortController().signal)
+    assert.equal((await engine.observe()).find(({ key }) => key === spec.key)?.state, "running")
+    await engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("reads and writes what is mounted writable, and only reads what is not", async () => {
+    const data = await rig.directory("data")
+    await writeFile(join(rig.filesRoot, data, "file"), "content")
+    const mounts = [
+      { source: data, target: "/ro", readOnly: true },
+      { source: data, target: "/rw", readOnly: false },
+    ]
+    const said = await rig.output(
+      "cat /ro/file; echo; touch /ro/x 2>/dev/null || echo refused; touch /rw/x && echo written; mount | grep ' /r[ow] '",
+      {
+        mounts,
+      },
+    )
+    assert.match(said, /^content\nrefused\nwritten\n/m)
+    assert.match(said, / \/ro .*\(ro,/)
+    assert.match(said, / \/rw .*\(rw,nosuid,nodev/)
+    assert.equal((await stat(join(rig.filesRoot, data, "x"))).uid, 1000)
+  })
+
+  test("sees one mount inside another, whose mount point belongs to the runs' user", async () => {
+    const [code, data] = [await rig.directory("code"), await rig.directory("inner")]
+    await writeFile(join(rig.filesRoot, data, "file"), "content")
+    const mounts = [
+      { source: data, target: "/work/in/data", readOnly: true },
+      { source: code, target: "/work", readOnly: false },
+    ]
+    assert.equal(await rig.output("cat /work/in/data/file", { mounts }), "content")
+    assert.equal((await stat(join(rig.filesRoot, code, "in"))).uid, 1000)
+  })
+
+  test("finds its mounts below links of the image and names with spaces", async () => {
+    const image = `quayside-test/links:${rig.instance}`
+    const id = await rig.docker("run", "--detach", rig.image, "sh", "-c", "mkdir -p /opt/real && ln -s /opt/real /linked")
+    await rig.docker("wait", id)
+    await rig.docker("commit", id, image)
+    await rig.docker("rm", id)
+    const source = await rig.directory("data")
+    await writeFile(join(rig.filesRoot, source, "file"), "content")
+    const mounts = ["/linked/in", "/with space"].map((target) => ({ source, target, readOnly: true }))
+    assert.equal(await rig.output("cat /opt/real/in/file '/with space/file'", { image, mounts }), "contentcontent")
+    await rig.docker("rmi", image)
+  })
+
+  test("gets its directories by their paths where isolation is off", async () => {
+    await using engine = await rig.open({ isolation: "off" })
+    const source = await rig.directory("data")
+    const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
+    await engine.start(spec, () => {}, new AbortController().signal)
+    const [mount] = JSON.parse(await rig.docker("inspect", "--format", "{{json .Mounts}}", `quayside-${spec.key}`)).filter(
+      (each: { Destination: string }) => each.Destination === "/data",
+    )
+    assert.equal(mount.Source, join(rig.filesRoot, source))
+    await assert.rejects(
+      engine.start(
+        specOf({ ...spec, key: "e".repeat(32), mounts: [{ source: "/none", target: "/data", readOnly: true }] }),
+        () => {},
+        new AbortController().signal,
+      ),
+      { code: "mount_missing" },
+    )
+    await engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("leaves no mount of ours on the host while it runs", async () => {
+    const source = await rig.directory("data")
+    const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
+    await rig.engine.start(spec, () => {}, new AbortController().signal)
+    assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.stagingDir))
+    assert.deepEqual(await readdir(rig.stagingDir), [])
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("does not reach another run on the network, while Quayside reaches both", async () => {
+    const spec = specOf({ image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"] })
+    await rig.engine.start(spec, () => {}, new AbortController().signal)
+    const address = await rig.engine.address(spec.key, 8080)
+    assert.equal((await fetch(`http://${address?.host}:8080/`)).status, 200)
+    assert.match(await rig.output(`wget -q -T 2 -O - http://${address?.host}:8080/ || echo unreachable`, {}), /unreachable/)
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("prints lines longer than 16 KiB in pieces, on both streams", async () => {
+    const said = await rig.output("head -c 40000 /dev/zero | tr '\\0' x; echo; echo to stderr >&2", {})
+    const pieces = said.split("\n").filter((line) => line.startsWith("x"))
+    assert.equal(pieces.join("").length, 40_000)
+    assert.match(said, /to stderr/)
+  })
+
+  test("is not taken for a missing command when it ends with 127 itself", async () => {
+    assert.equal(await rig.output("echo here; exit 127", {}), "here")
+  })
+
+  test("is told apart from a command that may not be run", async () => {
+    const spec = specOf({ image: rig.image, command: ["/www/index.html"] })
+    const start = rig.engine.start(spec, () => {}, new AbortController().signal)
+    await assert.rejects(start, (error) => error instanceof EngineError && error.code === "command_not_found")
+  })
+})

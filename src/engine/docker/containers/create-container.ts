@@ -1,0 +1,15 @@
+import type Dockerode from "dockerode"
+import type { Abort, Api } from "../client/docker-client.ts"
+
+/**
+ * dockerode would send all that a container is made from in the address of the request as well,
+ * where what is long is refused, and where the daemon's log has it: variables, and so people's
+ * secrets.
+ */
+export function createContainer(
+  docker: Api,
+  { name, ...body }: Dockerode.ContainerCreateOptions & { name: string },
+  abort: Abort,
+): Promise<Dockerode.Container> {
+  return docker.createContainer({ _query: { name }, _body: body, ...abort } as Dockerode.ContainerCreateOptions)
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { after, before, describe, test } from "node:test"
+import { promisify } from "node:util"
+import { silentLogger } from "#kit"
+import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { type PrivateDaemon, privateDaemon } from "../../../../test/fixtures/dockerd.ts"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+
+const run = promisify(execFile)
+const never = new AbortController().signal
+const ignore = () => {}
+const mib = 2 ** 20
+
+/** Writes so many MiB, then tells how many bytes are there. */
+const writing = (count: number) => `dd if=/dev/zero of=/room/x bs=1048576 count=${count} 2>&1; stat -c '%s bytes are there' /room/x`
+const bytesIn = (output: string) => Number(/(\d+) bytes are there/.exec(output)?.[1])
+
+/**
+ * An engine on a daemon of its own, whose data lie on such a file system, with images in which a
+ * program may write to `/room`; and what the engine logged.
+ */
+async function openOn(disk: "xfs" | "btrfs") {
+  const daemon: PrivateDaemon = await privateDaemon({ disk, dataMiB: 1_024 })
+  await daemon.start()
+  const told: string[] = []
+  const tell = (_: object, text: string) => void told.push(text)
+  const logger = { ...silentLogger, info: tell, warn: tell }
+  const rig: DockerRig = await makeDockerRig({ socketPath: daemon.socketPath, logger })
+  const imageOf = async (name: string, script: string, ...changes: string[]) => {
+    const image = `quayside-test/${name}:latest`
+    const container = await rig.docker("create", "--network=none", rig.image, "sh", "-c", `mkdir -m 777 /room && ${script}`)
+    await rig.docker("start", "--attach", container)
+    await rig.docker("commit", ...changes, container, image)
+    await rig.docker("rm", container)
+    return image
+  }
+  return {
+    rig,
+    told,
+    imageOf,
+    room: { image: await imageOf("room", "true"), writableRoot: true },
+    async [Symbol.asyncDispose]() {
+      await rig[Symbol.asyncDispose]()
+      await daemon[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe("The Docker engine where the daemon can bound a container's own file system", () => {
+  let it: Awaited<ReturnType<typeof openOn>>
+  before(async () => {
+    it = await openOn("btrfs")
+  })
+  after(() => it[Symbol.asyncDispose]())
+
+  test("gives a program all that it may write, and refuses it what goes well beyond", async () => {
+    assert.equal(bytesIn(await it.rig.output(writing(60), { ...it.room, diskMiB: 60 })), 60 * mib)
+    const small = "i=0; while [ $i -lt 8000 ]; do echo 0123456789 > /room/$i || break; i=$((i + 1)); done; echo $i files"
+    assert.equal(await it.rig.output(small, { ...it.room, diskMiB: 1 }), "8000 files")
+    const beyond = await it.rig.output(writing(300), { ...it.room, diskMiB: 60 })
+    assert.match(beyond, /Disk quota exceeded|No space left on device/)
+    assert.ok(bytesIn(beyond) >= 60 * mib && bytesIn(beyond) < 120 * mib, beyond)
+    assert.equal(bytesIn(await it.rig.output(writing(300), it.room)), 300 * mib, "without a limit there is no bound")
+    assert.deepEqual(it.told, [])
+  })
+
+  test("leaves all of a small bound to what the program writes, however large the image is", async () => {
+    const image = await it.imageOf("large", "dd if=/dev/urandom of=/filling bs=1048576 count=100")
+    const output = await it.rig.output(writing(10), { ...it.room, image, diskMiB: 10 })
+    assert.equal(bytesIn(output), 10 * mib, output)
+    assert.deepEqual(it.told, [])
+  })
+
+  test("tells the bound and what was written, the image's volumes included, which go with the container", async () => {
+    const image = await it.imageOf("volume", "true", "--change", "VOLUME /room")
+    const script = "dd if=/dev/zero of=/room/x bs=1048576 count=20; echo written; exec sleep 1000"
+    const spec = specOf({ image, command: ["sh", "-c", script], diskMiB: 30 })
+    await it.rig.engine.start(spec, ignore, never)
+    for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break
+    const layer = (await it.rig.engine.layers()).get(spec.key)
+    assert.equal(layer?.boundMiB, 30)
+    assert.ok(layer.bytes >= 20 * mib && layer.bytes < 22 * mib, String(layer.bytes))
+    const volume = await it.rig.docker(
+      "inspect",
+      "--format",
+      '{{range .Mounts}}{{if eq .Type "volume"}}{{.Source}}{{end}}{{end}}',
+      `quayside-${spec.key}`,
+    )
+    await run("ls", [volume])
+    await it.rig.engine.stop(spec.key, { graceMs: 0 })
+    await assert.rejects(run("ls", [volume]))
+  })
+})
+
+test("Where the daemon refuses the bound, since its file system has no quotas, the run starts without one, and it is told once", async () => {
+  await using it = await openOn("xfs")
+  for (let round = 0; round < 2; round += 1) {
+    assert.equal(bytesIn(await it.rig.output(writing(150), { ...it.room, diskMiB: 20 })), 150 * mib)
+  }
+  assert.deepEqual(it.told, ["Docker cannot bound what a run writes to its own file system here: MaxDisk is watched only"])
+  const free = (await it.rig.engine.freeDisk()) ?? 0
+  assert.ok(free > 150 * mib && free < 1_024 * mib, "of the disk that the daemon's data lie on")
+  const spec = specOf({ ...it.room, command: ["sh", "-c", `${writing(100)}; sync; echo written; exec sleep 1000`], diskMiB: 20 })
+  await it.rig.engine.start(spec, ignore, never)
+  for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break
+  assert.equal((await it.rig.engine.layers()).get(spec.key)?.boundMiB, null)
+  const left = await it.rig.engine.freeDisk()
+  assert.ok(left !== null && left < free - 90 * mib, `${left} of ${free} bytes are free`)
+})

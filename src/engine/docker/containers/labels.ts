@@ -1,0 +1,103 @@
+import type { RunSpec } from "../../engine.ts"
+
+const labels = {
+  instance: "quayside.instance",
+  key: "quayside.key",
+  run: "quayside.run",
+  project: "quayside.project",
+  user: "quayside.user",
+  gpus: "quayside.gpus",
+  image: "quayside.image",
+  port: "quayside.port",
+  mounts: "quayside.mounts",
+  internetOf: "quayside.internet-of",
+  disk: "quayside.disk",
+} as const
+
+/** Who a container belongs to, as its labels say. */
+export interface Identity {
+  key: string
+  run: number
+  project: number
+  user: string
+  gpuDevices: string[]
+}
+
+export function containerName(key: string): string {
+  return `quayside-${key}`
+}
+
+export function labelsOf(spec: RunSpec, instance: string): Record<string, string> {
+  return {
+    [labels.instance]: instance,
+    [labels.key]: spec.key,
+    [labels.run]: String(spec.run),
+    [labels.project]: String(spec.project),
+    [labels.user]: spec.user,
+    [labels.gpus]: spec.gpus.join(","),
+    [labels.image]: spec.image,
+    [labels.port]: String(spec.port),
+    [labels.mounts]: JSON.stringify(spec.mounts.map(({ source, target, readOnly }) => [source, target, readOnly ? "ro" : "rw"])),
+  }
+}
+
+/** What the container was made from, as far as its labels tell. */
+export function origin(found: Record<string, string>): Pick<RunSpec, "image" | "port" | "mounts"> {
+  const mounts = JSON.parse(found[labels.mounts] ?? "[]") as [source: string, target: string, mode: string][]
+  return {
+    image: found[labels.image] ?? "",
+    port: Number(found[labels.port] ?? 0),
+    mounts: mounts.map(([source, target, mode]) => ({ source, target, readOnly: mode === "ro" })),
+  }
+}
+
+export function instanceLabel(instance: string): string {
+  return `${labels.instance}=${instance}`
+}
+
+export function belongsTo(instance: string, found: Record<string, string> | undefined): boolean {
+  return found?.[labels.instance] === instance
+}
+
+/** Says what a container's own file system is bound to. */
+export function diskLabel(mib: number): Record<string, string> {
+  return { [labels.disk]: String(mib) }
+}
+
+/** Null where the daemon does not bound it. */
+export function diskBoundOf(found: Record<string, string>): number | null {
+  const mib = found[labels.disk]
+  return mib === undefined ? null : Number(mib)
+}
+
+/**
+ * Undefined for a container that carries the instance's label but no key of the right form:
+ * Quayside has not made it.
+ */
+export function identityOf(found: Record<string, string>): Identity | undefined {
+  const key = found[labels.key] ?? ""
+  if (!/^[0-9a-f]{32}$/.test(key)) return undefined
+  return {
+    key,
+    run: Number(found[labels.run] ?? 0),
+    project: Number(found[labels.project] ?? 0),
+    user: found[labels.user] ?? "",
+    gpuDevices: (found[labels.gpus] ?? "").split(",").filter((id) => id !== ""),
+  }
+}
+
+/** Whose network it is, and the group whose setting counts on it, empty where none does. */
+export interface NetworkIdentity {
+  user: string
+  group: string
+}
+
+export function networkLabels(instance: string, { user, group }: NetworkIdentity): Record<string, string> {
+  return { [labels.instance]: instance, [labels.user]: user, [labels.internetOf]: group }
+}
+
+/** Undefined for a network that Quayside has not made. */
+export function networkIdentity(found: Record<string, string> | undefined): NetworkIdentity | undefined {
+  const user = found?.[labels.user]
+  return user === undefined ? undefined : { user, group: found?.[labels.internetOf] ?? "" }
+}

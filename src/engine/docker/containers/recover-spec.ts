@@ -1,0 +1,29 @@
+import type Dockerode from "dockerode"
+import type { Recalled } from "../../engine.ts"
+import { identityOf, origin } from "./labels.ts"
+
+/**
+ * The opposite of `containerOptions`: what a container was made from. Undefined for one that
+ * Quayside has not made.
+ */
+export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspectInfo): Recalled | undefined {
+  const identity = identityOf(Config.Labels)
+  if (!identity) return undefined
+  const { key, run, project, user, gpuDevices } = identity
+  const variables = Config.Env.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)])
+  return {
+    key,
+    run,
+    project,
+    user,
+    ...origin(Config.Labels),
+    command: Config.Cmd ?? [],
+    env: Object.fromEntries(variables),
+    cpus: Math.max(1, Math.round((HostConfig.CpuQuota ?? 0) / (HostConfig.CpuPeriod || 100_000))),
+    memoryMiB: Math.round((HostConfig.Memory ?? 0) / 2 ** 20),
+    gpus: gpuDevices,
+    nodes: 1,
+    workDir: Config.WorkingDir,
+    writableRoot: HostConfig.ReadonlyRootfs !== true,
+  }
+}

@@ -1,0 +1,327 @@
+import { statfs } from "node:fs/promises"
+import type Dockerode from "dockerode"
+import { reasonSentences } from "#contract"
+import { abortable, type Logger, silentLogger } from "#kit"
+import {
+  type Address,
+  type Engine,
+  EngineError,
+  type GpuDevice,
+  type ImageFacts,
+  type ImageTerms,
+  type Layer,
+  type LogLine,
+  type LogOptions,
+  type MountsNow,
+  type NodeCapacity,
+  type ObservedRun,
+  type PullOptions,
+  type Recalled,
+  type RunSpec,
+  type RunStats,
+  type Started,
+  type StartStep,
+} from "../engine.ts"
+import { Turns } from "../keyed-lock.ts"
+import { mockGpuDevices } from "../mock-gpus.ts"
+import { Registries } from "../registry-allowlist.ts"
+import type { LaneName } from "./client/call-queue.ts"
+import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
+import { ifFound } from "./client/errors.ts"
+import { belongsTo, containerName, identityOf } from "./containers/labels.ts"
+import { specOfContainer } from "./containers/recover-spec.ts"
+import { removeContainer } from "./containers/remove-container.ts"
+import { Starter } from "./containers/run-starter.ts"
+import { seccompProfile } from "./containers/seccomp.ts"
+import type { DockerOptions } from "./docker-options.ts"
+import { Firewall } from "./firewall/firewall.ts"
+import { nvidiaDevices } from "./host/nvidia-gpus.ts"
+import { Shell } from "./host/shell.ts"
+import { Images } from "./images/image-store.ts"
+import { Pins } from "./mounts/mount-pins.ts"
+import { Holders } from "./network/address-owner.ts"
+import { indistinct } from "./network/kernel-names.ts"
+import { Networks } from "./network/user-networks.ts"
+import { Shared } from "./observe/coalescer.ts"
+import { containerStats } from "./observe/container-stats.ts"
+import { Observer } from "./observe/observer.ts"
+import { readLogs } from "./observe/read-logs.ts"
+import { watchEvents } from "./observe/watch-events.ts"
+
+const defaultPool = "10.213.0.0/16"
+const defaultKeepMs = 300_000
+/** So many addresses at a time are asked for one by one; one list tells those of more. */
+const askedSingly = 4
+
+/**
+ * Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder
+ * cannot be made.
+ */
+export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
+  if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
+  const seccomp = seccompProfile(options.seccompFile)
+  const shell = new Shell()
+  const pins = new Pins(options, shell)
+  await pins.prepare()
+  return new DockerEngine(options, { pins, firewall: firewallOf(options, shell), seccomp })
+}
+
+function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
+  const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
+  const wanted = options.firewall ?? options.isolation ?? "on"
+  const alike = indistinct(groups.map(({ group }) => group))
+  if (alike)
+    throw new TypeError(`The groups ${alike.join(" and ")} cannot both have an internet setting: their networks could not be told apart`)
+  return wanted === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
+}
+
+class DockerEngine implements Engine {
+  readonly name = "docker"
+  readonly placement = "quayside"
+  readonly #options: DockerOptions
+  readonly #log: Logger
+  readonly #client: DockerClient
+  readonly #observer: Observer
+  readonly #networks: Networks
+  readonly #firewall: Firewall | undefined
+  readonly #images: Images
+  readonly #starter: Starter
+  readonly #pins: Pins
+  readonly #holders = new Holders()
+  readonly #turns = new Turns()
+  readonly #observing = new Shared(() => this.#observe())
+  #closing = new AbortController()
+  #addressesAsked = 0
+  #daemon: Promise<DaemonInfo> | undefined
+  #gpus: Promise<GpuDevice[]> | undefined
+
+  constructor(options: DockerOptions, { pins, firewall, seccomp }: { pins: Pins; firewall: Firewall | undefined; seccomp: string }) {
+    this.#options = options
+    this.#log = options.logger ?? silentLogger
+    this.#client = new DockerClient(options.socketPath)
+    this.#observer = new Observer(this.#client, options.instance)
+    this.#pins = pins
+    this.#firewall = firewall
+    const { instance, clock, networkPool: pool = defaultPool, networkPrefix: prefix, networkKeepMs: keepMs = defaultKeepMs } = options
+    this.#networks = new Networks(this.#client, { instance, pool, prefix, keepMs, confined: firewall !== undefined, clock })
+    const { registries = new Registries(), maxImageBytes: maxBytes = 0 } = options
+    this.#images = new Images(this.#client, { registries, maxBytes })
+    const [client, networks, images] = [this.#client, this.#networks, this.#images]
+    this.#starter = new Starter({ client, pins, networks, firewall, images, seccomp, options })
+  }
+
+  async prepare(): Promise<void> {
+    await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000, lane: "none" })
+  }
+
+  async check(signal?: AbortSignal): Promise<void> {
+    await Promise.all([this.ping(signal), this.#firewall?.check()])
+  }
+
+  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    const info = await this.#info(signal)
+    return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus: await this.#devices() }]
+  }
+
+  image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    return this.#images.find(reference, terms, signal)
+  }
+
+  pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
+    return this.#images.pull(reference, terms, { report, signal })
+  }
+
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
+    return this.#turns.start(spec.key, signal, async (both) => {
+      if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
+      await this.#checkGpus(spec)
+      const imageDigest = await this.#starter.start({ spec, report, mountsNow }, both)
+      return { imageDigest, nodeNames: [await this.#nodeName(both)], gpuDevices: [...spec.gpus] }
+    })
+  }
+
+  async #checkGpus(spec: RunSpec): Promise<void> {
+    if (spec.gpus.length === 0) return
+    const known = (await this.#devices()).map((device) => device.id)
+    const unknown = spec.gpus.filter((id) => !known.includes(id))
+    if (unknown.length > 0) throw new EngineError("insufficient_gpu", `This machine has no GPU ${unknown.join(", ")}`)
+  }
+
+  /** One look serves all who ask while another one is under way. */
+  observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    return abortable(this.#observing.get(), signal)
+  }
+
+  async #observe(): Promise<ObservedRun[]> {
+    const { signal } = this.#closing
+    const confining = this.#confine()
+    try {
+      const left = await this.#pins.keys()
+      const look = this.#networks.beginLook()
+      const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
+      await this.#sweep(left, runs)
+      await this.#networks.sweep(this.#observer.networks, look)
+      return runs
+    } finally {
+      await confining
+    }
+  }
+
+  /**
+   * Never rejects: what runs is to be known also where it cannot be confined. Starts are then
+   * refused, and `check` tells.
+   */
+  async #confine(): Promise<void> {
+    try {
+      if (await this.#firewall?.ensure()) this.#log.warn({}, "firewall rules that confine runs were missing or changed; they are set again")
+    } catch (err) {
+      this.#log.error({ err }, "firewall rules that confine runs are missing and cannot be set")
+    }
+  }
+
+  /**
+   * Releases what interrupted starts left pinned, of this process or an earlier one. A container
+   * that was only created may be about to start: `start` or `stop` of its key takes it up.
+   */
+  async #sweep(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
+    const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
+    for (const key of left) {
+      if (pending.has(key)) continue
+      await this.#turns
+        .ifFree(key, () => this.#releaseLeft(key))
+        .catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
+    }
+  }
+
+  async #releaseLeft(key: string): Promise<void> {
+    // A start that was under way when it was looked for has released its own by now.
+    await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pinned directories of an interrupted start"))
+  }
+
+  watch(changed: () => void, signal: AbortSignal): Promise<void> {
+    const { instance, clock } = this.#options
+    const onChange = (container: string | undefined) => {
+      this.#observer.forget(container)
+      if (container === undefined) this.#starter.forget()
+      changed()
+    }
+    return watchEvents(this.#client, { instance, changed: onChange, clock, signal })
+  }
+
+  stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
+    return this.#turns.stop(key, signal, async () => {
+      const found = await this.#find(key, signal, "end")
+      if (found) {
+        const owner = identityOf(found.Config.Labels)?.user
+        await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
+      }
+      await this.#pins.release(key)
+    })
+  }
+
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+    const found = await this.#find(key, options.signal).catch((error: unknown) => {
+      if (options.signal?.aborted) return undefined
+      throw error
+    })
+    if (found) yield* readLogs(this.#client, found.Id, options)
+  }
+
+  stats(signal?: AbortSignal): Promise<RunStats[]> {
+    return containerStats(this.#observer.running, signal)
+  }
+
+  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
+    return this.#observer.layers(signal)
+  }
+
+  /**
+   * Null where the daemon's host is another one. Where that has a directory of the same name here,
+   * the figure tells of a disk that no run fills.
+   */
+  async freeDisk(signal?: AbortSignal): Promise<number | null> {
+    try {
+      const { bavail, bsize } = await statfs((await this.#known(signal)).DockerRootDir)
+      return bavail * bsize
+    } catch {
+      signal?.throwIfAborted()
+      return null
+    }
+  }
+
+  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
+    const found = await this.#find(key, signal)
+    return found && specOfContainer(found)
+  }
+
+  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+    // Hundreds ask at once after a restart.
+    if (this.#addressesAsked >= askedSingly) return this.#addressByList(key, port, signal)
+    this.#addressesAsked += 1
+    const found = await this.#find(key, signal).finally(() => {
+      this.#addressesAsked -= 1
+    })
+    if (!found?.State.Running) return undefined
+    const host = Object.values(found.NetworkSettings.Networks).find((network) => network.IPAddress !== "")?.IPAddress
+    return host === undefined ? undefined : { host, port, isHeld: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
+  }
+
+  async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {
+    const found = await this.#observer.locate(key, signal)
+    if (!found) return undefined
+    const { id, host } = found
+    return { host, port, isHeld: this.#holders.of({ id, pid: () => this.#observer.pidOf(id), host }) }
+  }
+
+  async #find(key: string, signal: AbortSignal | undefined, lane: LaneName = "look"): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, lane })
+    const found = await ifFound(inspect)
+    return found && belongsTo(this.#options.instance, found.Config.Labels) ? found : undefined
+  }
+
+  #info(signal: AbortSignal | undefined) {
+    return this.#client.call((docker, abort) => docker.info(abort), { signal })
+  }
+
+  async #nodeName(signal: AbortSignal | undefined): Promise<string> {
+    return (await this.#known(signal)).Name
+  }
+
+  /** What the daemon told of itself when it was first asked. */
+  async #known(signal: AbortSignal | undefined): Promise<DaemonInfo> {
+    this.#daemon ??= this.#info(undefined).then((info) => {
+      if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker has no live-restore: runs end when it is restarted")
+      return info
+    })
+    try {
+      return await this.#daemon
+    } catch (error) {
+      this.#daemon = undefined
+      signal?.throwIfAborted()
+      throw error
+    }
+  }
+
+  #devices(): Promise<GpuDevice[]> {
+    const { mockGpus = 0 } = this.#options
+    this.#gpus ??= mockGpus > 0 ? Promise.resolve(mockGpuDevices(mockGpus)) : nvidiaDevices()
+    return this.#gpus
+  }
+
+  /**
+   * Runs go on, and stay confined; networks that none of them is on are taken away, and the
+   * firewall's rules with the last network.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
+    await this.#observing.idle()
+    this.#closing = new AbortController()
+    if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
+    this.#client.close()
+  }
+}

@@ -1,0 +1,114 @@
+import { EngineError } from "../../engine.ts"
+import type { Shell } from "../host/shell.ts"
+import { chainPrefix, type KernelNames } from "../network/kernel-names.ts"
+import { type Family, kinds, refusal, Table, ToolError } from "./iptables.ts"
+
+/** The chains of one family, and the jumps to them. */
+export class Confinement {
+  readonly #shell: Shell
+  readonly #family: Family
+  readonly #jumps: readonly (readonly [hook: string, chain: string])[]
+  /** Of the first kind that could set the rules. */
+  #table: Table | undefined
+  /** What was asked for last, and how the tool prints it, should it print it differently. */
+  #known: { wanted: string; printed: string } | undefined
+
+  constructor(shell: Shell, family: Family, { chains }: KernelNames) {
+    this.#shell = shell
+    this.#family = family
+    this.#jumps = [
+      ["INPUT", chains.input],
+      ["FORWARD", chains.forward],
+      ["OUTPUT", chains.output],
+    ]
+  }
+
+  get tool(): string | undefined {
+    return this.#table?.tool
+  }
+
+  /** What stands there where that is not what is wanted; undefined where it is. */
+  async wrong(rules: readonly string[]): Promise<string | undefined> {
+    const lines = this.#table ? await this.#lines(this.#table) : []
+    return this.#table && this.#holds(lines, rules) ? undefined : lines.join("\n")
+  }
+
+  /**
+   * Answers whether anything had to be set. The first time it tries one kind of tool after the
+   * other.
+   */
+  async ensure(rules: readonly string[]): Promise<boolean> {
+    const failures: ToolError[] = []
+    for (const table of this.#table ? [this.#table] : kinds.map((kind) => new Table(this.#shell, this.#family, kind))) {
+      try {
+        const changed = await this.#ensure(table, rules)
+        this.#table = table
+        return changed
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error
+        failures.push(error)
+      }
+    }
+    throw refusal(this.#family, failures)
+  }
+
+  /** Somebody may put a rule of theirs first at the same moment: then it is tried again. */
+  async #ensure(table: Table, rules: readonly string[], triesLeft = 2): Promise<boolean> {
+    const lines = await table.lines()
+    if (this.#holds(lines, rules)) return false
+    await table.change([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
+    const after = await table.lines()
+    this.#known = { wanted: rules.join("\n"), printed: this.#printed(after).join("\n") }
+    if (!this.#isHooked(after) || this.#printed(after).length !== rules.length) {
+      if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
+      throw new EngineError("engine_error", "The firewall rules that confine runs do not stay where they were put", {
+        detail: after.join("\n"),
+      })
+    }
+    return true
+  }
+
+  async remove(): Promise<void> {
+    const table = this.#table
+    if (!table) return
+    const lines = await this.#lines(table)
+    const chains = this.#jumps.map(([, chain]) => chain).filter((chain) => lines.some((line) => line.startsWith(`:${chain} `)))
+    if (chains.length === 0) return
+    await table.change([...this.#unhook(lines), ...chains.map((chain) => `-F ${chain}`), ...chains.map((chain) => `-X ${chain}`)])
+  }
+
+  async #lines(table: Table): Promise<string[]> {
+    return table.lines().catch((error) => {
+      throw error instanceof ToolError ? refusal(this.#family, [error]) : error
+    })
+  }
+
+  #holds(lines: readonly string[], rules: readonly string[]): boolean {
+    const printed = this.#printed(lines).join("\n")
+    const wanted = rules.join("\n")
+    const same = printed === wanted || (this.#known?.wanted === wanted && this.#known.printed === printed)
+    return same && this.#isHooked(lines)
+  }
+
+  #printed(lines: readonly string[]): string[] {
+    return this.#jumps.flatMap(([, chain]) => lines.filter((line) => line.startsWith(`-A ${chain} `)))
+  }
+
+  /** Nothing but other instances' jumps may come before ours: it could let something through. */
+  #isHooked(lines: readonly string[]): boolean {
+    return this.#jumps.every(([hook, chain]) => {
+      const rules = lines.filter((line) => line.startsWith(`-A ${hook} `))
+      const at = rules.indexOf(`-A ${hook} -j ${chain}`)
+      return at >= 0 && rules.slice(0, at).every((rule) => rule.startsWith(`-A ${hook} -j ${chainPrefix}`))
+    })
+  }
+
+  #unhook(lines: readonly string[]): string[] {
+    const jumps = new Set(this.#jumps.map(([hook, chain]) => `-A ${hook} -j ${chain}`))
+    return lines.filter((line) => jumps.has(line)).map((line) => line.replace("-A", "-D"))
+  }
+
+  #hook(): string[] {
+    return this.#jumps.map(([hook, chain]) => `-I ${hook} 1 -j ${chain}`)
+  }
+}

@@ -1,0 +1,125 @@
+import { readFile, stat, writeFile } from "node:fs/promises"
+import { type Logger, silentLogger } from "#kit"
+import { EngineError } from "../../engine.ts"
+import type { Shell } from "../host/shell.ts"
+import { type KernelNames, kernelNames } from "../network/kernel-names.ts"
+import { nameServers } from "../network/name-servers.ts"
+import { parseSubnet, subnetText } from "../network/subnet-pool.ts"
+import { Confinement } from "./firewall-chains.ts"
+import { type Reach, rulesFor, rulesForIpv6 } from "./firewall-rules.ts"
+import { joinGroup } from "./join-group.ts"
+
+export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "groups" | "allow" | "deny"> {
+  shell: Shell
+  instance: string
+  logger?: Logger | undefined
+}
+
+/** Frames between two runs on one bridge pass the rules only with this. */
+const bridgeSwitch = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+
+/**
+ * The rules that confine an instance's runs. They match its bridges by the beginning of their
+ * names: a new network is covered before it exists, and there are as many rules for one person as
+ * for a thousand.
+ */
+export class Firewall {
+  readonly #options: FirewallOptions
+  readonly #log: Logger
+  readonly #names: KernelNames
+  readonly #tables: readonly Confinement[]
+  /** Undefined where the rules cannot tell this process from others of its user. */
+  readonly #gid: number | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: FirewallOptions) {
+    this.#options = options
+    this.#log = options.logger ?? silentLogger
+    this.#names = kernelNames(options.instance)
+    this.#gid = joinGroup(this.#names.gid)
+    this.#tables = (["iptables", "ip6tables"] as const).map((family) => new Confinement(options.shell, family, this.#names))
+  }
+
+  /** Sets the rules. Rejects with one sentence where the tools or the right are missing. */
+  async prepare(): Promise<void> {
+    await this.ensure()
+    if (this.#gid === undefined)
+      this.#log.warn({}, "any program of root reaches runs: joining a group of Quayside's own, or matching it, is not possible here")
+    this.#log.info({ chains: Object.values(this.#names.chains), by: this.#tables[0]?.tool }, "runs are confined by firewall rules")
+  }
+
+  /** Sets what is missing; cheap when nothing is. Answers whether something was. */
+  ensure(): Promise<boolean> {
+    return this.#alone(async () => {
+      const changed = await Promise.all((await this.#wanted()).map(([table, rules]) => table.ensure(rules)))
+      const mended = await mendBridges()
+      return changed.includes(true) || mended
+    })
+  }
+
+  /**
+   * Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing.
+   */
+  check(): Promise<void> {
+    return this.#alone(async () => {
+      const wrong = await Promise.all((await this.#wanted()).map(([table, rules]) => table.wrong(rules)))
+      if (wrong.some((lines) => lines !== undefined) || (await bridgesPassBy())) {
+        const msg = "The firewall rules that confine runs are missing or were changed; they are set again within seconds"
+        throw new EngineError("engine_error", msg, { detail: wrong.filter((lines) => lines !== undefined).join("\n") })
+      }
+    })
+  }
+
+  remove(): Promise<void> {
+    return this.#alone(async () => {
+      await Promise.all(this.#tables.map((table) => table.remove()))
+    })
+  }
+
+  async #wanted(): Promise<[Confinement, string[]][]> {
+    const { allow, deny, groups } = this.#options
+    const reach = {
+      ...this.#options,
+      allow: allow.map(plainText),
+      deny: deny.map(plainText),
+      groups: groups.map(({ group, internet }) => ({
+        group,
+        internet: typeof internet === "boolean" ? internet : internet.map(plainText),
+      })),
+      nameServers: await nameServers(),
+      uid: process.getuid?.() ?? 0,
+      gid: this.#gid,
+    }
+    const hasIpv6 = await stat("/proc/net/if_inet6").catch(() => undefined)
+    const [ipv4, ipv6] = this.#tables as [Confinement, Confinement]
+    return [[ipv4, rulesFor(this.#names, reach)], ...(hasIpv6 ? [[ipv6, rulesForIpv6(this.#names)] as [Confinement, string[]]] : [])]
+  }
+
+  /** One after another: two repairs at once would each undo what the other has just found. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#last.then(work, work)
+    this.#last = next.catch(() => {})
+    return next
+  }
+}
+
+/**
+ * False also where no bridge of containers was ever made: the engine sets the switch with the
+ * first.
+ */
+async function bridgesPassBy(): Promise<boolean> {
+  return (await readFile(bridgeSwitch, "utf8").catch(() => "1")).trim() === "0"
+}
+
+async function mendBridges(): Promise<boolean> {
+  if (!(await bridgesPassBy())) return false
+  await writeFile(bridgeSwitch, "1")
+  return true
+}
+
+/** As the tools print it. */
+function plainText(network: string): string {
+  const subnet = parseSubnet(network)
+  if (!subnet) throw new TypeError(`An address or a network is wanted, got ${JSON.stringify(network)}`)
+  return subnetText(subnet)
+}

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { promisify } from "node:util"
+
+const run = promisify(execFile)
+const script = join(import.meta.dirname, "testing/isolated-firewall.ts")
+
+for (const kind of ["nft", "legacy"]) {
+  const skip = !existsSync(`/usr/sbin/iptables-${kind}`) && `there is no iptables-${kind} here`
+  test(`on a host of iptables-${kind} the rules are set, recognized, told when missing, repaired and taken away`, { skip }, async () => {
+    const { stdout } = await run("unshare", ["--net", "--mount", process.execPath, script, kind])
+    const { version, missing, ...told } = JSON.parse(stdout)
+    assert.match(version, kind === "nft" ? /nf_tables/ : /legacy/)
+    assert.match(missing, /firewall rules .* missing/)
+    assert.deepEqual(told, {
+      before: { host: true, byQuayside: true, byRoot: true, byOthers: true },
+      set: true,
+      after: { host: false, byQuayside: true, byRoot: false, byOthers: false },
+      setAgain: false,
+      repaired: true,
+      left: [],
+    })
+  })
+}

@@ -1,0 +1,108 @@
+// Sets the firewall's rules in a network namespace of its own and tells as JSON whom they keep from
+// whom. The bridge and the container on it are made by hand: no daemon is asked. Usage: unshare
+// --net --mount node isolated-firewall.ts nft|legacy
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Shell } from "../../host/shell.ts"
+import { bridgeName, kernelNames } from "../../network/kernel-names.ts"
+import { Firewall } from "../firewall.ts"
+
+const kind = process.argv[2] ?? ""
+const instance = "alone"
+const [gateway, container] = ["10.213.0.1", "10.213.0.2"]
+const bridge = bridgeName(kernelNames(instance), { group: "", number: 0 })
+const sh = (command: string) => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+
+const folder = mkdtempSync(join(tmpdir(), "quayside-alone-"))
+choose()
+const inside = spawn("unshare", ["--net", "sleep", "1000"], { stdio: "ignore" })
+try {
+  process.stdout.write(`${JSON.stringify(await examine())}\n`)
+} finally {
+  const ended = once(inside, "exit")
+  inside.kill()
+  await ended
+  sh("umount /etc/alternatives")
+  rmSync(folder, { recursive: true })
+}
+
+/** The host's preferred kind, for this process alone. */
+function choose(): void {
+  cpSync("/etc/alternatives", folder, { recursive: true, verbatimSymlinks: true })
+  for (const name of ["iptables", "ip6tables"]) {
+    for (const end of ["", "-save", "-restore"]) {
+      unlinkSync(join(folder, `${name}${end}`))
+      symlinkSync(`/usr/sbin/${name}-${kind}${end}`, join(folder, `${name}${end}`))
+    }
+  }
+  sh(`mount --bind ${folder} /etc/alternatives`)
+}
+
+async function examine() {
+  await connectBridge()
+  const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0")
+  await once(server, "listening")
+  const { port } = server.address() as { port: number }
+  const listener = spawn("nsenter", [`--net=/proc/${inside.pid}/ns/net`, "busybox", "httpd", "-f", "-p", "8080", "-h", folder], {
+    stdio: "ignore",
+  })
+  while (!(await reaches(0))) await new Promise((resolve) => setTimeout(resolve, 20))
+  const reached = async () => ({
+    host: await reachesHost(port),
+    byQuayside: await reaches(0, "--keep-groups"),
+    byRoot: await reaches(0),
+    byOthers: await reaches(65_534),
+  })
+  const told: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
+  const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
+  told.set = await firewall.ensure()
+  told.after = await reached()
+  told.setAgain = await firewall.ensure()
+  sh("iptables -t mangle -F INPUT")
+  told.missing = await firewall.check().then(
+    () => "",
+    (error: Error) => error.message,
+  )
+  told.repaired = await firewall.ensure()
+  await firewall.check()
+  await firewall.remove()
+  told.left = sh("iptables-save -t mangle; ip6tables-save -t mangle")
+    .split("\n")
+    .filter((line) => line.includes("QUAYSIDE"))
+  const ended = once(listener, "exit")
+  listener.kill()
+  await ended
+  server.close()
+  return told
+}
+
+async function connectBridge(): Promise<void> {
+  const own = sh("readlink /proc/self/ns/net")
+  while (sh(`readlink /proc/${inside.pid}/ns/net`) === own) await new Promise((resolve) => setTimeout(resolve, 10))
+  const within = `nsenter --net=/proc/${inside.pid}/ns/net`
+  sh(`ip link set lo up; ip link add ${bridge} type bridge; ip addr add ${gateway}/27 dev ${bridge}; ip link set ${bridge} up
+    ip link add outer type veth peer name inner netns ${inside.pid}; ip link set outer master ${bridge} up
+    ${within} ip addr add ${container}/27 dev inner; ${within} ip link set inner up; ${within} ip link set lo up`)
+}
+
+function reachesHost(port: number): Promise<boolean> {
+  return connects(["nsenter", `--net=/proc/${inside.pid}/ns/net`], gateway, port)
+}
+
+/** By a process of a user, with this one's groups or with none. */
+function reaches(uid: number, groups: "--keep-groups" | "--clear-groups" = "--clear-groups"): Promise<boolean> {
+  return connects(["setpriv", "--reuid", String(uid), groups], container, 8_080)
+}
+
+async function connects(within: readonly string[], host: string, port: number): Promise<boolean> {
+  const child = spawn(within[0] ?? "", [...within.slice(1), "busybox", "nc", "-w", "2", host, String(port)], {
+    stdio: ["pipe", "ignore", "ignore"],
+  })
+  child.stdin.end()
+  const [code] = await once(child, "exit")
+  return code === 0
+}

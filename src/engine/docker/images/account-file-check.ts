@@ -1,0 +1,66 @@
+import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
+import { EngineError } from "../../engine.ts"
+import type { DockerClient } from "../client/docker-client.ts"
+import { ifFound } from "../client/errors.ts"
+
+const paths = ["/etc/passwd", "/etc/group"] as const
+const largest = bounds.containers.accountFileBytes.value
+/**
+ * Whatever is no regular file, in the daemon's own notation: directory, link, device, FIFO, socket,
+ * others.
+ */
+const irregular = (1 << 31) | (1 << 27) | (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
+
+/** As the daemon tells of a path in a container. */
+interface PathStat {
+  size: number
+  mode: number
+  /** Where a link leads in the end. */
+  linkTarget: string
+}
+
+/**
+ * What the daemon reads of an image by itself whenever it starts a container of it, as root and to
+ * the end: its files of accounts. A FIFO there keeps the start, and whoever asks after its
+ * container, for ever; a line of a gigabyte takes several of the daemon's memory, and so perhaps
+ * every run.
+ */
+export class ImageAccounts {
+  readonly #client: DockerClient
+  readonly #sound = new Set<string>()
+
+  constructor(client: DockerClient) {
+    this.#client = client
+  }
+
+  isKnown(imageId: string): boolean {
+    return this.#sound.has(imageId)
+  }
+
+  /**
+   * `container` has nothing but the image. Rejects with `image_unavailable` where it may not be
+   * started.
+   */
+  async check(imageId: string, container: string, signal: AbortSignal): Promise<void> {
+    for (const path of paths) {
+      const found = await this.#stat(container, path, signal)
+      const file = found?.linkTarget ? await this.#stat(container, found.linkTarget, signal) : found
+      if (file && ((file.mode & irregular) !== 0 || file.size > largest))
+        throw new EngineError(
+          "image_unavailable",
+          `The image's ${path} must be a file of at most 1 MiB: the container engine reads all of it`,
+        )
+    }
+    this.#sound.add(imageId)
+  }
+
+  async #stat(container: string, path: string, signal: AbortSignal): Promise<PathStat | undefined> {
+    const answer: IncomingMessage | undefined = await ifFound(
+      this.#client.call((docker, abort) => docker.getContainer(container).infoArchive({ path, ...abort }), { signal }),
+    )
+    answer?.resume()
+    const told = answer?.headers["x-docker-container-path-stat"]
+    return typeof told === "string" ? JSON.parse(Buffer.from(told, "base64").toString()) : undefined
+  }
+}

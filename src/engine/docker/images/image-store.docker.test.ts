@@ -1,0 +1,136 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import type { Engine, ImageTerms } from "../../engine.ts"
+import { Registries } from "../../registry-allowlist.ts"
+
+const credentials = { username: "robot", password: "robot-password" }
+const stranger: ImageTerms = { prove: false, local: false }
+const never = new AbortController().signal
+
+/**
+ * The registry's images have no program at all, so that a start ends with `command_not_found` where
+ * it got as far.
+ */
+describe("an image", () => {
+  let rig: DockerRig
+  let registry: Registry
+  let closed: Registry
+  before(async () => {
+    ;[rig, registry, closed] = await Promise.all([makeDockerRig(), startRegistry(), startRegistry({ isPrivate: true })])
+  })
+  after(async () => {
+    for (const { host } of [registry, closed]) {
+      const images = await rig.docker("images", "--quiet", "--filter", `reference=${host}/*/*`)
+      for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
+    }
+    await closed[Symbol.asyncDispose]()
+    await registry[Symbol.asyncDispose]()
+    await rig[Symbol.asyncDispose]()
+  })
+
+  const named = (name: string) => `${registry.host}/${name}`
+  const start = (image: string, imageTerms: ImageTerms, engine: Engine = rig.engine) =>
+    engine.start(specOf({ image, imageTerms }), () => {}, never)
+  const pull = (image: string, terms: ImageTerms, engine: Engine = rig.engine) =>
+    engine.pull(image, { terms, report: () => {}, signal: never })
+  const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
+
+  test("of a registry that wants credentials comes for whom they are for, and serves nobody else afterwards", async () => {
+    const image = `${closed.host}/good/one`
+    await assert.rejects(start(image, { prove: true, local: false }), { code: "image_pull_denied" })
+    await assert.rejects(start(image, { credentials, prove: true, local: false }), { code: "command_not_found" })
+    await assert.rejects(start(image, { prove: true, local: true }), { code: "image_pull_denied" })
+    await assert.rejects(rig.engine.image(image, { prove: true, local: false }), { code: "image_pull_denied" })
+    const wrong = { ...credentials, password: "guessed" }
+    await assert.rejects(start(image, { credentials: wrong, prove: true, local: false }), (error: Error & { detail?: string }) => {
+      assert.doesNotMatch(`${error.message} ${error.detail} ${JSON.stringify(error)}`, /guessed|robot/)
+      return true
+    })
+    await assert.rejects(start(image, { credentials, prove: true, local: false }), { code: "command_not_found" })
+  })
+
+  test("that a tag no longer means at its registry is still proved as what it is", async () => {
+    const image = named("good/moved")
+    await pull(image, stranger)
+    registry.renew("good/moved")
+    await assert.rejects(start(image, { prove: true, local: false }), { code: "image_pull_denied" })
+    await assert.rejects(start(image, stranger), { code: "command_not_found" })
+  })
+
+  test("that was built on this machine is nobody's who names it, by name or by ID, and is never replaced", async () => {
+    const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
+    await assert.rejects(start(rig.image, stranger), { code: "image_unavailable", message: /where an administrator registered it/ })
+    await assert.rejects(rig.engine.image(rig.image, stranger), { code: "image_unavailable" })
+    for (const each of [id, id.slice(0, 20), id.slice("sha256:".length, 20)])
+      await assert.rejects(start(each, { prove: false, local: true }), { code: "image_pull_denied" }, each)
+    assert.equal((await rig.engine.image(rig.image, { prove: false, local: true }))?.digest, id)
+    await assert.rejects(pull(rig.image, { prove: false, local: true }), { code: "image_unavailable", message: /is not replaced/ })
+  })
+
+  test("that a registry once handed out and that was tagged here under another name was not handed out under that one", async () => {
+    await pull(named("good/source"), stranger)
+    const other = named("good/renamed")
+    await rig.docker("tag", named("good/source"), other)
+    await assert.rejects(start(other, stranger), { code: "image_unavailable" })
+  })
+
+  test("larger than any may be is refused while it comes, and nothing of it stays", async () => {
+    await using engine = await rig.open({ maxImageBytes: 400_000 })
+    await assert.rejects(start(named("slow/large"), stranger, engine), {
+      code: "image_too_large",
+      message: /GiB or more, where .* is the most/,
+    })
+    await registry.idle()
+    assert.doesNotMatch(await tagged(), /slow\/large/)
+  })
+
+  test("that is too large only once it is unpacked is taken away again, and its name means what it meant", async () => {
+    await using engine = await rig.open({ maxImageBytes: 1_000_000 })
+    await assert.rejects(start(named("zeros/bomb"), stranger, engine), { code: "image_too_large" })
+    assert.doesNotMatch(await tagged(), /zeros\/bomb/)
+    const before = await pull(named("zeros/other"), stranger)
+    registry.renew("zeros/other")
+    await assert.rejects(pull(named("zeros/other"), stranger, engine), { code: "image_too_large" })
+    assert.equal((await engine.image(named("zeros/other"), { prove: false, local: true }))?.digest, before.digest)
+  })
+
+  test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
+    const kinds = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /tells of it/ }
+    for (const [kind, message] of Object.entries(kinds)) {
+      const image = named(`${kind}/heavy`)
+      for (const begin of [start, pull])
+        await assert.rejects(begin(image, stranger), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)
+      assert.doesNotMatch(await tagged(), /heavy/, kind)
+    }
+    const image = named("labels/held")
+    await rig.docker("pull", "--quiet", image)
+    await assert.rejects(start(image, { prove: false, local: true }), { code: "image_unavailable" })
+    await rig.docker("rmi", image)
+  })
+
+  test("is fetched anew when asked for, and told about without being fetched", async () => {
+    const image = named("good/news")
+    assert.equal(await rig.engine.image(image, stranger), undefined)
+    const first = await pull(image, stranger)
+    registry.renew("good/news")
+    assert.equal((await rig.engine.image(image, stranger))?.digest, first.digest)
+    const second = await pull(image, stranger)
+    assert.notEqual(second.digest, first.digest)
+    assert.ok(second.size >= 600_000 && second.command.includes("/nothing"), JSON.stringify(second))
+  })
+
+  test("of a registry that is not allowed, by its name or by what its name leads to, is not asked for", async () => {
+    const elsewhere = named("good/elsewhere")
+    await using named_ = await rig.open({ registries: new Registries({ allowed: ["public"] }) })
+    await assert.rejects(start(elsewhere, { prove: false, local: true }, named_), { code: "image_pull_denied", message: /no public name/ })
+    const lookup = async () => ["93.184.216.34", "10.1.2.3"]
+    await using resolved = await rig.open({ registries: new Registries({ allowed: ["public"], lookup }) })
+    await assert.rejects(start("registry.quayside.dev/good/x", stranger, resolved), { code: "image_pull_denied", message: /not public/ })
+    await pull(elsewhere, stranger)
+    await assert.rejects(start(elsewhere, stranger, named_), { code: "image_pull_denied" })
+    await assert.rejects(start(elsewhere, { prove: false, local: true }, named_), { code: "command_not_found" })
+  })
+})

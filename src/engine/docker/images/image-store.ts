@@ -1,0 +1,159 @@
+import { fullReference, type OciReference, referenceText } from "#contract"
+import { EngineError, type ImageFacts, type ImageTerms, type Progress, type StartStep } from "../../engine.ts"
+import { checkSize, mayReplace, mayUse, referenceOf } from "../../image-policy.ts"
+import type { Registries } from "../../registry-allowlist.ts"
+import type { Api, DockerClient } from "../client/docker-client.ts"
+import { ifFound, pullError } from "../client/errors.ts"
+import { checkConfig, type Inspected, inspectImage } from "./image-config.ts"
+import { Origins } from "./image-provenance.ts"
+import { fetchImage } from "./pull-image.ts"
+import { askForManifest } from "./request-manifest.ts"
+
+export interface ImagesOptions {
+  registries: Registries
+  /** Bytes; 0 is no bound. */
+  maxBytes: number
+}
+
+/** The daemon's images: what is there, who may use it, and how it comes. */
+export class Images {
+  readonly #client: DockerClient
+  readonly #registries: Registries
+  readonly #maxBytes: number
+  readonly #origins: Origins
+
+  constructor(client: DockerClient, { registries, maxBytes }: ImagesOptions) {
+    this.#client = client
+    this.#registries = registries
+    this.#maxBytes = maxBytes
+    this.#origins = new Origins(client)
+  }
+
+  async find(image: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    const held = await this.#held(referenceOf(image), terms, signal)
+    return held && factsOf(held)
+  }
+
+  /** The digest of the image, which is fetched first where the daemon does not have it. */
+  async ensure(
+    image: string,
+    terms: ImageTerms,
+    { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
+  ): Promise<string> {
+    const reference = referenceOf(image)
+    const held = await this.#held(reference, terms, signal)
+    if (held) return held.Id
+    const told = (progress: Progress | null) => report({ state: "pulling", progress })
+    return (await this.#fetch(reference, terms, { report: told, signal })).Id
+  }
+
+  async pull(
+    image: string,
+    terms: ImageTerms,
+    how: { report: (progress: Progress | null) => void; signal: AbortSignal },
+  ): Promise<ImageFacts> {
+    const reference = referenceOf(image)
+    const before = await this.#inspect(reference, how.signal)
+    if (before) mayReplace({ reference, registryDigest: registryDigest(before, reference) }, terms)
+    return factsOf(await this.#fetch(reference, terms, { ...how, before: before?.Id }))
+  }
+
+  async #held(reference: OciReference, terms: ImageTerms, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+    const held = await this.#inspect(reference, signal)
+    if (!held) return undefined
+    const proving = terms.local || (await this.#origins.areTold()) ? terms : { ...terms, prove: true }
+    await mayUse({ reference, registryDigest: registryDigest(held, reference) }, proving, {
+      registries: this.#registries,
+      prove: (exact) => this.#prove(exact, terms, signal),
+    })
+    checkConfig(held)
+    return held
+  }
+
+  /**
+   * What the daemon fetched beyond what is allowed is taken away again, and the name leads to where
+   * it led before.
+   */
+  async #fetch(
+    reference: OciReference,
+    terms: ImageTerms,
+    how: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
+  ): Promise<Inspected> {
+    await this.#registries.check(reference)
+    how.report(null)
+    await fetchImage(this.#client, reference, { ...how, credentials: terms.credentials, maxBytes: this.#maxBytes })
+    let id = ""
+    try {
+      const fetched = await this.#inspect(reference, how.signal)
+      if (!fetched) throw pullError(new Error("gone right after its pull"))
+      id = fetched.Id
+      checkSize(fetched.Size, this.#maxBytes)
+      checkConfig(fetched)
+      return fetched
+    } catch (error) {
+      if (isNotAllowed(error)) await this.#undo(reference, id, how.before)
+      throw error
+    }
+  }
+
+  async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
+    if (before === id) return
+    const remove = (docker: Api) => docker.getImage(referenceText(reference)).remove()
+    await this.#client.call(remove, { ms: 60_000, lane: "end" }).catch(() => {})
+    if (before === undefined || reference.digest !== "") return
+    const repo = referenceText({ ...reference, tag: "" })
+    await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
+  }
+
+  /** The daemon asks the registry, from where it would fetch. */
+  async #prove(reference: OciReference, { credentials }: ImageTerms, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), {
+        signal,
+        ms: 30_000,
+        lane: "none",
+      })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw refusedProof(pullError(error))
+    }
+  }
+
+  #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+    return ifFound(this.#client.call((docker, abort) => inspectImage(docker, reference, abort), { signal }))
+  }
+}
+
+/** Whether an image is refused for what it is, and not because the daemon could not be asked. */
+function isNotAllowed(error: unknown): boolean {
+  return error instanceof EngineError && (error.code === "image_too_large" || error.code === "image_unavailable")
+}
+
+/** A registry tells strangers that there is no such image: here it is known that there is one. */
+function refusedProof(error: EngineError): EngineError {
+  if (error.code !== "image_not_found" && error.code !== "image_pull_denied") return error
+  const said = "The registry does not hand the image out to the person who wants it"
+  return new EngineError("image_pull_denied", said, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
+}
+
+/**
+ * The digest under which the registry of this reference handed the image out; undefined where none
+ * did.
+ */
+function registryDigest({ RepoDigests }: Inspected, { host, path, digest }: OciReference): string | undefined {
+  const own = (RepoDigests ?? []).map(fullReference).filter((each) => each?.host === host && each.path === path)
+  return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
+}
+
+function factsOf({ Id, Size, Config }: Inspected): ImageFacts {
+  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
+  return {
+    digest: Id,
+    size: Size,
+    user: User,
+    entryPoint: [Entrypoint ?? []].flat(),
+    command: [Cmd ?? []].flat(),
+    workDir: WorkingDir,
+    ports: Object.keys(ExposedPorts ?? {}),
+  }
+}

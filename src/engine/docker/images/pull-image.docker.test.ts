@@ -1,0 +1,92 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import { EngineError, type StartStep } from "../../engine.ts"
+
+/**
+ * The image has no program at all, so that a start ends with `command_not_found` where the pull
+ * went well.
+ */
+describe("a start whose image must be fetched", () => {
+  let rig: DockerRig
+  let registry: Registry
+  before(async () => {
+    ;[rig, registry] = await Promise.all([makeDockerRig(), startRegistry()])
+  })
+  after(async () => {
+    const images = await rig.docker("images", "--quiet", "--filter", `reference=${registry.host}/*/*`)
+    for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
+    await registry[Symbol.asyncDispose]()
+    await rig[Symbol.asyncDispose]()
+  })
+
+  const start = (name: string, report: (step: StartStep) => void = () => {}, signal = new AbortController().signal) =>
+    rig.engine.start(specOf({ image: `${registry.host}/${name}` }), report, signal)
+
+  test("reports bytes that only grow, up to the sum of all layers", async () => {
+    const steps: StartStep[] = []
+    await assert.rejects(
+      start("slow/one", (step) => steps.push(step)),
+      { code: "command_not_found" },
+    )
+    const sums = steps.filter((step) => step.state === "pulling").map((step) => step.progress)
+    const bytes = sums.filter((sum) => sum !== null)
+    assert.equal(sums[0], null)
+    assert.ok(bytes.length > 3, `${bytes.length} reports`)
+    for (const [n, sum] of bytes.entries()) {
+      assert.ok(sum.current >= (bytes[n - 1]?.current ?? 0) && sum.current <= (sum.total ?? 0), JSON.stringify(bytes))
+      assert.ok((sum.total ?? 0) >= (bytes[n - 1]?.total ?? 0), JSON.stringify(bytes))
+    }
+    const last = bytes.at(-1)
+    assert.ok(last && last.current === last.total && last.current >= 600_000, JSON.stringify(last))
+  })
+
+  test("does not fetch again what the daemon has", async () => {
+    await assert.rejects(start("good/two"), { code: "command_not_found" })
+    const steps: StartStep[] = []
+    await assert.rejects(
+      start("good/two", (step) => steps.push(step)),
+      { code: "command_not_found" },
+    )
+    assert.ok(steps.length > 0 && steps.every((step) => step.state !== "pulling"), JSON.stringify(steps))
+  })
+
+  test("tells what the registry said", async () => {
+    await assert.rejects(start("unknown/image"), { code: "image_not_found" })
+    await assert.rejects(start("denied/image"), { code: "image_pull_denied" })
+    await assert.rejects(start("broken/image"), { code: "image_pull_failed" })
+    await assert.rejects(
+      rig.engine.start(specOf({ image: "127.0.0.1:9/no/registry" }), () => {}, new AbortController().signal),
+      {
+        code: "image_pull_failed",
+      },
+    )
+  })
+
+  test("keeps the registry's own words out of the message", async () => {
+    await assert.rejects(start("denied/image"), (error) => {
+      assert.ok(error instanceof EngineError && error.detail !== undefined)
+      assert.doesNotMatch(error.message, /127\.0\.0\.1|HTTP|authentication required/)
+      return true
+    })
+  })
+
+  test("ends the pull in the daemon when it is aborted", async () => {
+    const controller = new AbortController()
+    const aborted = start("stuck/image", (step) => step.progress !== null && controller.abort(new Error("enough")), controller.signal)
+    await assert.rejects(aborted, /enough/)
+    await registry.idle()
+  })
+
+  test("goes on for one caller when another one breaks off", async () => {
+    const controller = new AbortController()
+    const other = start("slow/shared", (step) => step.progress !== null && controller.abort(new Error("enough")))
+    await assert.rejects(
+      start("slow/shared", () => {}, controller.signal),
+      /enough/,
+    )
+    await assert.rejects(other, { code: "command_not_found" })
+  })
+})

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type PullEvent, PullProgress } from "./pull-progress.ts"
+
+test("a pull's progress is the sum over its layers", () => {
+  const progress = new PullProgress()
+  assert.equal(progress.add({ status: "Pulling fs layer", id: "a" }), undefined)
+  assert.deepEqual(progress.add(downloading("a", 10, 100)), { step: "downloading", current: 10, total: 100, unit: "bytes" })
+  assert.deepEqual(progress.add(downloading("b", 5, 50)), { step: "downloading", current: 15, total: 150, unit: "bytes" })
+  assert.equal(progress.add({ status: "Download complete", id: "b" })?.current, 60)
+})
+
+test("a layer that is fetched once more takes nothing back", () => {
+  const progress = new PullProgress()
+  progress.add(downloading("a", 90, 100))
+  assert.equal(progress.add(downloading("a", 10, 100)), undefined)
+  assert.equal(progress.add(downloading("a", 95, 100))?.current, 95)
+})
+
+test("unpacking is told while bytes move, and counts none of them twice", () => {
+  const progress = new PullProgress()
+  progress.add(downloading("a", 100, 100))
+  const extracting = (current: number) => progress.add({ status: "Extracting", id: "a", progressDetail: { current, total: 100 } })
+  assert.deepEqual(extracting(30), { step: "extracting", current: 100, total: 100, unit: "bytes" })
+  assert.equal(extracting(30), undefined)
+})
+
+test("what is there already, and what has no layer, moves nothing", () => {
+  const progress = new PullProgress()
+  assert.equal(progress.add({ status: "Already exists", id: "a" }), undefined)
+  assert.equal(progress.add({ status: "Digest: sha256:12" }), undefined)
+})
+
+function downloading(id: string, current: number, total: number): PullEvent {
+  return { status: "Downloading", id, progressDetail: { current, total } }
+}

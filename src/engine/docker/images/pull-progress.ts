@@ -1,0 +1,64 @@
+import type { Progress } from "../../engine.ts"
+
+/** One line of the daemon's pull stream. */
+export interface PullEvent {
+  status?: string
+  id?: string
+  progressDetail?: { current?: number; total?: number }
+  error?: string
+}
+
+interface Layer {
+  total: number
+  downloaded: number
+  extracted: number
+}
+
+/**
+ * Sums a pull's progress over its layers.
+ *
+ * `current` counts downloaded bytes and never shrinks, though the daemon begins a layer again when
+ * its connection broke. `total` grows as the daemon comes to know further layers. While the last
+ * layers are unpacked, `step` is `extracting` and `current` stays.
+ */
+export class PullProgress {
+  readonly #layers = new Map<string, Layer>()
+  /** Of all layers together: an image may have thousands, and each tells often. */
+  #total = 0
+  #downloaded = 0
+  #current = 0
+
+  /** Takes one event; answers the new sum where bytes have moved since the event before. */
+  add(event: PullEvent): Progress | undefined {
+    const { id, status = "", progressDetail: { current = 0, total = 0 } = {} } = event
+    if (id === undefined) return undefined
+    const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 }
+    const before = { ...layer }
+    const moved = advance(layer, { status, current, total })
+    if (!moved) return undefined
+    this.#layers.set(id, layer)
+    this.#total += layer.total - before.total
+    this.#downloaded += layer.downloaded - before.downloaded
+    return this.#sum(status === "Extracting" ? "extracting" : "downloading")
+  }
+
+  #sum(step: string): Progress {
+    this.#current = Math.max(this.#current, this.#downloaded)
+    return { step: this.#current < this.#total ? "downloading" : step, current: this.#current, total: this.#total, unit: "bytes" }
+  }
+}
+
+function advance(layer: Layer, { status, current, total }: { status: string; current: number; total: number }): boolean {
+  const before = { ...layer }
+  if (status === "Downloading") {
+    layer.total = Math.max(layer.total, total, current)
+    layer.downloaded = Math.max(layer.downloaded, current)
+  } else if (status === "Extracting") {
+    layer.total = Math.max(layer.total, total)
+    layer.downloaded = layer.total
+    layer.extracted = Math.max(layer.extracted, current)
+  } else if (status === "Download complete" || status === "Pull complete") {
+    layer.downloaded = layer.total
+  }
+  return before.total !== layer.total || before.downloaded !== layer.downloaded || before.extracted !== layer.extracted
+}

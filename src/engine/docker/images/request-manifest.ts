@@ -1,0 +1,25 @@
+import { type OciReference, referenceText } from "#contract"
+import type { RegistryCredentials } from "../../engine.ts"
+import type { Abort, Api } from "../client/docker-client.ts"
+import { authOf } from "./pull-image.ts"
+
+/**
+ * Has the daemon ask the registry for an image's manifest: resolves where it is handed out.
+ * dockerode's own call for this cannot be aborted.
+ */
+export function askForManifest(
+  docker: Api,
+  reference: OciReference,
+  { credentials, ...abort }: Abort & { credentials: RegistryCredentials | undefined },
+): Promise<void> {
+  const request = {
+    path: `/distribution/${referenceText(reference)}/json`,
+    method: "GET",
+    statusCodes: { 200: true },
+    ...abort,
+    ...authOf(reference, credentials),
+  }
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(request, (error: Error | null) => (error ? reject(error) : resolve()))
+  })
+}

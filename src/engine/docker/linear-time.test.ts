@@ -1,0 +1,49 @@
+import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
+import { engineError, isDiskBoundRefused, isNetworkGone, pullError } from "./client/errors.ts"
+import { isCommandMissing } from "./containers/start-check.ts"
+import { PullProgress } from "./images/pull-progress.ts"
+
+const parsers: Parser[] = [
+  {
+    name: "a program's last lines",
+    parse: isCommandMissing,
+    size: 131_072,
+    shapes: [
+      repeated("[FATAL tini (1)] exec "),
+      repeated(" ", { start: "[FATAL" }),
+      repeated("[FATAL "),
+      repeated("1", { start: "[FATAL tini (" }),
+      repeated("[FATAL tini (1)] exec x\n"),
+    ],
+  },
+  {
+    name: "the daemon's words about a start or a pull",
+    parse: (message) =>
+      [engineError, pullError].flatMap((read) => [
+        read(new Error(message)),
+        isNetworkGone(read(new Error(message))),
+        isDiskBoundRefused(read(new Error(message))),
+      ]),
+    size: 131_072,
+    shapes: [
+      repeated("exec: "),
+      repeated("exec: \n"),
+      repeated("network "),
+      repeated("network a "),
+      repeated(" "),
+      repeated("unexpected HTTP status: "),
+    ],
+  },
+  {
+    name: "what the daemon tells of an image's layers, one letter each",
+    parse: (layers) => {
+      const progress = new PullProgress()
+      return [...layers]
+        .map((_, n) => progress.add({ status: "Downloading", id: String(n), progressDetail: { current: 1, total: 2 } }))
+        .at(-1)
+    },
+    size: 16_384,
+    shapes: [repeated("x")],
+  },
+]
+testLinear(parsers)

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { test } from "node:test"
+import { Worker } from "node:worker_threads"
+import { smallDisk } from "../../../../test/fixtures/small-disk.ts"
+import { EngineError, type Mount } from "../../engine.ts"
+import { Shell } from "../host/shell.ts"
+import { type PinOptions, Pins } from "./mount-pins.ts"
+
+const key = "0123456789abcdef0123456789abcdef"
+const never = new AbortController().signal
+
+test("a pinned directory is the one that was opened, also after it was renamed and another took its name", async () => {
+  await using rig = await makeRig()
+  await rig.directory("users/ann/data", "mine")
+  const [pinned] = await rig.pin([mount("/users/ann/data")])
+  await rename(rig.at("users/ann/data"), rig.at("users/ann/old"))
+  await rig.directory("users/ann/data", "other")
+  assert.equal(await readFile(join(pinned?.path ?? "", "name"), "utf8"), "mine")
+})
+
+test("a source that leads through a link anywhere does not exist", async () => {
+  await using rig = await makeRig()
+  await rig.directory("secret/inner", "secret")
+  await mkdir(rig.at("users/ann"), { recursive: true })
+  await symlink("../../secret", rig.at("users/ann/link"))
+  await symlink("secret", rig.at("shortcut"))
+  for (const source of ["/users/ann/link", "/users/ann/link/inner", "/shortcut/inner"]) await rig.refuses([mount(source)], "mount_missing")
+})
+
+test("a source that is missing or a file is refused, and leaves nothing", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "data")
+  for (const source of ["/nothing", "/data/name", "/data/name/x"]) await rig.refuses([mount("/data"), mount(source, "/x")], "mount_missing")
+})
+
+test("a source with parts that are no names is refused", async () => {
+  await using rig = await makeRig()
+  for (const source of ["/../etc", "/a/./b", "etc", "/a\0b"]) await rig.refuses([mount(source)], "mount_missing")
+})
+
+test("a directory that is removed and made again in a tight loop is pinned whole or refused", async () => {
+  await using rig = await makeRig()
+  await mkdir(rig.at("users/ann/data"), { recursive: true })
+  const remove = "rmdirSync(parent + '/data'); mkdirSync(parent + '/data')"
+  await using thread = await startThread(remove, { parent: rig.at("users/ann") })
+  for (let n = 0; n < 200; n += 1) {
+    const pinned = await rig.pin([mount("/users/ann/data")]).catch((error: EngineError) => error)
+    if (pinned instanceof Error) assert.equal(pinned.code, "mount_missing", String(pinned.detail))
+    await rig.pins.release(key)
+  }
+  assert.ok(thread.rounds() > 100)
+})
+
+test("a read-only pin cannot be written through, a writable one can", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "data")
+  const [readable, writable] = await rig.pin([mount("/data", "/a", true), mount("/data", "/b", false)])
+  await assert.rejects(writeFile(join(readable?.path ?? "", "new"), ""), { code: "EROFS" })
+  await writeFile(join(writable?.path ?? "", "new"), "")
+  const flags = await mountFlags(writable?.path ?? "")
+  assert.ok(flags.includes("nosuid") && flags.includes("nodev"), flags)
+})
+
+test("a pin does not hold what is mounted below its source", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data/inner", "of the disk")
+  await rig.directory("other", "of the mount")
+  await mounted(rig.at("other"), rig.at("data/inner"), async () => {
+    const [pinned] = await rig.pin([mount("/data")])
+    assert.equal(await readFile(join(pinned?.path ?? "", "inner", "name"), "utf8"), "of the disk")
+  })
+})
+
+test("a mount point inside a writable mount is made as the runs' user", async () => {
+  await using rig = await makeRig()
+  await rig.directory("code", "code")
+  await rig.directory("data", "data")
+  await rig.pin([mount("/code", "/work", false), mount("/data", "/work/in/data")])
+  const made = await stat(rig.at("code/in/data"))
+  assert.deepEqual([made.uid, made.gid], [1000, 1000])
+})
+
+test("a mount point is never made through a link, nor in a read-only mount", async () => {
+  await using rig = await makeRig()
+  await rig.directory("code", "code")
+  await rig.directory("data", "data")
+  await rig.directory("victim", "victim")
+  await symlink("../victim", rig.at("code/in"))
+  await rig.refuses([mount("/code", "/work", false), mount("/data", "/work/in/data")], "mount_missing")
+  await rig.refuses([mount("/code", "/work", true), mount("/data", "/work/new")], "mount_missing")
+  assert.deepEqual(await readdir(rig.at("victim")), ["name"])
+})
+
+test("release leaves nothing, may be called twice, and never reaches what was pinned", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "data")
+  await rig.pin([mount("/data", "/a"), mount("/data", "/b", false)])
+  assert.deepEqual(await rig.pins.keys(), [key])
+  await rig.pins.release(key)
+  await rig.pins.release(key)
+  assert.deepEqual(await rig.pins.keys(), [])
+  assert.deepEqual(await readdir(rig.at("data")), ["name"])
+  assert.ok(!(await readFile("/proc/self/mountinfo", "utf8")).includes(basename(dirname(rig.staging)).slice(-6)))
+})
+
+test("release takes up half of a pin that an earlier process left", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "data")
+  await rig.pin([mount("/data", "/a")])
+  await mkdir(join(rig.staging, key, "1"))
+  await rig.pins.release(key)
+  assert.deepEqual(await rig.pins.keys(), [])
+})
+
+test("64 sources are pinned at once", async () => {
+  await using rig = await makeRig()
+  const mounts = Array.from({ length: 64 }, (_, n) => mount(`/data-${n}`, `/data/${n}`))
+  for (const { source } of mounts) await rig.directory(source.slice(1), source)
+  const pinned = await rig.pin(mounts)
+  for (const [n, { path }] of pinned.slice(0, 64).entries()) assert.equal(await readFile(join(path, "name"), "utf8"), `/data-${n}`)
+})
+
+test("a staging folder that others may look into is refused", async () => {
+  await using rig = await makeRig()
+  await chmod(rig.staging, 0o755)
+  await assert.rejects(rig.pins.prepare(), /must have mode 0700/)
+})
+
+test("swapping directory and link in a tight loop never gets another directory pinned", async () => {
+  await using rig = await makeRig()
+  await rig.directory("secret", "secret")
+  await rig.directory("users/ann/data", "mine")
+  const swap = `
+    renameSync(parent + "/data", parent + "/held")
+    symlinkSync(secret, parent + "/data")
+    unlinkSync(parent + "/data")
+    renameSync(parent + "/held", parent + "/data")`
+  await using thread = await startThread(swap, { parent: rig.at("users/ann"), secret: rig.at("secret") })
+  const outcomes = { mine: 0, refused: 0 }
+  for (let n = 0; n < 300 || ((outcomes.mine === 0 || outcomes.refused === 0) && n < 3_000); n += 1) {
+    const pinned = await rig.pin([mount("/users/ann/data")]).catch((error: EngineError) => error)
+    if (pinned instanceof Error) {
+      assert.equal(pinned.code, "mount_missing", String(pinned.detail))
+      outcomes.refused += 1
+      continue
+    }
+    assert.equal(await readFile(join(pinned[0]?.path ?? "", "name"), "utf8"), "mine")
+    outcomes.mine += 1
+    await rig.pins.release(key)
+  }
+  assert.ok(thread.rounds() > 100)
+  assert.ok(outcomes.mine > 0 && outcomes.refused > 0, JSON.stringify(outcomes))
+})
+
+test("on a full disk a start is refused as such and leaves nothing, and a server may come up", async () => {
+  await using rig = await makeRig()
+  await rig.directory("data", "mine")
+  await using disk = await smallDisk(64)
+  const pins = new Pins({ filesRoot: rig.at(""), stagingDir: join(disk.path, "staging") }, new Shell())
+  await pins.prepare()
+  disk.fillUp()
+  const pin = () => pins.pin({ key, mounts: [mount("/data")], files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 }, never)
+  await assert.rejects(pin(), (error) => error instanceof EngineError && error.code === "disk_full")
+  await pins.prove()
+  assert.deepEqual(await pins.keys(), [])
+  await disk.makeRoom()
+  await pins.prove()
+  assert.equal((await pin()).length, 2)
+  await pins.release(key)
+})
+
+interface Rig extends AsyncDisposable {
+  pins: Pins
+  staging: string
+  at(path: string): string
+  directory(path: string, name: string): Promise<void>
+  pin(mounts: Mount[], key?: string): ReturnType<Pins["pin"]>
+  refuses(mounts: Mount[], code: string): Promise<void>
+}
+
+async function makeRig(): Promise<Rig> {
+  const folder = await mkdtemp(join(tmpdir(), "quayside pins\\-"))
+  const filesRoot = join(folder, "files")
+  const staging = join(folder, "staging")
+  await mkdir(filesRoot)
+  const pins = new Pins({ filesRoot, stagingDir: staging }, new Shell())
+  await pins.prepare()
+  const at = (path: string) => join(filesRoot, path)
+  const options = (mounts: Mount[], of = key): PinOptions => ({ key: of, mounts, files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 })
+  return {
+    pins,
+    staging,
+    at,
+    async directory(path, name) {
+      await mkdir(at(path), { recursive: true })
+      await writeFile(join(at(path), "name"), name)
+    },
+    pin: (mounts, of) => pins.pin(options(mounts, of), never),
+    async refuses(mounts, code) {
+      await assert.rejects(pins.pin(options(mounts), never), (error) => error instanceof EngineError && error.code === code)
+      assert.deepEqual(await pins.keys(), [])
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of await pins.keys()) await pins.release(each)
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+async function mounted(source: string, target: string, work: () => Promise<void>): Promise<void> {
+  execFileSync("mount", ["--bind", source, target])
+  try {
+    await work()
+  } finally {
+    execFileSync("umount", [target])
+  }
+}
+
+function mount(source: string, target = "/data", readOnly = true): Mount {
+  return { source, target, readOnly }
+}
+
+async function mountFlags(path: string): Promise<string> {
+  const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n")
+  return lines.find((line) => line.split(" ")[4]?.endsWith(path.slice(-34)))?.split(" ")[5] ?? ""
+}
+
+/** Does something to the file system over and over, as fast as a thread can. */
+async function startThread(work: string, data: Record<string, string>): Promise<AsyncDisposable & { rounds(): number }> {
+  const shared = new Int32Array(new SharedArrayBuffer(8))
+  const code = `
+    const { mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync } = require("node:fs")
+    const { workerData: { shared, parent, secret } } = require("node:worker_threads")
+    while (Atomics.load(shared, 1) === 0) {
+      ${work}
+      Atomics.add(shared, 0, 1)
+    }`
+  const worker = new Worker(code, { eval: true, workerData: { shared, ...data } })
+  const ended = new Promise<void>((resolve, reject) => worker.once("exit", () => resolve()).once("error", reject))
+  return {
+    rounds: () => Atomics.load(shared, 0),
+    async [Symbol.asyncDispose]() {
+      Atomics.store(shared, 1, 1)
+      await ended
+    },
+  }
+}

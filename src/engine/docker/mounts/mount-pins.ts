@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto"
+import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { reasonSentences } from "#contract"
+import { Directory, type Logger, silentLogger, splitPath } from "#kit"
+import { EngineError, type Mount } from "../../engine.ts"
+import type { Shell } from "../host/shell.ts"
+import { openSources } from "./mount-sources.ts"
+import { bind, unmount } from "./mount-table.ts"
+
+/** What the daemon is told to bind. */
+export interface PinnedMount {
+  /** On the host, below the staging folder. */
+  path: string
+  target: string
+  readOnly: boolean
+  /**
+   * What must be found at `target` once the program runs; undefined for a generated file, and
+   * without isolation.
+   */
+  identity?: Identity
+}
+
+const keyForm = /^[0-9a-f]{32}$/
+
+export interface Identity {
+  dev: bigint
+  ino: bigint
+}
+
+export interface PinOptions {
+  key: string
+  mounts: readonly Mount[]
+  /** Small files of Quayside's own, by the absolute path at which the container sees them. */
+  files: Readonly<Record<string, string>>
+  uid: number
+  gid: number
+}
+
+/**
+ * Mount sources that nobody can swap.
+ *
+ * Containers may rename and replace whatever lies below what they can write, at any moment, and the
+ * daemon takes paths only. So each source is opened component by component without following a
+ * link, and what the descriptor holds is bound to a path below the staging folder, into which only
+ * root can look. The daemon binds that path. A pin is needed while a start is under way and no
+ * longer: the container then has mounts of its own.
+ */
+export class Pins {
+  readonly #filesRoot: string
+  readonly #stagingDir: string
+  readonly #isolation: "on" | "off"
+  readonly #shell: Shell
+  readonly #log: Logger
+
+  constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off"; logger?: Logger }, shell: Shell) {
+    this.#log = options.logger ?? silentLogger
+    this.#shell = shell
+    this.#filesRoot = options.filesRoot
+    this.#isolation = options.isolation ?? "on"
+    this.#stagingDir = options.stagingDir
+  }
+
+  /** Makes the staging folder, unless a parent of it is somebody else's to change. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#stagingDir, { recursive: true, mode: 0o700 })
+    const { mode, uid } = await stat(this.#stagingDir)
+    if ((mode & 0o077) !== 0 || uid !== process.getuid?.()) {
+      throw new EngineError(
+        "engine_error",
+        `The staging folder ${this.#stagingDir} must have mode 0700 and belong to the user Quayside runs as`,
+      )
+    }
+  }
+
+  /**
+   * Binds a directory and undoes it. Rejects with one sentence where this process may not. On a
+   * full disk it is left to the starts: a server that does not come up there lets nobody make room.
+   */
+  async prove(): Promise<void> {
+    if (this.#isolation === "off") return
+    const key = randomBytes(16).toString("hex")
+    const folder = this.#folderOf(key)
+    const path = join(folder, "0")
+    try {
+      await mkdir(path, { recursive: true, mode: 0o700 })
+      await using directory = await Directory.open(folder)
+      await bind(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
+    } catch (cause) {
+      if (isFull(cause)) return void this.#log.warn({ err: cause }, "whether directories can be pinned was not tried: the disk is full")
+      const detail = cause instanceof EngineError ? cause.detail : undefined
+      throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
+    } finally {
+      await this.release(key)
+    }
+  }
+
+  /**
+   * Pins all of a start's sources, or none. Whatever an earlier start of the key left is released
+   * first.
+   */
+  async pin(options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
+    const folder = this.#folderOf(options.key)
+    await this.release(options.key)
+    try {
+      await mkdir(folder, { mode: 0o700 })
+      const files = await writeFiles(folder, options.files)
+      return [...(await this.#bindAll(folder, options, signal)), ...files]
+    } catch (error) {
+      await this.release(options.key)
+      throw isFull(error) ? new EngineError("disk_full", reasonSentences.disk_full, { detail: String(error), cause: error }) : error
+    }
+  }
+
+  async #bindAll(folder: string, options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
+    if (options.mounts.length === 0) return []
+    await using opened = await openSources(this.#filesRoot, options)
+    if (this.#isolation === "off") return options.mounts.map((mount) => this.#unpinned(mount))
+    const pinned = await Promise.all(
+      options.mounts.map(async ({ target, readOnly }, n) => {
+        const path = join(folder, String(n))
+        await mkdir(path, { mode: 0o700 })
+        return { path, target, readOnly, identity: await identityOf(opened.directories[n] as Directory) }
+      }),
+    )
+    signal.throwIfAborted()
+    const binds = pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly }))
+    await bind(this.#shell, binds, join(folder, "mounts"))
+    await Promise.all(pinned.map(compare))
+    return pinned
+  }
+
+  #unpinned({ source, target, readOnly }: Mount): PinnedMount {
+    return { path: join(this.#filesRoot, ...splitPath(source)), target, readOnly }
+  }
+
+  /**
+   * Undoes `pin`, also half of one, also of an earlier process. Answers whether there was anything;
+   * `found` is told before it goes.
+   */
+  async release(key: string, found?: () => void): Promise<void> {
+    const folder = this.#folderOf(key)
+    const names = await readdir(folder).catch(ifMissing)
+    if (names === undefined) return
+    found?.()
+    const binds = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
+    await unmount(this.#shell, binds)
+    for (const path of binds) await rmdir(path)
+    for (const name of names) if (!/^\d+$/.test(name)) await unlink(join(folder, name))
+    await rmdir(folder)
+  }
+
+  /** The keys of which something is left. */
+  async keys(): Promise<string[]> {
+    const names = await readdir(this.#stagingDir).catch(ifMissing)
+    return names?.filter((name) => keyForm.test(name)) ?? []
+  }
+
+  #folderOf(key: string): string {
+    if (!keyForm.test(key)) throw new TypeError(`A key of 32 hexadecimal digits is wanted, got ${JSON.stringify(key)}`)
+    return join(this.#stagingDir, key)
+  }
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<PinnedMount[]> {
+  return Promise.all(
+    Object.entries(files).map(async ([target, text]) => {
+      const path = join(folder, target.slice(dirname(target).length + 1))
+      await writeFile(path, text, { mode: 0o644, flag: "wx" })
+      return { path, target, readOnly: true }
+    }),
+  )
+}
+
+async function identityOf(directory: Directory): Promise<Identity> {
+  const { dev, ino } = await directory.stat()
+  return { dev, ino }
+}
+
+async function compare({ path, target, identity }: PinnedMount): Promise<void> {
+  const { dev, ino } = await stat(path, { bigint: true })
+  if (dev === identity?.dev && ino === identity.ino) return
+  throw new EngineError("mount_missing", `The directory for ${target} was replaced while it was being mounted`)
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === "ENOSPC" || code === "EDQUOT"
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT") return undefined
+  throw error
+}

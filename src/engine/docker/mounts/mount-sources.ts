@@ -1,0 +1,68 @@
+import { Directory, splitPath } from "#kit"
+import { EngineError, type Mount } from "../../engine.ts"
+
+export interface SourceOptions {
+  mounts: readonly Mount[]
+  uid: number
+  gid: number
+}
+
+/**
+ * Opens every mount's source, in order, and makes the mount points that lie in other mounts. All or
+ * nothing stays open.
+ */
+export async function openSources(
+  filesRoot: string,
+  { mounts, uid, gid }: SourceOptions,
+): Promise<AsyncDisposable & { directories: Directory[] }> {
+  await using root = await Directory.open(filesRoot)
+  const directories: Directory[] = []
+  const close = async () => {
+    await Promise.all(directories.map((directory) => directory.close()))
+  }
+  try {
+    for (const mount of mounts) directories.push(await openSource(root, mount))
+    await makeMountPoints(mounts, directories, { uid, gid })
+    return { directories, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openSource(root: Directory, { source }: Mount): Promise<Directory> {
+  try {
+    return await root.descend(splitPath(source))
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT"
+    const what = missing ? "does not exist" : "is not a directory"
+    throw new EngineError("mount_missing", `${source}, which should be mounted, ${what}`, { cause: error })
+  }
+}
+
+/**
+ * Where one mount lies in another, its mount point is made here, as the runs' user and without
+ * following a link, before the daemon would make it as root.
+ */
+async function makeMountPoints(
+  mounts: readonly Mount[],
+  directories: readonly Directory[],
+  owner: { uid: number; gid: number },
+): Promise<void> {
+  for (const { target } of mounts) {
+    const around = innermostAround(target, mounts)
+    if (!around) continue
+    const names = splitPath(target.slice(around.target.length))
+    const parent = directories[mounts.indexOf(around)] as Directory
+    const made = around.readOnly ? parent.descend(names) : parent.ensure(names, owner)
+    const point = await made.catch((error: unknown) => {
+      const why = around.readOnly ? "is mounted read-only and has no such directory" : "has something else there"
+      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${around.target} ${why}`, { cause: error })
+    })
+    await point.close()
+  }
+}
+
+function innermostAround(target: string, mounts: readonly Mount[]): Mount | undefined {
+  return mounts.filter((mount) => target.startsWith(`${mount.target}/`)).sort((a, b) => b.target.length - a.target.length)[0]
+}

@@ -1,0 +1,47 @@
+import { writeFile } from "node:fs/promises"
+import type { Directory } from "#kit"
+import { EngineError } from "../../engine.ts"
+import type { Shell } from "../host/shell.ts"
+
+export interface Bind {
+  directory: Directory
+  /** Where it is to be found; an empty directory so far. */
+  path: string
+  readOnly: boolean
+}
+
+const flags = "bind,nosuid,nodev,private"
+
+/**
+ * Binds what the descriptors hold, each alone without what is mounted below it. Where it fails some
+ * are bound.
+ *
+ * One process mounts them all, from a table that is written to `tablePath`: a process per mount
+ * costs several times as much as the mounting. It finds the descriptors in this process.
+ */
+export async function bind(shell: Shell, binds: readonly Bind[], tablePath: string): Promise<void> {
+  const table = binds.map(
+    ({ directory, path, readOnly }) =>
+      `/proc/${process.pid}/fd/${directory.handle.fd} ${escaped(path)} none ${flags}${readOnly ? ",ro" : ""} 0 0\n`,
+  )
+  await writeFile(tablePath, table.join(""), { mode: 0o600 })
+  const { code, said } = await shell.run(["mount", "--all", "--no-canonicalize", "--no-mtab", "--fstab", tablePath])
+  if (code === 0) return
+  const detail = said || `mount ended with ${code}`
+  if (/not exist|no such file/i.test(said))
+    throw new EngineError("mount_missing", "A directory was removed while it was being mounted", { detail })
+  throw new EngineError("engine_error", "A directory could not be pinned for mounting", { detail })
+}
+
+/** As the table of file systems wants it: space, tab, line feed and backslash as octal numbers. */
+function escaped(path: string): string {
+  return path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`)
+}
+
+/**
+ * Whether it worked is told by `rmdir`, which fails on what is still mounted: in half a pin some
+ * are not mounted in the first place.
+ */
+export async function unmount(shell: Shell, paths: readonly string[]): Promise<void> {
+  if (paths.length > 0) await shell.run(["umount", "--no-canonicalize", "--no-mtab", "--lazy", ...paths])
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { Holders } from "./address-owner.ts"
+
+const holder = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
+
+/** Processes as the kernel shows them, each with its container and its addresses. */
+async function processes(): Promise<
+  AsyncDisposable & { path: string; put(container: string, ...hosts: string[]): Promise<void>; end(): Promise<void> }
+> {
+  const path = await mkdtemp(join(tmpdir(), "quayside-proc-"))
+  const end = () => rm(join(path, "7"), { recursive: true, force: true })
+  return {
+    path,
+    end,
+    async put(container, ...hosts) {
+      await end()
+      await mkdir(join(path, "7", "net"), { recursive: true })
+      await writeFile(join(path, "7", "cgroup"), `12:memory:/docker/${container}\n0::/\n`)
+      const lines = hosts.map((host) => `           |-- ${host}\n              /32 host LOCAL\n`)
+      await writeFile(join(path, "7", "net", "fib_trie"), `Main:\n${lines.join("")}`)
+    },
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
+  }
+}
+
+test("a container has its address until its process ends, loses it, or is another container's", async () => {
+  await using proc = await processes()
+  await proc.put(holder.id, "127.0.0.1", holder.host)
+  const isHeld = new Holders(proc.path).of(holder)
+  assert.equal(isHeld(), true)
+  const changes = [
+    () => proc.end(),
+    () => proc.put(holder.id, "127.0.0.1", "10.213.0.55"),
+    () => proc.put("d".repeat(64), "127.0.0.1", holder.host),
+  ]
+  for (const change of changes) {
+    await change()
+    assert.equal(isHeld(), false)
+    await proc.put(holder.id, holder.host)
+    assert.equal(isHeld(), true)
+  }
+})
+
+test("where no container's process can be seen, nobody is taken for gone; where one was, whoever cannot be seen is", async () => {
+  await using proc = await processes()
+  const holders = new Holders(proc.path)
+  const unseen = holders.of(holder)
+  assert.equal(unseen(), true)
+  await proc.put(holder.id, holder.host)
+  assert.equal(holders.of(holder)(), true)
+  await proc.end()
+  assert.deepEqual([unseen(), holders.of(holder)()], [false, false])
+})

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { silentLogger } from "#kit"
+import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import type { RunSpec } from "../../engine.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+/** A network of eight addresses has room for five containers. */
+const [networkPrefix, room, count] = [29, 5, 12]
+
+describe("more runs of one person than a network has room for", () => {
+  const warnings: unknown[][] = []
+  let rig: DockerRig
+  let specs: RunSpec[]
+  before(async () => {
+    const logger = { ...silentLogger, warn: (...said: unknown[]) => void warnings.push(said) }
+    rig = await makeDockerRig({ networkPrefix, networkPool: "10.215.32.0/24", logger })
+    const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], memoryMiB: 32 }
+    specs = Array.from({ length: count }, () => specOf(serving))
+  })
+  after(() => rig[Symbol.asyncDispose]())
+
+  test("all start, four at a time, on further networks, while the engine is looked at", async () => {
+    const left = [...specs]
+    const worker = async () => {
+      for (let spec = left.shift(); spec; spec = left.shift()) {
+        await rig.engine.start(spec, ignore, never)
+        await rig.engine.observe()
+      }
+    }
+    await Promise.all(Array.from({ length: 4 }, worker))
+    assert.equal((await rig.networks()).length, Math.ceil(count / room))
+    assert.deepEqual(
+      warnings.filter((said) => JSON.stringify(said).includes("interrupted start")),
+      [],
+    )
+  })
+
+  test("none of them reaches another, be it on the same network or on another of its person's", async () => {
+    const addresses = await Promise.all(specs.map(async ({ key }) => (await rig.engine.address(key, 8080))?.host ?? ""))
+    assert.equal(new Set(addresses).size, count)
+    for (const address of addresses)
+      assert.equal((await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5_000) })).status, 200)
+    const tries = addresses.map((address) => `(nc -w 2 ${address} 8080 </dev/null >/dev/null 2>&1 && echo ${address}) &`)
+    assert.equal(await rig.output(`${tries.join("\n")}\nwait; echo tried`, { memoryMiB: 64 }), "tried")
+  })
+
+  test("a network that the engine found full is left for another one", async () => {
+    // The engine's own account of addresses is the one that counts: somebody uses up those of the
+    // network with room.
+    const networks = await rig.networks()
+    const others: string[] = []
+    for (const name of networks) {
+      for (;;) {
+        const id = await rig.docker("run", "--detach", "--network", name, rig.image, "sleep", "1000").catch(() => undefined)
+        if (id === undefined) break
+        others.push(id)
+      }
+    }
+    try {
+      assert.ok(others.length > 0)
+      const spec = specOf({ image: rig.image, command: ["sleep", "1000"] })
+      await rig.engine.start(spec, ignore, never)
+      assert.equal((await rig.networks()).length, networks.length + 1)
+    } finally {
+      const created = await rig.docker("ps", "--all", "--quiet", "--filter", `ancestor=${rig.image}`, "--filter", "status=created")
+      for (const id of [...others, ...created.split("\n").filter((each) => each !== "")])
+        await rig.docker("rm", "--force", id).catch(ignore)
+    }
+  })
+
+  test("after a restart their states and addresses are told by lists, and how they run within moments", async () => {
+    await using again = await rig.open()
+    const [observed, addresses] = await Promise.all([again.observe(), Promise.all(specs.map(({ key }) => again.address(key, 8080)))])
+    const keys = new Set(observed.filter(({ state }) => state === "running").map(({ key }) => key))
+    assert.ok(specs.every(({ key }) => keys.has(key)))
+    for (const address of addresses) {
+      assert.match(address?.host ?? "", /^10\.215\.32\./)
+      assert.equal(address?.isHeld?.(), true)
+    }
+    for (let unknown = count; unknown > 0; ) unknown = (await again.observe()).filter(({ startedAt }) => startedAt === null).length
+    assert.ok(addresses.every((address) => address?.isHeld?.()))
+    await rig.docker("kill", `quayside-${specs[0]?.key}`)
+    assert.equal(addresses[0]?.isHeld?.(), false)
+  })
+})

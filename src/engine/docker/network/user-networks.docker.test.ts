@@ -1,0 +1,63 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { test } from "node:test"
+import { promisify } from "node:util"
+import { ManualClock } from "#kit"
+import { EngineError } from "../../engine.ts"
+import { DockerClient } from "../client/docker-client.ts"
+import { Networks, type Place } from "./user-networks.ts"
+
+const run = promisify(execFile)
+const never = new AbortController().signal
+/** More than a daemon has networks for of its own accord. */
+const people = 32
+const keepMs = 1_000
+
+async function opened(pool: string): Promise<AsyncDisposable & { networks: Networks; clock: ManualClock; names(): Promise<string[]> }> {
+  const instance = `test-${randomBytes(4).toString("hex")}`
+  const clock = new ManualClock()
+  const names = async () => {
+    const { stdout } = await run("docker", ["network", "ls", "--format", "{{.Name}}", "--filter", `label=quayside.instance=${instance}`])
+    return stdout.split("\n").filter((name) => name !== "")
+  }
+  return {
+    networks: new Networks(new DockerClient(), { instance, pool, keepMs, confined: true, clock }),
+    clock,
+    names,
+    async [Symbol.asyncDispose]() {
+      for (const name of await names()) await run("docker", ["network", "rm", name])
+    },
+  }
+}
+
+const place = (networks: Networks, user: string) => networks.place({ user, group: "" }, never)
+
+test(`${people} people who come at once are on as many networks, which go when nobody is on them`, async () => {
+  await using it = await opened("10.215.0.0/20")
+  const places = await Promise.all(Array.from({ length: people }, (_, n) => place(it.networks, `person${n}`)))
+  const again = await place(it.networks, "person0")
+  assert.equal(new Set(places.map(({ network }) => network)).size, people)
+  assert.equal(new Set([...places, again].map(({ address }) => address)).size, people + 1)
+  assert.equal(again.network, places[0]?.network)
+  assert.equal((await it.names()).length, people)
+  for (const each of [...places, again]) each[Symbol.dispose]()
+  await it.clock.advance(keepMs)
+  for (let left = people; left > 0; left = (await it.names()).length) await it.networks.sweep(new Map())
+})
+
+test("whoever comes when a pool is used up is told so, and comes in when a network was unused for long enough", async () => {
+  await using it = await opened("10.215.16.0/24")
+  const places: Place[] = []
+  for (let n = 0; n < 8; n += 1) places.push(await place(it.networks, `person${n}`))
+  const isFull = (error: unknown) =>
+    error instanceof EngineError && /no room .* 10\.215\.16\.0\/24: the administrator can choose/.test(error.message)
+  await assert.rejects(place(it.networks, "late"), isFull)
+  places[3]?.[Symbol.dispose]()
+  await it.clock.advance(keepMs)
+  await it.networks.sweep(new Map())
+  await assert.rejects(place(it.networks, "late"), isFull)
+  await it.clock.advance(600_000)
+  using late = await place(it.networks, "late")
+  assert.equal(late.network, places[3]?.network)
+})

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { containerStats } from "./container-stats.ts"
+
+const id = "c".repeat(64)
+const container = (pid: number, gpuDevices: string[] = []) => ({ key: "k".repeat(32), id, pid, gpuDevices })
+const unknown = { cpuSeconds: null, memory: null, gpuMemory: null, gpuBusy: null, networkIn: null, networkOut: null }
+const interfaces = `Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:     999       1    0    0    0     0          0         0      999       1    0    0    0     0       0          0
+  eth0:    1000       9    0    0    0     0          0         0      200       3    0    0    0     0       0          0
+`
+
+/** A tree of the kernel's accounts. */
+async function accounts(files: Readonly<Record<string, string>>) {
+  const root = await mkdtemp(join(tmpdir(), "quayside-accounts-"))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  return {
+    root,
+    proc: join(root, "proc"),
+    groups: join(root, "groups"),
+    gpus: async () => new Map(),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
+  }
+}
+
+test("Control groups of version 1 and 2 tell the same", async () => {
+  const old = await accounts({
+    "proc/7/cgroup": `12:cpu,cpuacct:/docker/${id}\n5:memory:/docker/${id}\n0::/docker/${id}\n`,
+    "proc/7/net/dev": interfaces,
+    [`groups/cpuacct/docker/${id}/cpuacct.usage`]: "2500000000\n",
+    [`groups/memory/docker/${id}/memory.usage_in_bytes`]: "5000\n",
+    [`groups/memory/docker/${id}/memory.stat`]: "inactive_file 1\ntotal_inactive_file 1000\n",
+  })
+  const unified = await accounts({
+    "proc/7/cgroup": `0::/system.slice/docker-${id}.scope\n`,
+    "proc/7/net/dev": interfaces,
+    [`groups/system.slice/docker-${id}.scope/cpu.stat`]: "usage_usec 2500000\nuser_usec 1\n",
+    [`groups/system.slice/docker-${id}.scope/memory.current`]: "5000\n",
+    [`groups/system.slice/docker-${id}.scope/memory.stat`]: "anon 3\ninactive_file 1000\n",
+  })
+  const told = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
+  for (const tree of [old, unified]) {
+    await using held = tree
+    assert.deepEqual(await containerStats([container(7)], undefined, held), [told])
+  }
+})
+
+test("Nothing is told of a process that is not the container's, or is gone, and what is missing is null", async () => {
+  await using tree = await accounts({
+    "proc/7/cgroup": "0::/user.slice/somebody\n",
+    "proc/7/net/dev": interfaces,
+    "proc/8/cgroup": `0::/docker/${id}\n`,
+  })
+  for (const pid of [7, 8, 9, 0])
+    assert.deepEqual(await containerStats([container(pid)], undefined, tree), [{ key: "k".repeat(32), ...unknown }])
+})
+
+test("GPUs are asked for once: memory is their sum, busyness their mean, and one that does not tell makes it unknown", async () => {
+  await using tree = await accounts({})
+  let asked = 0
+  const gpus = async () => {
+    asked += 1
+    return new Map([
+      ["GPU-a", { memory: 1024, busy: 0.5 }],
+      ["GPU-b", { memory: 512, busy: 1 }],
+      ["GPU-c", { memory: null, busy: 0.03 }],
+    ])
+  }
+  const told = async (devices: string[][]) => {
+    const stats = await containerStats(
+      devices.map((each) => container(0, each)),
+      undefined,
+      { ...tree, gpus },
+    )
+    return stats.map(({ gpuMemory, gpuBusy }) => [gpuMemory, gpuBusy])
+  }
+  const all = [["GPU-a", "GPU-b"], ["GPU-c"], ["GPU-gone"], ["mock-0"], []]
+  assert.deepEqual(await told(all), [
+    [1536, 0.75],
+    [null, 0.03],
+    [null, null],
+    [null, null],
+    [null, null],
+  ])
+  assert.equal(asked, 1)
+  await told([["mock-0"], []])
+  assert.equal(asked, 1, "nobody holds one")
+})

@@ -1,0 +1,124 @@
+import { readFile } from "node:fs/promises"
+import type { RunStats } from "../../engine.ts"
+import { isMockGpu } from "../../mock-gpus.ts"
+import { type GpuUse, nvidiaUse } from "../host/nvidia-gpus.ts"
+import type { RunningContainer } from "./observer.ts"
+
+/** Where the kernel's accounts are found, and who tells of GPUs. */
+export interface Accounts {
+  proc: string
+  groups: string
+  gpus: typeof nvidiaUse
+}
+
+const ofThisMachine: Accounts = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: nvidiaUse }
+
+/**
+ * What containers use, read from the kernel's own accounts and not from the daemon, whose
+ * statistics take a second and a conversation with the runtime each.
+ *
+ * All is null where the daemon lives in another process namespace or on another machine.
+ */
+export async function containerStats(
+  containers: readonly RunningContainer[],
+  signal?: AbortSignal,
+  accounts: Accounts = ofThisMachine,
+): Promise<RunStats[]> {
+  const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
+  const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUse>()) : new Map<string, GpuUse>()
+  signal?.throwIfAborted()
+  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, accounts)))
+  signal?.throwIfAborted()
+  return stats
+}
+
+async function statsOf(
+  { key, id, pid, gpuDevices }: RunningContainer,
+  gpus: ReadonlyMap<string, GpuUse>,
+  { proc, groups }: Accounts,
+): Promise<RunStats> {
+  const folders = await foldersOf(`${proc}/${pid}`, id, groups)
+  const [cpuSeconds, memory, network] = folders
+    ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
+    : [null, null, { networkIn: null, networkOut: null }]
+  return { key, cpuSeconds, memory, ...gpuUse(gpuDevices, gpus), ...network }
+}
+
+/**
+ * The control groups of a process: one folder in version 2, one for each controller in version 1.
+ */
+interface Folders {
+  version: 1 | 2
+  cpu: string
+  memory: string
+}
+
+/**
+ * Undefined unless the process is the container's: process IDs come again, and mean nothing in
+ * another namespace.
+ */
+async function foldersOf(process: string, id: string, groups: string): Promise<Folders | undefined> {
+  const text = await textOf(`${process}/cgroup`)
+  if (!text?.includes(id)) return undefined
+  const paths = new Map<string, string>()
+  for (const [, controllers = "", path = ""] of text.matchAll(/^\d+:([^:]*):(.*)$/gm)) {
+    for (const controller of controllers.split(",")) paths.set(controller, path)
+  }
+  const [cpu, memory, whole] = [paths.get("cpuacct"), paths.get("memory"), paths.get("")]
+  if (cpu !== undefined && memory !== undefined) return { version: 1, cpu: `${groups}/cpuacct${cpu}`, memory: `${groups}/memory${memory}` }
+  return whole === undefined ? undefined : { version: 2, cpu: `${groups}${whole}`, memory: `${groups}${whole}` }
+}
+
+async function cpuOf({ version, cpu }: Folders): Promise<number | null> {
+  if (version === 1) return scaled(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
+  return scaled(figureIn(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
+}
+
+async function memoryOf({ version, memory }: Folders): Promise<number | null> {
+  const names =
+    version === 1 ? { usage: "memory.usage_in_bytes", cached: "total_inactive_file" } : { usage: "memory.current", cached: "inactive_file" }
+  const [usage, details] = await Promise.all([textOf(`${memory}/${names.usage}`), textOf(`${memory}/memory.stat`)])
+  const all = scaled(usage, 1)
+  const cached = scaled(figureIn(details, names.cached), 1)
+  return all === null ? null : Math.max(0, all - (cached ?? 0))
+}
+
+/** Of the container's own interfaces, the loopback excepted. */
+async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | "networkOut">> {
+  const text = await textOf(`${process}/net/dev`)
+  if (text === undefined) return { networkIn: null, networkOut: null }
+  let networkIn = 0
+  let networkOut = 0
+  for (const [, name, figures = ""] of text.matchAll(/^\s*([^\s:]+):(.*)$/gm)) {
+    if (name === "lo") continue
+    const columns = figures.trim().split(/\s+/).map(Number)
+    networkIn += columns[0] ?? 0
+    networkOut += columns[8] ?? 0
+  }
+  return { networkIn, networkOut }
+}
+
+function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUse>): Pick<RunStats, "gpuMemory" | "gpuBusy"> {
+  const uses = devices.map((id) => gpus.get(id))
+  const sum = (figures: (number | null | undefined)[]) =>
+    figures.length === 0 ? null : figures.reduce<number | null>((total, each) => (total === null || each == null ? null : total + each), 0)
+  const busy = sum(uses.map((use) => use?.busy))
+  return { gpuMemory: sum(uses.map((use) => use?.memory)), gpuBusy: busy === null ? null : busy / uses.length }
+}
+
+/** The figure behind a name in a file of lines `name figure`. */
+function figureIn(text: string | undefined, name: string): string | undefined {
+  return text
+    ?.split("\n")
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1)
+}
+
+function scaled(text: string | undefined, factor: number): number | null {
+  return text !== undefined && /^\d+\s*$/.test(text) ? Number(text) * factor : null
+}
+
+/** Undefined when it is not there, as when the program has just ended. */
+function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch(() => undefined)
+}

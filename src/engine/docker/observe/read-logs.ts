@@ -1,0 +1,67 @@
+import type { Readable } from "node:stream"
+import type { LogLine, LogOptions } from "../../engine.ts"
+import type { DockerClient } from "../client/docker-client.ts"
+import { ifFound } from "../client/errors.ts"
+
+const headerBytes = 8
+
+/**
+ * Reads a container's kept output. A frame of the daemon's stream is one line, or one 16 KiB piece
+ * of a longer one.
+ */
+export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<LogLine> {
+  const { tail, since, follow = false, signal } = options
+  const stream = await open(client, container, options).catch((error: unknown) => {
+    if (signal?.aborted) return undefined
+    throw error
+  })
+  if (!stream) return
+  const end = () => stream.destroy()
+  signal?.addEventListener("abort", end, { once: true })
+  try {
+    if (tail === 0 && !follow) return
+    for await (const line of lines(stream)) if (since === undefined || line.time > since) yield line
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  } finally {
+    signal?.removeEventListener("abort", end)
+    stream.destroy()
+  }
+}
+
+function open(client: DockerClient, container: string, { tail, since, follow = false, signal }: LogOptions): Promise<Readable | undefined> {
+  const query = {
+    stdout: true,
+    stderr: true,
+    timestamps: true,
+    ...(tail !== undefined && { tail }),
+    ...(since !== undefined && { since: (since / 1_000).toFixed(3) }),
+  }
+  const stream = client.call(
+    // dockerode answers a stream when it is told to follow; what the daemon is told stands in
+    // `_query`.
+    (docker, abort) => docker.getContainer(container).logs({ follow: true, ...abort, ...({ _query: { ...query, follow } } as object) }),
+    { signal, ms: follow ? 0 : 60_000 },
+  )
+  return ifFound(stream as Promise<unknown> as Promise<Readable>)
+}
+
+async function* lines(stream: Readable): AsyncIterable<LogLine> {
+  let held: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    let at = 0
+    while (held.length - at >= headerBytes) {
+      const length = held.readUInt32BE(at + 4)
+      if (held.length - at - headerBytes < length) break
+      yield lineOf(held[at] === 2 ? "stderr" : "stdout", held.toString("utf8", at + headerBytes, at + headerBytes + length))
+      at += headerBytes + length
+    }
+    held = held.subarray(at)
+  }
+}
+
+function lineOf(stream: LogLine["stream"], frame: string): LogLine {
+  const space = frame.indexOf(" ")
+  return { time: Date.parse(frame.slice(0, space)), stream, text: frame.slice(space + 1).replace(/\r?\n$/, "") }
+}

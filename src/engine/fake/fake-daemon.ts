@@ -1,0 +1,175 @@
+import { EventEmitter } from "node:events"
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { type Clock, systemClock } from "#kit"
+import type { LogLine, RunSpec } from "../engine.ts"
+import { behaviourOf } from "./behaviour.ts"
+import type { FakeContainer, FakeSpec } from "./fake-container.ts"
+import { type Service, serve } from "./fake-program.ts"
+
+const keptLines = 1_000
+
+/**
+ * What the fake engine holds: containers and fetched images. It outlives the `Engine` objects that
+ * look at it, as a Docker daemon does, so a test can end a server and start another one on the same
+ * world.
+ */
+export class FakeWorld implements AsyncDisposable {
+  /**
+   * While false every call of an engine on this world fails with `engine_unreachable`; the programs
+   * go on.
+   */
+  #reachable = true
+  /** What engines on this world tell of it. */
+  freeDisk: number | null = null
+  readonly containers = new Map<string, FakeContainer>()
+  readonly images = new Set<string>()
+  /** Emits `changed` after every change, and `log:<key>` with each `LogLine`. */
+  readonly events = new EventEmitter().setMaxListeners(0)
+  readonly clock: Clock
+  readonly #services = new Map<string, Service>()
+  readonly #stopped = new AbortController()
+  readonly #file: string | undefined
+
+  private constructor(clock: Clock, stateDir?: string) {
+    this.clock = clock
+    this.#file = stateDir && join(stateDir, "fake-engine.json")
+  }
+
+  /**
+   * With a state directory the containers come back, and serve again, when a later process opens
+   * it.
+   */
+  static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
+    const world = new FakeWorld(options.clock ?? systemClock, options.stateDir)
+    if (options.stateDir) mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
+    for (const container of world.#load()) {
+      world.containers.set(container.spec.key, container)
+      if (container.state === "running") await world.#serve(container)
+    }
+    return world
+  }
+
+  get reachable(): boolean {
+    return this.#reachable
+  }
+  set reachable(reachable: boolean) {
+    this.#reachable = reachable
+    this.events.emit("changed")
+  }
+
+  add(instance: string, { imageTerms: _, ...spec }: FakeSpec & Partial<RunSpec>): FakeContainer {
+    const container: FakeContainer = {
+      instance,
+      spec,
+      state: "created",
+      exitCode: null,
+      oomKilled: false,
+      startedAt: null,
+      finishedAt: null,
+      lines: [],
+    }
+    this.containers.set(spec.key, container)
+    this.#changed()
+    return container
+  }
+
+  /** Starts the program of a container that was only added. */
+  async run(container: FakeContainer): Promise<void> {
+    container.state = "running"
+    container.startedAt = this.clock.now()
+    await this.#serve(container)
+    this.#changed()
+  }
+
+  /** The container's program ends by itself, or is killed for memory. */
+  async exit(key: string, exitCode: number, oomKilled = false): Promise<void> {
+    const container = this.containers.get(key)
+    if (container?.state !== "running") return
+    Object.assign(container, { state: "exited", exitCode, oomKilled, finishedAt: this.clock.now() })
+    this.events.emit(`end:${key}`)
+    this.#changed()
+    await this.#endService(key)
+  }
+
+  /** The container is gone, whatever it did, as when somebody removes it behind Quayside's back. */
+  async remove(key: string): Promise<void> {
+    if (this.containers.delete(key)) this.events.emit(`end:${key}`)
+    this.#changed()
+    await this.#endService(key)
+  }
+
+  /** Where the container's program listens on this machine; undefined when it does not. */
+  portOf(key: string): number | undefined {
+    return this.#services.get(key)?.port
+  }
+
+  log(container: FakeContainer, stream: "stdout" | "stderr", text: string): void {
+    const line: LogLine = { time: this.clock.now(), stream, text }
+    container.lines.push(line)
+    if (container.lines.length > keptLines) container.lines.shift()
+    this.events.emit(`log:${container.spec.key}`, line)
+  }
+
+  /**
+   * Ends all programs and forgets nothing: a world opened later on the same state directory has
+   * them again.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped.abort()
+    await Promise.all([...this.#services.keys()].map((key) => this.#endService(key)))
+  }
+
+  async #serve(container: FakeContainer): Promise<void> {
+    const { spec } = container
+    const behaviour = behaviourOf(spec.image)
+    this.log(container, "stdout", `fake/${behaviour.name} started, port ${spec.port}`)
+    if (behaviour.name === "exits") return void setImmediate(() => this.exit(spec.key, behaviour.argument))
+    if (behaviour.name === "oom") return void setImmediate(() => this.exit(spec.key, 137, true))
+    if (behaviour.name === "exits-later") this.#later(behaviour.argument, () => this.exit(spec.key, 3))
+    if (behaviour.listens === false) return
+    if (behaviour.name === "slow") this.#later(behaviour.argument, () => this.#listen(container))
+    else await this.#listen(container)
+  }
+
+  async #listen(container: FakeContainer): Promise<void> {
+    const { spec } = container
+    const service = await serve({
+      spec,
+      behaviour: behaviourOf(spec.image),
+      log: (stream, text) => this.log(container, stream, text),
+      exit: (code) => void this.exit(spec.key, code),
+    })
+    const goesOn = this.containers.get(spec.key) === container && container.state === "running" && !this.#stopped.signal.aborted
+    if (goesOn) this.#services.set(spec.key, service)
+    else await service.close()
+  }
+
+  #later(ms: number, work: () => Promise<void>): void {
+    this.clock.sleep(ms, this.#stopped.signal).then(work, () => {})
+  }
+
+  async #endService(key: string): Promise<void> {
+    const service = this.#services.get(key)
+    this.#services.delete(key)
+    await service?.close()
+  }
+
+  #changed(): void {
+    if (this.#file) {
+      writeFileSync(`${this.#file}.new`, JSON.stringify([...this.containers.values()]), { mode: 0o600 })
+      renameSync(`${this.#file}.new`, this.#file)
+    }
+    this.events.emit("changed")
+  }
+
+  #load(): FakeContainer[] {
+    if (!this.#file) return []
+    try {
+      return JSON.parse(readFileSync(this.#file, "utf8")) as FakeContainer[]
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return []
+      throw error
+    }
+  }
+}

@@ -1,0 +1,257 @@
+import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import { reasonSentences } from "#contract"
+import { splitPath } from "#kit"
+import {
+  type Address,
+  checkDigest,
+  type Engine,
+  EngineError,
+  type ImageFacts,
+  type ImageTerms,
+  type Layer,
+  type LogLine,
+  type LogOptions,
+  type MountsNow,
+  type NodeCapacity,
+  type ObservedRun,
+  type PullOptions,
+  type Recalled,
+  type RunSpec,
+  type RunStats,
+  type Started,
+  type StartStep,
+} from "../engine.ts"
+import { Turns } from "../keyed-lock.ts"
+import { mockGpuDevices } from "../mock-gpus.ts"
+import { type Behaviour, behaviourOf } from "./behaviour.ts"
+import type { FakeContainer } from "./fake-container.ts"
+import type { FakeWorld } from "./fake-daemon.ts"
+import type { FakeEngineOptions } from "./fake-engine-options.ts"
+import { digestOf, FakeImages } from "./fake-images.ts"
+import { untilAborted } from "./fake-pull.ts"
+import { readLogs } from "./read-logs.ts"
+
+type Report = (step: StartStep) => void
+
+interface Making {
+  spec: RunSpec
+  report: Report
+  mountsNow: MountsNow | undefined
+}
+
+/**
+ * Runs programs that are nothing but listeners in this process; what an image does follows from its
+ * name (`behaviour.ts`).
+ */
+export class FakeEngine implements Engine {
+  readonly name = "fake"
+  readonly placement = "quayside"
+  readonly #options: FakeEngineOptions
+  readonly #world: FakeWorld
+  readonly #images: FakeImages
+  readonly #turns = new Turns()
+
+  constructor(options: FakeEngineOptions) {
+    this.#options = options
+    this.#world = options.world
+    this.#images = new FakeImages(options)
+  }
+
+  async prepare(): Promise<void> {}
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    if (!this.#world.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
+  }
+
+  check(signal?: AbortSignal): Promise<void> {
+    return this.ping(signal)
+  }
+
+  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    await this.ping(signal)
+    const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
+    return [{ name: "fake", cpus, memoryMiB, gpus: mockGpuDevices(mockGpus) }]
+  }
+
+  async image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+    await this.ping(signal)
+    return this.#images.find(reference, terms)
+  }
+
+  async pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
+    await this.ping(signal)
+    return this.#images.pull(reference, terms, { report, signal })
+  }
+
+  start(spec: RunSpec, report: Report, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
+    return this.#turns.start(spec.key, signal, (both) => this.#start({ spec, report, mountsNow }, both))
+  }
+
+  async #start(making: Making, signal: AbortSignal): Promise<Started> {
+    const { spec } = making
+    await this.ping(signal)
+    const left = this.#mine(spec.key)
+    if (left?.state === "running") return startedOf(left)
+    if (left) await this.#world.remove(spec.key)
+    try {
+      return await this.#make(making, signal)
+    } catch (error) {
+      await this.#world.remove(spec.key)
+      throw error
+    }
+  }
+
+  async #make({ spec: wanted, report, mountsNow }: Making, signal: AbortSignal): Promise<Started> {
+    const behaviour = behaviourOf(wanted.image)
+    this.#checkSpec(wanted)
+    await this.#images.ensure(wanted.image, wanted.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
+    checkDigest(wanted, digestOf(wanted.image))
+    report({ state: "creating", progress: null })
+    const spec = mountsNow ? { ...wanted, mounts: await mountsNow() } : wanted
+    await this.#checkMounts(spec)
+    if (behaviour.create) throw failure(behaviour.create)
+    const container = this.#world.add(this.#options.instance, spec)
+    await this.#perhapsStuck(behaviour, "creating", signal)
+    report({ state: "starting", progress: null })
+    await this.#perhapsStuck(behaviour, "starting", signal)
+    if (behaviour.start) throw failure(behaviour.start)
+    await this.ping(signal)
+    await this.#world.run(container)
+    return startedOf(container)
+  }
+
+  #checkSpec(spec: RunSpec): void {
+    if (spec.nodes > 1) throw failure("nodes_unsupported")
+    const known = mockGpuDevices(this.#options.mockGpus ?? 0).map((device) => device.id)
+    if (spec.gpus.some((id) => !known.includes(id))) throw failure("insufficient_gpu")
+  }
+
+  async #checkMounts(spec: RunSpec): Promise<void> {
+    const { filesRoot } = this.#options
+    if (filesRoot === undefined) return
+    for (const { source } of spec.mounts) {
+      const found = await stat(join(filesRoot, ...splitPath(source))).catch(() => undefined)
+      if (!found?.isDirectory()) throw new EngineError("mount_missing", `The directory ${source}, which should be mounted, does not exist`)
+    }
+  }
+
+  async #perhapsStuck(behaviour: Behaviour, where: Behaviour["stuck"], signal?: AbortSignal): Promise<void> {
+    if (behaviour.stuck !== where) return signal?.throwIfAborted()
+    await untilAborted(signal ?? new AbortController().signal)
+  }
+
+  async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    await this.ping(signal)
+    return this.#all().map(observed)
+  }
+
+  async watch(changed: () => void, signal: AbortSignal): Promise<void> {
+    const tell = () => {
+      if (this.#world.reachable) changed()
+    }
+    tell()
+    this.#world.events.on("changed", tell)
+    await untilAborted(signal).catch(() => {})
+    this.#world.events.off("changed", tell)
+  }
+
+  stop(key: string, options: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
+    return this.#turns.stop(key, options.signal, () => this.#stop(key, options))
+  }
+
+  async #stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal }): Promise<void> {
+    await this.ping(signal)
+    const container = this.#mine(key)
+    if (!container) return
+    const behaviour = behaviourOf(container.spec.image)
+    await this.#perhapsStuck(behaviour, "stopping", signal)
+    if (container.state === "running") {
+      if (behaviour.name === "stubborn") await this.#world.clock.sleep(graceMs, signal)
+      await this.#world.exit(key, behaviour.name === "stubborn" ? 137 : 143)
+    }
+    await this.#world.remove(key)
+  }
+
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+    await this.ping(options.signal)
+    const container = this.#mine(key)
+    if (container) yield* readLogs(this.#world, container, options)
+  }
+
+  async stats(signal?: AbortSignal): Promise<RunStats[]> {
+    signal?.throwIfAborted()
+    const now = this.#world.clock.now()
+    return this.#all().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
+  }
+
+  async layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
+    await this.ping(signal)
+    return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), boundMiB: spec.diskMiB ?? null }]))
+  }
+
+  async freeDisk(signal?: AbortSignal): Promise<number | null> {
+    signal?.throwIfAborted()
+    return this.#world.freeDisk
+  }
+
+  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
+    await this.ping(signal)
+    return this.#mine(key)?.spec
+  }
+
+  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+    await this.ping(signal)
+    const container = this.#mine(key)
+    if (container?.state !== "running") return undefined
+    const listening = port === container.spec.port ? this.#world.portOf(key) : undefined
+    return { host: "127.0.0.1", port: listening ?? closedPort }
+  }
+
+  #all(): FakeContainer[] {
+    return [...this.#world.containers.values()].filter((container) => container.instance === this.#options.instance)
+  }
+
+  #mine(key: string): FakeContainer | undefined {
+    const container = this.#world.containers.get(key)
+    return container?.instance === this.#options.instance ? container : undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/**
+ * Nothing listens on TCP port 2 (fetch itself refuses port 1), so a connection to it is refused as
+ * one to a container's closed port is.
+ */
+const closedPort = 2
+
+function failure(code: keyof typeof reasonSentences): EngineError {
+  return new EngineError(code, reasonSentences[code], { detail: "said by the fake engine" })
+}
+
+function startedOf({ spec }: FakeContainer): Started {
+  return { imageDigest: digestOf(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
+}
+
+function observed(container: FakeContainer): ObservedRun {
+  const { spec, state, exitCode, oomKilled, startedAt, finishedAt } = container
+  const { key, run, project, user } = spec
+  return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...startedOf(container) }
+}
+
+/**
+ * Pretended figures: a sixteenth of the memory, no traffic, and a processor only where the
+ * behaviour says so.
+ */
+function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
+  const isBusy = behaviourOf(spec.image).name === "busy"
+  const cpuSeconds = isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
+  const memory = Math.floor(spec.memoryMiB / 16) * 2 ** 20
+  return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
+}
+
+function writtenBy({ name, argument }: Behaviour): number {
+  return name === "writes" ? argument * 2 ** 20 : 0
+}

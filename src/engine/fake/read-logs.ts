@@ -1,0 +1,39 @@
+import type { LogLine, LogOptions } from "../engine.ts"
+import type { FakeContainer } from "./fake-container.ts"
+import type { FakeWorld } from "./fake-daemon.ts"
+
+/**
+ * The kept lines, then, with `follow`, each new one until the program ends or the signal is
+ * aborted.
+ */
+export async function* readLogs(world: FakeWorld, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
+  const { tail, since, follow = false, signal } = options
+  const { key } = container.spec
+  const fresh: LogLine[] = []
+  let ended = container.state === "exited"
+  let wake = () => {}
+  const onLine = (line: LogLine) => {
+    fresh.push(line)
+    wake()
+  }
+  const onEnd = () => {
+    ended = true
+    wake()
+  }
+  const kept = container.lines.filter((line) => since === undefined || line.time > since)
+  if (follow) world.events.on(`log:${key}`, onLine).on(`end:${key}`, onEnd)
+  signal?.addEventListener("abort", onEnd, { once: true })
+  try {
+    yield* tail === undefined ? kept : kept.slice(Math.max(0, kept.length - tail))
+    while (follow) {
+      while (fresh.length > 0) yield fresh.shift() as LogLine
+      if (ended || signal?.aborted) return
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  } finally {
+    world.events.off(`log:${key}`, onLine).off(`end:${key}`, onEnd)
+    signal?.removeEventListener("abort", onEnd)
+  }
+}

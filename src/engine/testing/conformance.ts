@@ -1,0 +1,398 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
+import { type Engine, EngineError, type LogLine, type ObservedRun, type RunSpec, type StartStep } from "../engine.ts"
+
+/** What an adapter's test gives to the suite. */
+export interface Subject {
+  engine: Engine
+  /** A second engine on the same containers, as after a restart of Quayside. */
+  reopen(): Promise<Engine>
+  /** An engine that looks at the same containers under another instance's name. */
+  stranger(): Promise<Engine>
+  images: {
+    /**
+     * Listens on the spec's port, answers HTTP with status 200, prints a line soon after it
+     * started, ends when asked to.
+     */
+    serves: Program
+    /** Ends with exit code 3. */
+    exits: Program
+    /** Is killed for memory. */
+    oom: Program
+    /** Never listens. */
+    noPort: Program
+    /** Ignores the request to end. */
+    stubborn: Program
+    missing: Program
+    noCommand: Program
+  }
+  /** An image that no registry handed out. */
+  built: string
+  /** A directory that exists, as a mount source. */
+  source: string
+}
+
+/** The promises of `Engine`, the same for every adapter. */
+export function conformance(name: string, make: () => Promise<Subject & AsyncDisposable>): void {
+  describe(`the ${name} engine`, () => {
+    let subject: Subject & AsyncDisposable
+    before(async () => {
+      subject = await make()
+    })
+    after(async () => {
+      for (const run of await subject.engine.observe()) await subject.engine.stop(run.key, { graceMs: 0 })
+      await subject[Symbol.asyncDispose]()
+    })
+    const lent = () => subject
+
+    startTests(lent)
+    imageTests(lent)
+    failureTests(lent)
+    stopTests(lent)
+    observeTests(lent)
+    logTests(lent)
+  })
+}
+
+const never = new AbortController().signal
+const ignore = () => {}
+
+function startTests(lent: () => Subject): void {
+  test("starts a program that answers at its address", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    const steps: StartStep[] = []
+    const started = await engine.start(spec, (step) => steps.push(step), never)
+    assert.match(started.imageDigest, /^sha256:[0-9a-f]{64}$/)
+    assert.equal(started.nodeNames.length, 1)
+    assert.deepEqual(
+      [...new Set(steps.map((step) => step.state))].filter((state) => state !== "pulling"),
+      ["creating", "starting"],
+    )
+    assert.equal((await fetchFrom(engine, spec)).status, 200)
+    await engine.stop(spec.key)
+  })
+
+  test("keeps a running program when it is started again", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    const [first, second] = await Promise.all([engine.start(spec, ignore, never), engine.start(spec, ignore, never)])
+    const before = await find(engine, spec.key)
+    assert.deepEqual(await engine.start(spec, ignore, never), first)
+    assert.deepEqual(second, first)
+    assert.equal((await find(engine, spec.key))?.startedAt, before?.startedAt)
+    await engine.stop(spec.key)
+  })
+
+  test("leaves nothing when a start is aborted at any of its steps", async () => {
+    const { engine, images } = lent()
+    for (const state of ["creating", "starting"] as const) {
+      const spec = specOf(images.serves)
+      const controller = new AbortController()
+      const start = engine.start(spec, (step) => step.state === state && controller.abort(new Error("no more")), controller.signal)
+      await assert.rejects(start, /no more/)
+      assert.equal(await find(engine, spec.key), undefined, state)
+    }
+  })
+
+  test("refuses a start whose signal is aborted before", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await assert.rejects(engine.start(spec, ignore, AbortSignal.abort(new Error("too late"))), /too late/)
+    assert.equal(await find(engine, spec.key), undefined)
+  })
+}
+
+function imageTests(lent: () => Subject): void {
+  const anyone = { prove: false, local: false }
+
+  test("tells what an image is that it has, without fetching one that it has not", async () => {
+    const { engine, images } = lent()
+    assert.equal(await engine.image(images.missing.image, anyone), undefined)
+    const spec = specOf(images.serves)
+    const started = await engine.start(spec, ignore, never)
+    const facts = await engine.image(images.serves.image, spec.imageTerms)
+    assert.equal(facts?.digest, started.imageDigest)
+    assert.ok(facts.size > 0)
+    await engine.stop(spec.key)
+  })
+
+  test("hands an image that was built on the machine to nobody without the right to it, and never replaces it", async () => {
+    const { engine, built } = lent()
+    const code = "image_unavailable"
+    assert.ok(await engine.image(built, { prove: false, local: true }))
+    await assert.rejects(engine.image(built, anyone), { code })
+    await assert.rejects(engine.start(specOf({ image: built, imageTerms: anyone }), ignore, never), { code })
+    for (const local of [true, false])
+      await assert.rejects(engine.pull(built, { terms: { prove: false, local }, report: ignore, signal: never }), { code })
+  })
+
+  test("fetches from no registry that it may not fetch from, and tells whose image is nowhere", async () => {
+    const { engine, images } = lent()
+    const pull = (image: string) => engine.pull(image, { terms: anyone, report: ignore, signal: never })
+    await assert.rejects(pull("169.254.169.254/x/y"), { code: "image_pull_denied" })
+    await assert.rejects(pull(images.missing.image), { code: "image_not_found" })
+  })
+}
+
+function failureTests(lent: () => Subject): void {
+  const fails = async (program: Program, code: string) => {
+    const { engine } = lent()
+    const spec = specOf(program)
+    await assert.rejects(engine.start(spec, ignore, never), (error) => {
+      assert.ok(error instanceof EngineError, String(error))
+      assert.equal(error.code, code)
+      assert.doesNotMatch(error.message, /HTTP code|daemon|\/var\/|\/proc\//)
+      return true
+    })
+    assert.equal(await find(engine, spec.key), undefined)
+  }
+  test("tells image_not_found and leaves nothing", () => fails(lent().images.missing, "image_not_found"))
+  test("tells image_unavailable where a name leads to another image than is meant, and starts the one that is meant", async () => {
+    await fails({ ...lent().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
+    const { engine, images } = lent()
+    const { imageDigest } = await engine.start(specOf(images.serves), ignore, never)
+    const again = specOf({ ...images.serves, imageDigest })
+    assert.equal((await engine.start(again, ignore, never)).imageDigest, imageDigest)
+    for (const { key } of await engine.observe()) await engine.stop(key)
+  })
+  test("tells command_not_found and leaves nothing", () => fails(lent().images.noCommand, "command_not_found"))
+  test("tells mount_missing and leaves nothing", () =>
+    fails({ ...lent().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))
+  test("tells insufficient_gpu for a device that it does not have", () =>
+    fails({ ...lent().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
+  test("tells nodes_unsupported for more than one node", () => fails({ ...lent().images.serves, nodes: 2 }, "nodes_unsupported"))
+}
+
+function stopTests(lent: () => Subject): void {
+  test("stops a key that never was", () => lent().engine.stop(specOf(lent().images.serves).key))
+
+  test("holds nothing of a run after it was stopped", async () => {
+    const { engine, images, source } = lent()
+    const spec = specOf({ ...images.serves, mounts: [{ source, target: "/data", readOnly: true }] })
+    await engine.start(spec, ignore, never)
+    await engine.stop(spec.key)
+    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await engine.address(spec.key, spec.port), undefined)
+    await engine.stop(spec.key)
+  })
+
+  test("kills a program that does not end within the grace time", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.stubborn)
+    await engine.start(spec, ignore, never)
+    await engine.stop(spec.key, { graceMs: 50 })
+    assert.equal(await find(engine, spec.key), undefined)
+  })
+
+  test("cuts a start short when the run is stopped meanwhile", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    let stop: Promise<void> | undefined
+    const start = engine.start(spec, () => (stop ??= engine.stop(spec.key)), never)
+    await assert.rejects(start, EngineError)
+    await stop
+    assert.equal(await find(engine, spec.key), undefined)
+  })
+}
+
+function observeTests(lent: () => Subject): void {
+  test("shows a run with its labels to every engine of the instance and to no other", async () => {
+    const { engine, images, reopen, stranger } = lent()
+    const spec = specOf(images.serves)
+    const started = await engine.start(spec, ignore, never)
+    await using again = await reopen()
+    await using other = await stranger()
+    const seen = await find(again, spec.key)
+    assert.ok(seen)
+    const { run, project, user, state, exitCode, finishedAt } = seen
+    assert.deepEqual(
+      { run, project, user, state, exitCode, finishedAt },
+      { run: 7, project: 5, user: "ann", state: "running", exitCode: null, finishedAt: null },
+    )
+    assert.equal(seen.imageDigest, started.imageDigest)
+    assert.ok(seen.startedAt !== null && seen.startedAt > 0)
+    assert.equal(await find(other, spec.key), undefined)
+    await other.stop(spec.key)
+    assert.equal((await find(again, spec.key))?.state, "running")
+    await again.stop(spec.key)
+    assert.equal(await find(engine, spec.key), undefined)
+  })
+
+  test("recalls what a run was started from, for every engine of the instance and no other", async () => {
+    const { engine, images, reopen, stranger, source } = lent()
+    const given = {
+      ...images.serves,
+      cpus: 2,
+      env: { WORD: "a=b" },
+      mounts: [{ source, target: "/data", readOnly: true }],
+      workDir: "/data",
+    }
+    const spec = specOf(given)
+    await engine.start(spec, ignore, never)
+    await using again = await reopen()
+    await using other = await stranger()
+    const recalled = await again.recall(spec.key)
+    const { env: _, command: __, imageTerms: ___, ...rest } = spec
+    assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
+    assert.equal(recalled?.env.WORD, "a=b")
+    assert.deepEqual(recalled?.command.slice(0, spec.command.length), spec.command)
+    assert.equal(await other.recall(spec.key), undefined)
+    await engine.stop(spec.key)
+    assert.equal(await engine.recall(spec.key), undefined)
+  })
+
+  test("keeps the exit code of a program that ended", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.exits)
+    await engine.start(spec, ignore, never)
+    const ended = await until(engine, spec.key, (run) => run.state === "exited")
+    assert.equal(ended.exitCode, 3)
+    assert.equal(ended.oomKilled, false)
+    assert.ok(ended.finishedAt !== null && ended.startedAt !== null && ended.finishedAt >= ended.startedAt)
+    assert.equal(await engine.address(spec.key, spec.port), undefined)
+    await engine.stop(spec.key)
+  })
+
+  test("tells that a program was killed for memory", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.oom)
+    await engine.start(spec, ignore, never)
+    assert.equal((await until(engine, spec.key, (run) => run.state === "exited")).oomKilled, true)
+    await engine.stop(spec.key)
+  })
+
+  test("tells what an observed run uses and how much it wrote, and nothing of one that is gone", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await engine.start(spec, ignore, never)
+    await engine.observe()
+    const stats = (await engine.stats()).find(({ key }) => key === spec.key)
+    assert.ok(stats && stats.cpuSeconds !== null && stats.memory !== null && stats.networkIn !== null && stats.networkOut !== null)
+    assert.ok(stats.memory > 0 && stats.memory <= spec.memoryMiB * 2 ** 20)
+    assert.deepEqual([stats.gpuMemory, stats.gpuBusy], [null, null])
+    const written = (await engine.layers()).get(spec.key)
+    assert.ok(written !== undefined && written.bytes < 2 ** 20)
+    await engine.stop(spec.key)
+    await engine.observe()
+    assert.equal(
+      (await engine.stats()).some(({ key }) => key === spec.key),
+      false,
+    )
+    assert.equal((await engine.layers()).has(spec.key), false)
+  })
+
+  test("calls the watcher after a start and after a stop", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await using calls = watching(engine)
+    await calls.next()
+    await Promise.all([calls.next(), engine.start(spec, ignore, never)])
+    await Promise.all([calls.next(), engine.stop(spec.key)])
+  })
+
+  test("refuses connections to a port on which nothing listens", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.noPort)
+    await engine.start(spec, ignore, never)
+    const address = await engine.address(spec.key, spec.port)
+    assert.ok(address)
+    await assert.rejects(fetch(`http://${address.host}:${address.port}/`), (error) => /ECONNREFUSED/.test(String((error as Error).cause)))
+    await engine.stop(spec.key, { graceMs: 0 })
+  })
+}
+
+function logTests(lent: () => Subject): void {
+  test("answers the output, oldest first, and only its end on request", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await engine.start(spec, ignore, never)
+    const follow = new AbortController()
+    for await (const line of engine.logs(spec.key, { follow: true, signal: follow.signal })) {
+      assert.ok(line.text.length > 0 && !line.text.includes("\n"))
+      assert.ok(Math.abs(line.time - Date.now()) < 600_000)
+      break
+    }
+    const all = await collect(engine.logs(spec.key))
+    assert.ok(all.length > 0)
+    assert.deepEqual(await collect(engine.logs(spec.key, { tail: 1 })), all.slice(-1))
+    assert.deepEqual(await collect(engine.logs(spec.key, { tail: 0 })), [])
+    assert.deepEqual(await collect(engine.logs(spec.key, { since: Date.now() + 60_000 })), [])
+    await engine.stop(spec.key)
+  })
+
+  test("follows the output until the program ends or the signal is aborted", async () => {
+    const { engine, images } = lent()
+    const spec = specOf(images.serves)
+    await engine.start(spec, ignore, never)
+    const controller = new AbortController()
+    const [aborted, stopped] = [controller.signal, never].map((signal) =>
+      engine.logs(spec.key, { follow: true, signal })[Symbol.asyncIterator](),
+    )
+    assert.equal((await aborted?.next())?.done, false)
+    assert.equal((await stopped?.next())?.done, false)
+    controller.abort()
+    await exhaust(aborted)
+    await engine.stop(spec.key)
+    await exhaust(stopped)
+  })
+
+  test("yields nothing for an unknown key", async () => {
+    assert.deepEqual(await collect(lent().engine.logs(specOf(lent().images.serves).key, { follow: true })), [])
+  })
+}
+
+async function find(engine: Engine, key: string): Promise<ObservedRun | undefined> {
+  return (await engine.observe()).find((run) => run.key === key)
+}
+
+/** Observes after every change until the run is as wanted. */
+async function until(engine: Engine, key: string, wanted: (run: ObservedRun) => boolean): Promise<ObservedRun> {
+  await using calls = watching(engine)
+  for (;;) {
+    await calls.next()
+    const run = await find(engine, key)
+    if (run && wanted(run)) return run
+  }
+}
+
+/** The calls of a watcher, one `next` for at least one of them. */
+function watching(engine: Engine): AsyncDisposable & { next(): Promise<void> } {
+  const controller = new AbortController()
+  let called = 0
+  let wake = ignore
+  const done = engine.watch(() => {
+    called += 1
+    wake()
+  }, controller.signal)
+  return {
+    async next() {
+      if (called === 0) await new Promise<void>((resolve) => (wake = resolve))
+      called = 0
+    },
+    async [Symbol.asyncDispose]() {
+      controller.abort()
+      await done
+    },
+  }
+}
+
+/** Fetches the run's first page, once its port is open. */
+async function fetchFrom(engine: Engine, spec: RunSpec): Promise<Response> {
+  for (;;) {
+    const address = await engine.address(spec.key, spec.port)
+    assert.ok(address, "the run is no longer running")
+    const response = await fetch(`http://${address.host}:${address.port}/`).catch(() => undefined)
+    if (response) return response
+  }
+}
+
+/** Resolves when the iterator comes to its end. */
+async function exhaust(lines: AsyncIterator<LogLine> | undefined): Promise<void> {
+  while (lines && !(await lines.next()).done);
+}
+
+async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
+  return await Array.fromAsync(lines)
+}
