@@ -19,7 +19,7 @@ const browserFolders = ["contract", "web"]
  * Programs of their own, started by another folder: what holds for `main` about signals holds for
  * them.
  */
-const programs = ["src/files/worker.ts"]
+const programs = ["src/files/process/worker.ts"]
 
 const maxEntries = 25
 const maxFileLines = 400

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { hasBody, hasTinyChunks, tinyChunksMsg } from "#kit"
-import type { Call } from "./call.ts"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
+import type { Call } from "./requests/dav-request.ts"
 
 /**
  * Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { methodNames } from "./methods.ts"
+import { methodNames } from "./methods/method-names.ts"
 import { answerEmpty } from "./respond.ts"
 
 const allowedHeaders =

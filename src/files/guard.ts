@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { transferEncodingError } from "#kit"
-import { isReading } from "./methods.ts"
+import { isReading } from "./methods/method-names.ts"
 import { forbidden, invalid } from "./refusal.ts"
 
 /**

@@ -11,8 +11,8 @@ import {
   queueRequest,
   serverOptions,
 } from "#kit"
-import { createHandler, type HandlerOptions } from "./handler.ts"
-import { methodNames } from "./methods.ts"
+import { createHandler, type HandlerOptions } from "./methods/handler.ts"
+import { methodNames } from "./methods/method-names.ts"
 import { Refusal } from "./refusal.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 

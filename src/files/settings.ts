@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
-import type { Limits } from "./call.ts"
-import type { StorageSettings } from "./storage.ts"
+import type { Limits } from "./requests/dav-request.ts"
+import type { StorageSettings } from "./storage/storage.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
 export interface Settings {

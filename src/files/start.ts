@@ -1,16 +1,16 @@
 import { statfs } from "node:fs/promises"
 import type { Logger } from "#kit"
-import type { Authority } from "./authority.ts"
-import type { Limits } from "./call.ts"
-import type { Folder } from "./descriptor.ts"
-import { openRoot } from "./root.ts"
+import type { Authority } from "./access/authority.ts"
+import { Supervisor } from "./process/supervisor.ts"
+import { answerOf } from "./process/tree-reply.ts"
+import type { Limits } from "./requests/dav-request.ts"
 import { type ConnectionSettings, defaultConnections, defaultLimits, type Settings, storageSettings } from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
-import type { StorageRoom, StorageSettings } from "./storage.ts"
-import { roomOf } from "./storage-room.ts"
-import { Supervisor } from "./supervisor.ts"
-import { type AskTree, Tree } from "./tree.ts"
-import { answerOf } from "./tree-answer.ts"
+import { roomOf } from "./storage/disk-space.ts"
+import type { StorageRoom, StorageSettings } from "./storage/storage.ts"
+import type { Folder } from "./tree/directory-handle.ts"
+import { type AskTree, Tree } from "./tree/file-tree.ts"
+import { openRoot } from "./tree/open-root.ts"
 
 export interface FilesOptions {
   /** The files root, a path that only trusted people can change; made when missing. */
@@ -85,7 +85,7 @@ async function startInProcess(options: FilesOptions, root: Folder, sockets: read
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
   // The worker loads it in its own process; nobody else needs its XML and media types.
-  const { Service } = await import("./service.ts")
+  const { Service } = await import("./process/service.ts")
   const settings = settingsOf(options)
   const service = new Service({ root, authority, settings, report })
   for (const socket of sockets) await service.listen({ _handle: socket.handle })

@@ -14,8 +14,8 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/storage-ledger.ts",
-    ["src/files/storage.test.ts"],
+    "src/files/storage/ledger.ts",
+    ["src/files/storage/storage.test.ts"],
     [
       ["what people upload is not held to their limit", "if (quota.maxBytes !== null && used + bytes > quota.maxBytes)", "if (false)"],
       ["uploads at the same time are not counted together", "entry.written + entry.reserved)", "entry.written)"],
@@ -25,8 +25,8 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/storage-scan.ts",
-    ["src/files/storage.test.ts"],
+    "src/files/storage/scan.ts",
+    ["src/files/storage/storage.test.ts"],
     [
       ["what is somebody else's counts for whom it lies with", 'if (mark?.kind !== "excluded") yield*', "yield*"],
       ["what lies deep is not counted", "yield* deep.steps()", ""],
@@ -34,8 +34,8 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/storage-thread.ts",
-    ["src/files/storage.test.ts"],
+    "src/files/storage/counter-thread.ts",
+    ["src/files/storage/storage.test.ts"],
     [["a large count keeps small ones waiting", "const mostRunning = 32", "const mostRunning = 1"]],
   ),
   ...faults(
@@ -67,35 +67,35 @@ export const failures = [
   ),
   ...faults(
     "src/files/refusal.ts",
-    ["src/files/filesystems.test.ts"],
+    ["src/files/staging/file-systems.test.ts"],
     [["a full disk of the files is told as a fault of the program", "  ENOSPC: full,\n", ""]],
   ),
   ...faults(
-    "src/files/worker-process.ts",
-    ["src/files/worker.test.ts"],
+    "src/files/process/worker-process.ts",
+    ["src/files/process/worker.test.ts"],
     [["each request while the database is away is logged as a fault", "if (!(error instanceof Failure)) this.#options", "this.#options"]],
   ),
   ...faults(
-    "src/files/receive.ts",
-    ["src/files/filesystems.test.ts"],
+    "src/files/methods/receive-body.ts",
+    ["src/files/staging/file-systems.test.ts"],
     [["an upload that did not fit counts as whole", "if (error) this.#failure ??= error", "void error"]],
   ),
   ...faults(
-    "src/files/workplace.ts",
-    ["src/files/workplace.test.ts", "src/files/filesystems.test.ts"],
+    "src/files/staging/staging-area.ts",
+    ["src/files/staging/staging-area.test.ts", "src/files/staging/file-systems.test.ts"],
     [["what a killed worker left stays", "(isGone(name) || age > abandonedMs)", "(age > abandonedMs)"]],
   ),
   ...faults(
-    "src/files/workplace.ts",
-    ["src/files/filesystems.test.ts"],
+    "src/files/staging/staging-area.ts",
+    ["src/files/staging/file-systems.test.ts"],
     [
       ["the file server does not come up on a full disk", "if (!isFull(error)) throw error", "throw error"],
       ["nobody can make room on a full disk", "if (isFull(error) && parent.look(name)?.isFile()) return undefined", ""],
     ],
   ),
   ...faults(
-    "src/files/dead-properties.ts",
-    ["src/files/dead-properties.test.ts"],
+    "src/files/properties/dead-properties.ts",
+    ["src/files/properties/dead-properties.test.ts"],
     [
       ["half of what was refused is stored", "    ftruncateSync(fd, size)\n", ""],
       ["a log that could not be written takes room", "attempt(() => unlinkSync(", "attempt(() => void ("],
@@ -112,13 +112,13 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/workplace.ts",
-    ["src/files/workplace.test.ts"],
+    "src/files/staging/staging-area.ts",
+    ["src/files/staging/staging-area.test.ts"],
     [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
   ),
   ...faults(
     "src/kit/drain.ts",
-    ["src/files/limits.test.ts"],
+    ["src/files/requests/limits.test.ts"],
     [["a refusal is lost in the reset of its connection", "socket.destroySoon = () => socket.end(endIfOver)", "void endIfOver"]],
   ),
   ...faults(

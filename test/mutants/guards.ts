@@ -3,7 +3,7 @@
 import { faults } from "./mutant.ts"
 
 const proofs = ["test/access/proofs.test.ts"]
-const files = ["src/files/admission.test.ts", "src/files/rights.test.ts"]
+const files = ["src/files/access/admission.test.ts", "src/files/access/rights-cache.test.ts"]
 const gateway = ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts", "src/gateway/flow.test.ts", "src/gateway/cut.test.ts"]
 const refusals = ["test/api/refusals.test.ts"]
 
@@ -67,7 +67,7 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/files/open-calls.ts",
+    "src/files/access/open-requests.ts",
     ["test/access/open-files.test.ts"],
     [
       ["who reads or writes a file goes on without a proof", "await call.renew()\n", ""],
@@ -105,14 +105,14 @@ export const guards = [
     ["a yes holds for ever", "if (age >= 0 && age < freshFor) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
     ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.yesAt >= graceFor) cut(pair.open)\n", ""],
   ]),
-  ...faults("src/files/handler.ts", files, [
+  ...faults("src/files/methods/handler.ts", files, [
     ["any Host has files", "      checkHost(request, scene.hosts)\n", ""],
     ["of two Authorization headers one opens files", "      checkSingle(request)\n", ""],
     ["a page from elsewhere changes files", "      checkOrigin(request, settings.allowedOrigin)\n", ""],
     ["a token that reads changes files", "if (found.readOnly && !isReading(request.method)) throw", "if (found.readOnly === null) throw"],
     ["a wrong proof is not asked for another", "if (status === 401) headers", "if (status === 403) headers"],
   ]),
-  ...faults("src/files/call.ts", files, [
+  ...faults("src/files/requests/dav-request.ts", files, [
     [
       "files that are hidden are forbidden",
       'if (level === "none") throw hidden()',
@@ -121,7 +121,7 @@ export const guards = [
     ["who may read files writes them", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
     ["a home is deleted", "if (!access.own) throw forbidden(", "if (access === undefined) throw forbidden("],
   ]),
-  ...faults("src/files/rights.ts", files, [
+  ...faults("src/files/access/rights-cache.ts", files, [
     [
       "a right to files is remembered for ever",
       "return entry && entry.until > performance.now() ? entry.value : undefined",
@@ -157,7 +157,7 @@ export const guards = [
   ...faults("src/gateway/refusals.ts", refusals, [
     ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) note", "if (error === null) note"],
   ]),
-  ...faults("src/files/handler.ts", refusals, [
+  ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      noteRefusal(scene, request, { asker, error })\n", ""],
     ["who asks for hidden files is not counted", "if (isHidden || status === 401", "if (status === 401"],
     ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
@@ -183,8 +183,8 @@ export const guards = [
     ["whoever is refused a run is nobody", "const name = async () => (visitor &&", "const name = async () => (visitor === null &&"],
   ]),
   ...faults(
-    "src/files/authority-proxy.ts",
-    ["src/files/worker.test.ts"],
+    "src/files/process/authority-proxy.ts",
+    ["src/files/process/worker.test.ts"],
     [["of many refusals one is told", "if (known) known.count += refusal.count", "if (known) known.count = refusal.count"]],
   ),
   ...faults(
@@ -244,7 +244,7 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/files/call.ts",
+    "src/files/requests/dav-request.ts",
     ["test/access/files.test.ts"],
     [
       [

@@ -53,7 +53,11 @@ export const isolation = [
       ["a run that lost its address is taken to have it", "&& addresses?.includes(", "|| addresses?.includes("],
     ],
   ),
-  ...faults("src/files/address.ts", ["test/attacks/paths.test.ts"], [["a path at the files address may lead up", 'name === ".." || ', ""]]),
+  ...faults(
+    "src/files/requests/address.ts",
+    ["test/attacks/paths.test.ts"],
+    [["a path at the files address may lead up", 'name === ".." || ', ""]],
+  ),
   ...faults(
     "src/main/addresses.ts",
     ["test/attacks/listening.test.ts"],
@@ -73,7 +77,7 @@ export const isolation = [
   ),
   ...faults(
     "src/kit/pipelining.ts",
-    ["src/files/limits.test.ts", "src/gateway/bytes.test.ts"],
+    ["src/files/requests/limits.test.ts", "src/gateway/bytes.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
@@ -110,16 +114,16 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/descriptor.ts",
-    ["src/files/swaps.test.ts"],
+    "src/files/tree/directory-handle.ts",
+    ["src/files/tree/swapped-names.test.ts"],
     [
       ["the file server follows a link to a directory", "constants.O_DIRECTORY | constants.O_NOFOLLOW", "constants.O_DIRECTORY"],
       ["the file server follows a link to a file", "constants.O_NOFOLLOW | constants.O_NONBLOCK", "constants.O_NONBLOCK"],
     ],
   ),
   ...faults(
-    "src/files/drop.ts",
-    ["src/files/worker.test.ts"],
+    "src/files/process/drop-privileges.ts",
+    ["src/files/process/worker.test.ts"],
     [
       [
         "the file server keeps the groups of root, and does not notice",
@@ -134,16 +138,16 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/worker-process.ts",
-    ["src/files/worker.test.ts"],
+    "src/files/process/worker-process.ts",
+    ["src/files/process/worker.test.ts"],
     [
       ["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"'],
       ["the file server may gain privileges", '[setpriv, "--no-new-privs"]', "[]"],
     ],
   ),
   ...faults(
-    "src/files/workplace.ts",
-    ["src/files/workplace.test.ts"],
+    "src/files/staging/staging-area.ts",
+    ["src/files/staging/staging-area.test.ts"],
     [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
   ),
   ...faults(
@@ -152,8 +156,8 @@ export const isolation = [
     [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
   ),
   ...faults(
-    "src/files/copy.ts",
-    ["src/files/swaps-tree.test.ts", "src/files/moments.test.ts"],
+    "src/files/tree/copy-entry.ts",
+    ["src/files/tree/swapped-names-in-trees.test.ts", "src/files/tree/swapped-at-worst-moment.test.ts"],
     [
       [
         "a copy of code, or a release, follows a directory that became a link",
@@ -172,8 +176,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/copymove.ts",
-    ["src/files/moving.test.ts"],
+    "src/files/methods/copy-move.ts",
+    ["src/files/methods/move.test.ts"],
     [
       ["what others' runs hold of it is moved along", "if (!together || !moveNow(transfer))", "if (!moveNow(transfer))"],
       ["a move drops links", "whole: moves, ", ""],
@@ -184,10 +188,14 @@ export const isolation = [
     ["src/access/paths.test.ts"],
     [["a stranger's project counts as the home that it lies in", "(?:\\/projects(?:\\/[^/]+)?)?(?=", "(?="]],
   ),
-  ...faults("src/files/copy.ts", ["src/files/odd.test.ts"], [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]]),
   ...faults(
-    "src/files/remove.ts",
-    ["src/files/moments.test.ts", "src/files/swaps-tree.test.ts"],
+    "src/files/tree/copy-entry.ts",
+    ["src/files/tree/unusual-entries.test.ts"],
+    [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]],
+  ),
+  ...faults(
+    "src/files/tree/remove-tree.ts",
+    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.test.ts"],
     [
       [
         "a recursive removal changes a directory behind a link",
@@ -198,8 +206,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/put.ts",
-    ["src/files/upload-crash.test.ts"],
+    "src/files/methods/put.ts",
+    ["src/files/process/upload-crash.test.ts"],
     [
       [
         "an upload is acknowledged before it is in its place",
@@ -209,13 +217,13 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/tally.ts",
-    ["src/files/odd.test.ts"],
+    "src/files/tree/copy-totals.ts",
+    ["src/files/tree/unusual-entries.test.ts"],
     [["holes count as if they were data", "Math.min(size, blocks * 512)", "size"]],
   ),
   ...faults(
-    "src/files/copy-file.ts",
-    ["src/files/moments.test.ts", "src/files/swaps-tree.test.ts"],
+    "src/files/tree/copy-file.ts",
+    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.test.ts"],
     [
       [
         "a copy of code follows a file that became a link",
@@ -225,23 +233,23 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/copy-file.ts",
-    ["src/files/tree.test.ts"],
+    "src/files/tree/copy-file.ts",
+    ["src/files/tree/file-tree.test.ts"],
     [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
   ),
   ...faults(
-    "src/files/supervisor.ts",
-    ["src/files/tree-crash.test.ts"],
+    "src/files/process/supervisor.ts",
+    ["src/files/process/tree-crash.test.ts"],
     [["work is lost with the worker", "attempt >= mostAttempts ||", "attempt >= 1 ||"]],
   ),
   ...faults(
-    "src/files/worker-process.ts",
-    ["src/files/tree-crash.test.ts"],
+    "src/files/process/worker-process.ts",
+    ["src/files/process/tree-crash.test.ts"],
     [["nobody tells the worker that its work is not wanted any more", 'this.tell({ type: "cancel", id })', "undefined"]],
   ),
   ...faults(
-    "src/files/local-tree.ts",
-    ["src/files/tree.test.ts"],
+    "src/files/tree/local-file-tree.ts",
+    ["src/files/tree/file-tree.test.ts"],
     [
       ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || call) await"],
       ["a copy may take for ever", "deadline(maxMs,", "deadline(maxMs + 600_000,"],

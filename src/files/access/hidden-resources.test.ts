@@ -1,0 +1,172 @@
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { type Answer, FilesWorld } from "../../../test/fixtures/files-world.ts"
+
+/*
+ * What a condition says of something hidden is judged as if that did not exist: an answer tells
+ * nobody whether a guess is right. Each method is asked with each condition, about something hidden
+ * and about something that never was.
+ */
+
+let world: FilesWorld
+/** Of bob's, hidden from ann: the tag of a file, and the token of a lock on it. */
+let etag = ""
+let token = ""
+
+const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+const patch = '<propertyupdate xmlns="DAV:"><set><prop><c xmlns="urn:x">1</c></prop></set></propertyupdate>'
+
+before(async () => {
+  world = await FilesWorld.start()
+  world.makeDirectory("users/bob/dir")
+  world.makeDirectory("data/shared")
+  world.authority.add("eva", { "/users/bob/dir": "read" })
+  world.makeDirectory("users/eva")
+  const put = await world.ask("PUT", "/users/bob/secret.txt", { user: "bob", body: "secret" })
+  etag = String(put.headers.etag)
+  const lock = await world.ask("LOCK", "/users/bob/secret.txt", { user: "bob", body: lockBody, headers: { timeout: "Second-3600" } })
+  token = String(lock.headers["lock-token"])
+})
+after(() => world[Symbol.asyncDispose]())
+
+type Headers = Record<string, string>
+
+/** Requests about one's own files, with what is done beforehand so that each begins alike. */
+const methods: Record<string, { headers?: Headers; body?: string; at?: string }> = {
+  PUT: { body: "new" },
+  DELETE: {},
+  MKCOL: { at: "/users/ann/new" },
+  PROPPATCH: { body: patch },
+  COPY: { headers: { destination: "/users/ann/new" } },
+  MOVE: { headers: { destination: "/users/ann/new" } },
+  LOCK: { body: lockBody },
+  UNLOCK: { headers: { "lock-token": "<urn:uuid:none>" } },
+  GET: {},
+  HEAD: {},
+  PROPFIND: { headers: { depth: "0" } },
+  OPTIONS: {},
+}
+
+/** `If` headers about another resource. */
+const tagged: Record<string, (path: string) => Headers> = {
+  "its tag": (path) => ({ if: `<${path}> ([${etag}])` }),
+  "not its tag": (path) => ({ if: `<${path}> (Not [${etag}])` }),
+  "another tag": (path) => ({ if: `<${path}> (["x"])` }),
+  "not another tag": (path) => ({ if: `<${path}> (Not ["x"])` }),
+  "the token of its lock": (path) => ({ if: `<${path}> (${token})` }),
+  "not the token of its lock": (path) => ({ if: `<${path}> (Not ${token})` }),
+  "tag and token": (path) => ({ if: `<${path}> (${token} [${etag}])` }),
+  "its tag, by its whole address": (path) => ({ if: `<${world.url}${path}> ([${etag}])` }),
+  "its tag or one's own": (path) => ({ if: `<${path}> ([${etag}]) </users/ann/own.txt> (["none"])` }),
+}
+
+/** Conditions on a request about the hidden resource itself. */
+const direct: Record<string, () => Headers> = {
+  none: () => ({}),
+  "If-Match with its tag": () => ({ "if-match": etag }),
+  "If-Match: *": () => ({ "if-match": "*" }),
+  "If-None-Match with its tag": () => ({ "if-none-match": etag }),
+  "If-None-Match: *": () => ({ "if-none-match": "*" }),
+  "If-Modified-Since": () => ({ "if-modified-since": new Date().toUTCString() }),
+  "If-Unmodified-Since": () => ({ "if-unmodified-since": "Thu, 01 Jan 2015 00:00:00 GMT" }),
+  "If with its tag": () => ({ if: `([${etag}])` }),
+  "If with the token of its lock": () => ({ if: `(${token})` }),
+  "an If that cannot be read": () => ({ if: "nonsense" }),
+  "the token of its lock": () => ({ "lock-token": token }),
+  "Overwrite: F": () => ({ overwrite: "F" }),
+  "a range": () => ({ range: "bytes=0-1", "if-range": etag }),
+}
+
+const hiddenAndNever = ["/users/bob/secret.txt", "/users/bob/never.txt"] as const
+
+async function prepare(): Promise<void> {
+  await world.ask("DELETE", "/users/ann/new")
+  await world.ask("DELETE", "/users/ann/own.txt")
+  assert.equal((await world.ask("PUT", "/users/ann/own.txt", { body: "own" })).status, 201)
+  world.files.invalidate()
+  Object.assign(world.authority.asked, { identify: 0, access: 0 })
+}
+
+/**
+ * All that an answer tells, but for what is another each time, and how often the authority was
+ * asked.
+ */
+function told({ status, headers, text }: Answer, path: string): string {
+  const { date: _date, etag: _etag, "last-modified": _modified, "lock-token": _token, ...rest } = headers
+  const said = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")
+  const words = said.replace(/<D:(getetag|getlastmodified|creationdate)>[^<]*/g, "")
+  return JSON.stringify({ status, words, rest, asked: world.authority.asked })
+}
+
+for (const [method, how] of Object.entries(methods)) {
+  test(`${method} answers an If header about a hidden resource as it does about none`, async () => {
+    for (const [what, condition] of Object.entries(tagged)) {
+      const answers: string[] = []
+      for (const path of hiddenAndNever) {
+        await prepare()
+        const headers = { ...how.headers, ...condition(path) }
+        const at = how.at ?? "/users/ann/own.txt"
+        const answer = await world.ask(method, at, { headers, ...(how.body ? { body: how.body } : {}) })
+        answers.push(told(answer, path))
+        const lock = answer.headers["lock-token"]
+        if (lock) await world.ask("UNLOCK", at, { headers: { "lock-token": lock } })
+      }
+      assert.equal(answers[0], answers[1], what)
+    }
+  })
+
+  test(`${method} answers each condition on a hidden resource as it does on none`, async () => {
+    for (const [what, condition] of Object.entries(direct)) {
+      const answers: string[] = []
+      for (const path of hiddenAndNever) {
+        await prepare()
+        const headers = { ...how.headers, ...condition() }
+        answers.push(told(await world.ask(method, path, { headers, ...(how.body ? { body: how.body } : {}) }), path))
+      }
+      assert.equal(answers[0], answers[1], what)
+      assert.match(answers[0] ?? "", /"status":404/, what)
+    }
+  })
+}
+
+for (const method of ["COPY", "MOVE"]) {
+  test(`${method} to a hidden destination is answered as to none, whatever the conditions`, async () => {
+    for (const [what, condition] of Object.entries({ ...direct, ...tagged })) {
+      const answers: string[] = []
+      for (const path of hiddenAndNever) {
+        await prepare()
+        const headers = { destination: path, ...condition(path) }
+        answers.push(told(await world.ask(method, "/users/ann/own.txt", { headers }), path))
+      }
+      assert.equal(answers[0], answers[1], what)
+    }
+  })
+}
+
+test("a condition about a directory that one may only pass through is judged as if it did not exist", async () => {
+  const lock = await world.ask("LOCK", "/users/bob", { user: "bob", body: lockBody, headers: { depth: "0" } })
+  const passed = String(lock.headers["lock-token"])
+  const ask = async (path: string) => {
+    await world.ask("DELETE", "/users/eva/f", { user: "eva" })
+    const { status } = await world.ask("PUT", "/users/eva/f", { user: "eva", body: "x", headers: { if: `<${path}> (${passed})` } })
+    return status
+  }
+  assert.equal(await ask("/users/bob"), 412)
+  assert.equal(await ask("/users/never"), 412)
+  await world.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
+})
+
+test("a condition about what one may read counts", async () => {
+  const put = await world.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
+  const ask = async (tag: string) => {
+    const headers = { if: `</users/bob/dir/known> ([${tag}])` }
+    return (await world.ask("PUT", "/users/eva/g", { user: "eva", body: "x", headers })).status
+  }
+  assert.equal(await ask(String(put.headers.etag)), 201)
+  assert.equal(await ask('"x"'), 412)
+})
+
+test("an If header of more lists than are judged is refused", async () => {
+  const headers = { if: "</users/ann/x> (<urn:x>) ".repeat(65) }
+  assert.equal((await world.ask("PUT", "/users/ann/own.txt", { body: "x", headers })).status, 400)
+})

@@ -1,0 +1,69 @@
+import type { Stats } from "node:fs"
+import type { IncomingHttpHeaders } from "node:http"
+import { Refusal } from "../refusal.ts"
+
+/**
+ * A strong validator: another file (inode), another length or another time of modification is
+ * another entity. A program in a container that rewrites a file in place within the same tick of
+ * the kernel's clock (4 ms) and with the same length escapes it.
+ */
+export function etagOf(stats: Stats): string {
+  return `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${Math.round(stats.mtimeMs * 1000).toString(36)}"`
+}
+
+/** What stands at the target now. `etag` is empty for a directory. */
+export interface Validators {
+  etag: string
+  mtimeMs: number
+}
+
+export function validatorsOf(stats: Stats): Validators {
+  return { etag: stats.isFile() ? etagOf(stats) : "", mtimeMs: stats.mtimeMs }
+}
+
+/** Checks the preconditions of a request that writes (RFC 9110, 13.2.2); throws 412. */
+export function checkWrite(headers: IncomingHttpHeaders, current: Validators | undefined): void {
+  const { "if-match": match, "if-none-match": noneMatch } = headers
+  if (match !== undefined) {
+    if (!current || !matches(match, current.etag, "strong")) throw stale("The file is not the one that If-Match names")
+  } else if (current && changedSince(headers["if-unmodified-since"], current)) {
+    throw stale("The file was changed after the time in If-Unmodified-Since")
+  }
+  if (noneMatch !== undefined && current && matches(noneMatch, current.etag, "weak")) throw stale("If-None-Match: the file exists")
+}
+
+/** Checks those of a request that reads. True means that the caller's copy is still good: 304. */
+export function isFresh(headers: IncomingHttpHeaders, current: Validators): boolean {
+  const { "if-match": match, "if-none-match": noneMatch, "if-modified-since": modifiedSince } = headers
+  if (match !== undefined) {
+    if (!matches(match, current.etag, "strong")) throw stale("The file is not the one that If-Match names")
+  } else if (changedSince(headers["if-unmodified-since"], current)) {
+    throw stale("The file was changed after the time in If-Unmodified-Since")
+  }
+  if (noneMatch !== undefined) return matches(noneMatch, current.etag, "weak")
+  const since = modifiedSince === undefined ? Number.NaN : Date.parse(modifiedSince)
+  return seconds(current.mtimeMs) <= since
+}
+
+/** Whether a range may be taken: without `If-Range`, or when it names what is there now. */
+export function rangeHolds(ifRange: string | undefined, current: Validators): boolean {
+  if (ifRange === undefined) return true
+  if (ifRange.startsWith('"')) return ifRange === current.etag
+  return Date.parse(ifRange) === seconds(current.mtimeMs)
+}
+
+const stale = (msg: string): Refusal => new Refusal(412, "stale", msg)
+
+/** HTTP dates have whole seconds. */
+const seconds = (ms: number): number => Math.floor(ms / 1000) * 1000
+
+function changedSince(header: string | undefined, current: Validators): boolean {
+  return header !== undefined && seconds(current.mtimeMs) > Date.parse(header)
+}
+
+function matches(list: string, etag: string, strength: "strong" | "weak"): boolean {
+  if (list.trim() === "*") return true
+  if (etag === "") return false
+  const tags = list.match(/(?:W\/)?"[^"]*"/g) ?? []
+  return tags.some((tag) => tag === etag || (strength === "weak" && tag === `W/${etag}`))
+}

@@ -1,0 +1,64 @@
+import { bounds } from "#contract"
+import { invalid } from "../refusal.ts"
+
+export interface Condition {
+  not: boolean
+  kind: "token" | "etag"
+  value: string
+}
+
+export interface ConditionList {
+  /** The address that the list is about, as it came; undefined: the request's own. */
+  resource: string | undefined
+  conditions: Condition[]
+}
+
+const maxLists = bounds.files.ifLists.value
+
+/**
+ * Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which
+ * must all hold.
+ */
+export function parseIf(header: string): ConditionList[] {
+  const lists: ConditionList[] = []
+  let resource: string | undefined
+  let rest = header.trim()
+  while (rest !== "") {
+    const tag = /^<([^<>]*)>\s*/.exec(rest)
+    if (tag) {
+      if (lists.length > 0 && resource === undefined) throw malformed(rest)
+      resource = tag[1]
+      rest = rest.slice(tag[0].length)
+    }
+    const list = /^\(([^()]*)\)\s*/.exec(rest)
+    if (!list) throw malformed(rest)
+    lists.push({ resource, conditions: parseConditions(list[1] ?? "") })
+    rest = rest.slice(list[0].length)
+    if (lists.length > maxLists) throw invalid(`An If header has at most ${maxLists} lists of conditions`)
+  }
+  if (lists.length === 0) throw malformed(header)
+  return lists
+}
+
+function parseConditions(text: string): Condition[] {
+  const conditions: Condition[] = []
+  let rest = text.trim()
+  while (rest !== "") {
+    const match = /^(not\s+|not(?=[<[]))?(?:<([^<>]*)>|\[((?:W\/)?"[^"]*")\])\s*/i.exec(rest)
+    if (!match) throw malformed(rest)
+    const not = match[1] !== undefined
+    conditions.push(match[2] !== undefined ? { not, kind: "token", value: match[2] } : { not, kind: "etag", value: match[3] ?? "" })
+    rest = rest.slice(match[0].length)
+  }
+  if (conditions.length === 0) throw malformed(text)
+  return conditions
+}
+
+const malformed = (text: string) => invalid(`The If header cannot be read at ${JSON.stringify(text.slice(0, 60))}`)
+
+/**
+ * Every state token that the header names, whether it holds or not: naming it is what submits it.
+ */
+export function tokensIn(lists: readonly ConditionList[]): Set<string> {
+  return new Set(lists.flatMap(({ conditions }) => conditions.filter(({ kind }) => kind === "token").map(({ value }) => value)))
+}

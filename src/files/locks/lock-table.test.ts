@@ -1,0 +1,50 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { setTimeout as after } from "node:timers/promises"
+import { bounds } from "#contract"
+import { Locks, type NewLock } from "./lock-table.ts"
+
+const most = bounds.files.locks.value
+
+function wanted(userId: number, i: number, timeoutMs = 60_000): NewLock {
+  return { path: `/users/${userId}/${i}`, deep: false, exclusive: true, userId, owner: "", timeoutMs }
+}
+
+function take(locks: Locks, userId: number, count: number): void {
+  for (let i = 0; i < count; i += 1) locks.add(wanted(userId, i))
+}
+
+/** The least time of several tries for two hundred locks, taken and given back. */
+function leastMs(locks: Locks): number {
+  const times = Array.from({ length: 8 }, () => {
+    const begin = performance.now()
+    for (let i = 0; i < 200; i += 1) locks.remove(locks.add(wanted(0, i)))
+    return performance.now() - begin
+  })
+  return Math.min(...times)
+}
+
+test("a lock costs its person the same, however many all others hold", () => {
+  const locks = new Locks()
+  const alone = leastMs(locks)
+  for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
+  const beside = leastMs(locks)
+  assert.ok(beside < 5 * alone + 5, `${alone} ms alone, ${beside} ms beside the others' locks`)
+})
+
+test("a person's locks are counted: what was given back, forgotten or has ended makes room", async () => {
+  const locks = new Locks()
+  take(locks, 1, most - 1)
+  const short = locks.add(wanted(1, most, 20))
+  const refused = () => assert.throws(() => locks.add(wanted(1, most + 2)), { code: "too_many_requests" })
+  refused()
+  take(locks, 2, 1)
+  await after(40)
+  locks.add(wanted(1, most + 1))
+  assert.deepEqual(locks.on(short.path), [])
+  refused()
+  locks.forget("/users/1/0")
+  locks.remove(locks.add(wanted(1, 0)))
+  locks.add(wanted(1, 0))
+  refused()
+})

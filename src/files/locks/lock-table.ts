@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto"
+import { bounds } from "#contract"
+import { Refusal } from "../refusal.ts"
+
+export interface Lock {
+  /** `urn:uuid:…` */
+  token: string
+  /** Absolute below the root, not encoded. */
+  path: string
+  /** Whether it binds everything below, too. */
+  deep: boolean
+  exclusive: boolean
+  userId: number
+  /** The `owner` element that the client sent, as XML; may be empty. */
+  owner: string
+  timeoutMs: number
+  /** On the clock of `performance.now()`. */
+  until: number
+}
+
+export type NewLock = Omit<Lock, "token" | "until">
+
+const mostPerPerson = bounds.files.locks.value
+const mostShared = bounds.files.sharedLocks.value
+export const longestLockMs = bounds.files.lockMs.value
+
+/** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
+export class Locks {
+  readonly #byPath = new Map<string, Lock[]>()
+  /** A person's, with some that have ended: taking one costs nothing for those of others. */
+  readonly #byPerson = new Map<number, Set<Lock>>()
+
+  /** Locks that bind this path: on it, or deep ones above it. */
+  on(path: string): Lock[] {
+    if (this.#byPath.size === 0) return []
+    const found = this.#at(path)
+    for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
+      found.push(...this.#at(above).filter(({ deep }) => deep))
+    }
+    return found
+  }
+
+  /** Locks that begin at this path, of any depth. */
+  exactlyAt(path: string): Lock[] {
+    return this.#at(path)
+  }
+
+  /** Locks that begin strictly below. */
+  below(path: string): Lock[] {
+    const prefix = path === "/" ? "/" : `${path}/`
+    return [...this.#byPath.keys()].filter((other) => other !== path && other.startsWith(prefix)).flatMap((other) => this.#at(other))
+  }
+
+  /** Refuses with 423 while another lock is in the way. */
+  add(wanted: NewLock): Lock {
+    const here = this.on(wanted.path)
+    const rivals = [...here, ...(wanted.deep ? this.below(wanted.path) : [])]
+    const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
+    if (rival) throw lockedBy(rival, "no-conflicting-lock")
+    if (here.length >= mostShared) throw new Refusal(429, "too_many_requests", `At most ${mostShared} locks bind one file or directory`)
+    const own = this.#ownOf(wanted.userId)
+    if (own.size >= mostPerPerson) throw new Refusal(429, "too_many_requests", `A person can hold ${mostPerPerson} locks`)
+    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
+    this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
+    this.#byPerson.set(lock.userId, own.add(lock))
+    return lock
+  }
+
+  refresh(lock: Lock, timeoutMs: number): void {
+    lock.timeoutMs = timeoutMs
+    lock.until = performance.now() + timeoutMs
+  }
+
+  remove(lock: Lock): void {
+    this.#byPerson.get(lock.userId)?.delete(lock)
+    this.#keep(
+      lock.path,
+      this.#at(lock.path).filter((other) => other !== lock),
+    )
+  }
+
+  /** The entry and all below it are gone, and their locks with them. */
+  forget(path: string): void {
+    for (const lock of [...this.#at(path), ...this.below(path)]) this.remove(lock)
+  }
+
+  #at(path: string): Lock[] {
+    const locks = this.#byPath.get(path)
+    if (!locks) return []
+    const now = performance.now()
+    return this.#keep(
+      path,
+      locks.filter(({ until }) => until > now),
+    )
+  }
+
+  #keep(path: string, locks: Lock[]): Lock[] {
+    if (locks.length === 0) this.#byPath.delete(path)
+    else this.#byPath.set(path, locks)
+    return [...locks]
+  }
+
+  /** A person's locks, without those that have ended. */
+  #ownOf(userId: number): Set<Lock> {
+    const own = this.#byPerson.get(userId) ?? new Set()
+    const now = performance.now()
+    for (const lock of own) if (lock.until <= now) this.remove(lock)
+    return own
+  }
+}
+
+export function lockedBy(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Refusal {
+  const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
+  return new Refusal(423, "locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
+}
+
+function parentOf(path: string): string | undefined {
+  return path === "/" ? undefined : path.slice(0, path.lastIndexOf("/")) || "/"
+}

@@ -1,0 +1,58 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
+import { ClientGone } from "../refusal.ts"
+
+const pieceLength = 32_768
+
+/**
+ * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are
+ * there, so a short answer has a length and a failure until then can still be answered.
+ */
+export class Sink {
+  readonly #response: ServerResponse
+  readonly #status: number
+  readonly #headers: OutgoingHttpHeaders
+  #text = ""
+
+  constructor(response: ServerResponse, options: { status: number; headers: OutgoingHttpHeaders }) {
+    this.#response = response
+    this.#status = options.status
+    this.#headers = options.headers
+  }
+
+  /** What is returned is to be waited for, if anything: the reader is slower than we are. */
+  add(text: string): Promise<void> | undefined {
+    this.#text += text
+    if (this.#text.length < pieceLength) return undefined
+    return this.#send()
+  }
+
+  #send(): Promise<void> | undefined {
+    if (!this.#response.headersSent) this.#response.writeHead(this.#status, this.#headers)
+    const text = this.#text
+    this.#text = ""
+    if (this.#response.destroyed) throw new ClientGone()
+    return this.#response.write(text) ? undefined : drained(this.#response)
+  }
+
+  end(): void {
+    if (this.#response.headersSent) {
+      this.#response.end(this.#text)
+      return
+    }
+    const body = Buffer.from(this.#text)
+    this.#response.writeHead(this.#status, { ...this.#headers, "Content-Length": body.length })
+    this.#response.end(body)
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void) => () => {
+      response.off("drain", onDrain).off("close", onClose)
+      finish()
+    }
+    const onDrain = settle(resolve)
+    const onClose = settle(() => reject(new ClientGone()))
+    response.once("drain", onDrain).once("close", onClose)
+  })
+}

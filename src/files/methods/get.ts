@@ -1,0 +1,85 @@
+import { constants, fstatSync, readSync, type Stats } from "node:fs"
+import parseRange from "range-parser"
+import { etagOf, isFresh, rangeHolds } from "../access/preconditions.ts"
+import { notFound, Refusal } from "../refusal.ts"
+import type { Call } from "../requests/dav-request.ts"
+import { guardHeaders } from "../respond.ts"
+import { closing } from "../tree/directory-handle.ts"
+import { headersOf, kindOf } from "./media-types.ts"
+import { allowOn } from "./method-names.ts"
+import { sendFile } from "./send-file.ts"
+
+/**
+ * Up to here a file is read at once and synchronously: it costs less than one hop to the thread
+ * pool.
+ */
+const smallFile = 65_536
+
+/** GET and HEAD of a file. A directory's content is asked for with PROPFIND. */
+export async function get(call: Call): Promise<void> {
+  const level = await call.visible()
+  const name = call.names.at(-1)
+  if (name === undefined || level === "passage") throw isDirectory()
+  using parent = call.scene.root.descend(call.names.slice(0, -1))
+  using file = closing(parent.open(name, constants.O_RDONLY))
+  const stats = fstatSync(file.fd)
+  if (stats.isDirectory()) throw isDirectory()
+  if (!stats.isFile() || call.address.slash) throw notFound()
+  await answer(call, file.fd, stats)
+}
+
+const isDirectory = (): Refusal =>
+  new Refusal(405, "method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
+    headers: allowOn("directory"),
+  })
+
+async function answer(call: Call, fd: number, stats: Stats): Promise<void> {
+  const { request, response } = call
+  const validators = { etag: etagOf(stats), mtimeMs: stats.mtimeMs }
+  const headers: Record<string, string> = {
+    ...guardHeaders,
+    ETag: validators.etag,
+    "Last-Modified": stats.mtime.toUTCString(),
+    "Cache-Control": "private, no-cache",
+    "Accept-Ranges": "bytes",
+  }
+  if (isFresh(request.headers, validators)) {
+    response.writeHead(304, headers).end()
+    return
+  }
+  Object.assign(headers, headersOf(kindOf(call.names.at(-1) ?? "")))
+  const part = rangeHolds(request.headers["if-range"]?.toString(), validators) ? partOf(request.headers.range, stats.size) : undefined
+  if (part) headers["Content-Range"] = `bytes ${part.start}-${part.end}/${stats.size}`
+  const { start, end } = part ?? { start: 0, end: stats.size - 1 }
+  headers["Content-Length"] = String(end - start + 1)
+  response.writeHead(part ? 206 : 200, headers)
+  if (request.method === "HEAD") response.end()
+  else await sendBytes(call, fd, start, end + 1)
+}
+
+/**
+ * One range is served; several, or what is no range of bytes, get the whole file, as RFC 9110
+ * allows.
+ */
+function partOf(range: string | undefined, size: number): { start: number; end: number } | undefined {
+  if (range === undefined) return undefined
+  const parts = parseRange(size, range, { combine: true })
+  if (parts === -1) {
+    throw new Refusal(416, "invalid", `The file has ${size} bytes; the range asks for others`, {
+      headers: { "Content-Range": `bytes */${size}` },
+    })
+  }
+  if (parts === -2 || parts.type !== "bytes" || parts.length !== 1) return undefined
+  return parts[0]
+}
+
+async function sendBytes(call: Call, fd: number, start: number, end: number): Promise<void> {
+  const { response } = call
+  const length = end - start
+  if (length > smallFile) return sendFile(response, fd, { start, end })
+  const bytes = Buffer.allocUnsafe(length)
+  // A program that shortens the file meanwhile leaves less than was promised: the client must see
+  // that it is incomplete.
+  if (length > 0 && readSync(fd, bytes, 0, length, start) !== length) response.destroy()
+  else response.end(bytes)
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict"
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+
+/*
+ * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program
+ * holds of the one (a second name, an open file, an open directory) must not reach what ann moves
+ * into the other.
+ */
+
+let world: FilesWorld
+before(async () => {
+  world = await FilesWorld.start({ process: "worker" })
+  world.makeDirectory("data/shared")
+  for (const name of ["ann", "bob"]) world.authority.add(name, { "/data/shared": "write" })
+})
+after(() => world[Symbol.asyncDispose]())
+
+const shared = (...names: string[]) => join(world.root, "data/shared", ...names)
+const move = async (from: string, destination: string) => (await world.ask("MOVE", from, { headers: { destination } })).status
+const inode = (path: string) => statSync(path).ino
+
+test("what is moved out of a directory that others' runs have is out of their reach, and so is what is moved into it", async () => {
+  const places = { [shared("kept")]: "/data/shared", [world.at("kept")]: "/users/ann" }
+  for (const [kept, from] of Object.entries(places)) {
+    const to = from === "/users/ann" ? "/data/shared" : "/users/ann"
+    const at = (path: string) => join(world.root, path)
+    world.makeDirectory(`${from}/d`)
+    writeFileSync(at(`${from}/d/f`), "content", { mode: 0o666 })
+    linkSync(at(`${from}/d/f`), kept)
+    const [file, directory] = [openSync(at(`${from}/d/f`), "r+"), openSync(at(`${from}/d`), "r")]
+    assert.equal(await move(`${from}/d`, `${to}/d-of-${from.length}`), 201)
+    const moved = at(`${to}/d-of-${from.length}`)
+    writeFileSync(kept, "planted")
+    writeFileSync(`/proc/self/fd/${file}`, "planted")
+    try {
+      writeFileSync(`/proc/self/fd/${directory}/planted`, "")
+    } catch {}
+    assert.deepEqual([readdirSync(moved), readFileSync(join(moved, "f"), "utf8")], [["f"], "content"], from)
+    assert.equal(existsSync(at(`${from}/d`)), false)
+    for (const fd of [file, directory]) closeSync(fd)
+  }
+  await eventually("nothing is left", () => world.unfinished().length === 0)
+})
+
+test("a single file that is moved to where others' runs have it is no other name of one that stays", async () => {
+  writeFileSync(world.at("one"), "content", { mode: 0o666 })
+  linkSync(world.at("one"), world.at("other"))
+  assert.equal(await move("/users/ann/one", "/data/shared/one"), 201)
+  assert.notEqual(inode(shared("one")), inode(world.at("other")))
+})
+
+test("what is moved where others' runs have it keeps its links, times and modes", async () => {
+  mkdirSync(world.at("whole"), { mode: 0o750 })
+  writeFileSync(world.at("whole/run.sh"), "#!/bin/sh\n", { mode: 0o755 })
+  symlinkSync("run.sh", world.at("whole/link"))
+  symlinkSync("/no/where", world.at("whole/dangling"))
+  for (const name of ["whole/run.sh", "whole"]) utimesSync(world.at(name), 1_000_000_000, 1_000_000_000)
+  if (asRoot) for (const name of ["whole", "whole/run.sh"]) chownSync(world.at(name), owner.uid, owner.gid)
+  assert.equal(await move("/users/ann/whole", "/data/shared/whole"), 201)
+  assert.deepEqual([readlinkSync(shared("whole/link")), readlinkSync(shared("whole/dangling"))], ["run.sh", "/no/where"])
+  for (const name of ["whole", "whole/run.sh"]) assert.equal(statSync(shared(name)).mtimeMs, 1_000_000_000_000, name)
+  assert.deepEqual([statSync(shared("whole")).mode & 0o777, statSync(shared("whole/run.sh")).mode & 0o777], [0o750, 0o755])
+  assert.equal(existsSync(world.at("whole")), false)
+})
+
+test("what is moved within one place is the same file still", async () => {
+  for (const [base, path] of [
+    ["/users/ann", world.at()],
+    ["/data/shared", shared()],
+  ] as const) {
+    world.makeDirectory(`${base}/here`)
+    const before = inode(join(path, "here"))
+    assert.equal(await move(`${base}/here`, `${base}/there`), 201)
+    assert.equal(inode(join(path, "there")), before)
+  }
+})

@@ -1,0 +1,14 @@
+import type { Call } from "../requests/dav-request.ts"
+import { answerEmpty } from "../respond.ts"
+import { methodNames } from "./method-names.ts"
+
+/** Tells what can be done at an address that the caller may see. */
+export async function options(call: Call): Promise<void> {
+  await call.visible()
+  answerEmpty(call.response, 200, {
+    DAV: "1, 2",
+    "MS-Author-Via": "DAV",
+    Allow: methodNames.join(", "),
+    "Accept-Ranges": "bytes",
+  })
+}

@@ -1,0 +1,128 @@
+import { writeSync, writev } from "node:fs"
+import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
+import { hasBody } from "#kit"
+import { ClientGone } from "../refusal.ts"
+
+/** The body stops being read while this much waits for the disk. */
+const mostWaiting = bounds.files.waitingBytes.value
+/** A body of at most this length is written at once when all of it is there. */
+const smallBody = 65_536
+
+/**
+ * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are
+ * written, and ends the reception by what it throws. Rejects with `ClientGone` when the body ends
+ * early; no write is under way any more when it settles.
+ */
+export async function receive(request: IncomingMessage, fd: number, take?: (bytes: number) => void): Promise<void> {
+  if (!hasBody(request)) return
+  await new Promise<void>((resolve, reject) => {
+    new Receiver(request, { fd, take, done: (error) => (error ? reject(error) : resolve()) })
+  })
+}
+
+/** The next pieces are gathered while the last ones are written. */
+class Receiver {
+  readonly #request: IncomingMessage
+  readonly #fd: number
+  readonly #take: ((bytes: number) => void) | undefined
+  readonly #done: (error?: Error) => void
+  readonly #small: boolean
+  #waiting: Buffer[] = []
+  #bytes = 0
+  #writing = false
+  #ended = false
+  #failure: Error | undefined
+
+  constructor(request: IncomingMessage, how: { fd: number; take: ((bytes: number) => void) | undefined; done: (error?: Error) => void }) {
+    this.#request = request
+    this.#fd = how.fd
+    this.#take = how.take
+    this.#done = how.done
+    this.#small = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBody
+    request.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onGone).once("close", this.#onGone)
+    if (request.destroyed) this.#onGone()
+  }
+
+  #onData = (chunk: Buffer): void => {
+    try {
+      this.#take?.(chunk.length)
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
+    this.#waiting.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes >= mostWaiting) this.#request.pause()
+    if (!this.#small) this.#write()
+  }
+
+  #onEnd = (): void => {
+    this.#ended = true
+    if (this.#small) this.#writeSmall()
+    else this.#write()
+  }
+
+  #onGone = (): void => {
+    if (!this.#ended) this.#fail(new ClientGone())
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error
+    if (!this.#writing) this.#settle()
+  }
+
+  #settle(): void {
+    this.#request.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onGone).off("close", this.#onGone)
+    this.#done(this.#failure)
+  }
+
+  #write(): void {
+    if (this.#writing) return
+    if (this.#failure || (this.#ended && this.#waiting.length === 0)) this.#settle()
+    else if (this.#waiting.length > 0) this.#writeWaiting()
+  }
+
+  #writeWaiting(): void {
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#bytes = 0
+    this.#writing = true
+    if (this.#request.isPaused()) this.#request.resume()
+    writeAll(this.#fd, batch, (error) => {
+      this.#writing = false
+      if (error) this.#failure ??= error
+      this.#write()
+    })
+  }
+
+  #writeSmall(): void {
+    try {
+      const all = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting)
+      for (let done = 0; all && done < all.length; ) done += writeSync(this.#fd, all, done)
+    } catch (error) {
+      this.#failure = error as Error
+    }
+    this.#settle()
+  }
+}
+
+/** `writev` may write less than it was given. */
+function writeAll(fd: number, chunks: Buffer[], done: (error: Error | null) => void): void {
+  writev(fd, chunks, null, (error, count) => {
+    if (error) return done(error)
+    const rest = after(chunks, count)
+    if (rest.length === 0) done(null)
+    else writeAll(fd, rest, done)
+  })
+}
+
+function after(chunks: Buffer[], count: number): Buffer[] {
+  let skip = count
+  const rest: Buffer[] = []
+  for (const chunk of chunks) {
+    if (skip < chunk.length) rest.push(skip > 0 ? chunk.subarray(skip) : chunk)
+    skip = Math.max(0, skip - chunk.length)
+  }
+  return rest
+}

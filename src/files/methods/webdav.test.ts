@@ -1,0 +1,147 @@
+import assert from "node:assert/strict"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { after, before, test } from "node:test"
+import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+
+let world: FilesWorld
+before(async () => {
+  world = await FilesWorld.start()
+})
+after(() => world[Symbol.asyncDispose]())
+
+const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIND", path, { headers: { depth }, user })
+const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
+
+const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+
+test("a listing is as deep as its limit, and beyond is told to be too deep", async () => {
+  await using small = await FilesWorld.start({ limits: { deepEntries: 5 } })
+  for (const name of ["1", "2", "3", "4"]) await small.ask("PUT", `/users/ann/${name}`, { body: "" })
+  const ask = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
+  assert.equal((await ask("infinity")).status, 207)
+  await small.ask("PUT", "/users/ann/5", { body: "" })
+  for (const depth of ["infinity", undefined]) {
+    const refused = await ask(depth)
+    assert.equal(refused.status, 403)
+    assert.match(refused.text, /<D:error xmlns:D="DAV:"><D:propfind-finite-depth\/>/)
+  }
+  assert.equal(hrefs((await ask("1")).text).length, 6)
+})
+
+test("a listing of many entries holds each once", async () => {
+  world.makeDirectory("users/ann/many")
+  for (let i = 0; i < 1_500; i += 1) writeFileSync(world.at("many", String(i)), "")
+  const listed = await propfind("/users/ann/many/")
+  assert.equal(listed.headers["transfer-encoding"], "chunked")
+  assert.equal(new Set(hrefs(listed.text)).size, 1_501)
+  assert.ok(listed.text.endsWith("</D:multistatus>\n"))
+  assert.equal((await world.ask("DELETE", "/users/ann/many/")).status, 204)
+})
+
+test("XML that is too long, too deep, has a DTD or is none is refused", async () => {
+  const status = async (body: string) => (await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })).status
+  assert.equal(await status('<propfind xmlns="DAV:"><allprop/></propfind>'), 207)
+  assert.equal(await status('<!DOCTYPE x [<!ENTITY e "x">]><propfind xmlns="DAV:"><prop>&e;</prop></propfind>'), 400)
+  assert.equal(await status(`${"<a>".repeat(40)}${"</a>".repeat(40)}`), 400)
+  assert.equal(await status(`<propfind xmlns="DAV:"><!--${"x".repeat(70_000)}--><allprop/></propfind>`), 413)
+  for (const bad of [
+    "x",
+    "<propfind>",
+    "<other/>",
+    '<propfind xmlns="DAV:"/>',
+    "<a:b/>",
+    "<propfind xmlns='DAV:'><prop>&undefined;</prop></propfind>",
+  ]) {
+    assert.equal(await status(bad), 400, bad)
+  }
+})
+
+test("a copy is whole, and leaves nothing behind where it may not be", async () => {
+  await world.ask("MKCOL", "/users/ann/src")
+  await world.ask("PUT", "/users/ann/src/f", { body: "f" })
+  const copyTo = (destination: string, headers = {}) => world.ask("COPY", "/users/ann/src", { headers: { destination, ...headers } })
+  assert.equal((await copyTo("/users/ann/dst")).status, 201)
+  assert.equal((await copyTo(`${world.url}/users/ann/dst`)).status, 204)
+  assert.equal((await copyTo("/users/ann/dst", { overwrite: "F" })).status, 412)
+  assert.equal((await copyTo("http://elsewhere.example/users/ann/dst")).status, 502)
+  assert.equal((await copyTo("/users/ann/src/inside")).status, 403)
+  assert.equal((await copyTo("/users/ann/src")).status, 403)
+  assert.equal((await copyTo("/users/ann")).status, 403)
+  assert.equal((await copyTo("/users/ann/none/dst")).status, 409)
+  assert.equal((await copyTo("/users/ann/shallow", { depth: "0" })).status, 201)
+  assert.deepEqual(readdirSync(world.at("shallow")), [])
+  assert.equal(readFileSync(world.at("dst/f"), "utf8"), "f")
+})
+
+test("a move replaces, and takes locks and properties as RFC 4918 says", async () => {
+  await world.ask("PUT", "/users/ann/m1", { body: "1" })
+  await world.ask("PUT", "/users/ann/m2", { body: "2" })
+  const patch = '<propertyupdate xmlns="DAV:"><set><prop><color xmlns="urn:x">blue</color></prop></set></propertyupdate>'
+  assert.equal((await world.ask("PROPPATCH", "/users/ann/m1", { body: patch })).status, 207)
+  assert.equal((await world.ask("MOVE", "/users/ann/m1", { headers: { destination: "/users/ann/m2" } })).status, 204)
+  assert.equal(readFileSync(world.at("m2"), "utf8"), "1")
+  assert.match((await propfind("/users/ann/m2", "0")).text, /<x:color xmlns:x="urn:x">blue<\/x:color>/)
+  assert.equal(existsSync(world.at("m1")), false)
+})
+
+test("a lock keeps other clients out, and whoever holds its token in", async () => {
+  await world.ask("PUT", "/users/ann/l", { body: "1" })
+  const taken = await world.ask("LOCK", "/users/ann/l", { body: lockBody, headers: { timeout: "Second-99999999" } })
+  const token = taken.headers["lock-token"] ?? ""
+  assert.match(taken.text, /<D:timeout>Second-3600</)
+  const refused = await world.ask("PUT", "/users/ann/l", { body: "2" })
+  assert.equal(refused.status, 423)
+  assert.match(refused.text, /<D:lock-token-submitted><D:href>\/users\/ann\/l</)
+  for (const [method, headers] of [
+    ["DELETE", {}],
+    ["MOVE", { destination: "/users/ann/l2" }],
+    ["LOCK", {}],
+    ["PROPPATCH", {}],
+  ] as const) {
+    const body =
+      method === "LOCK"
+        ? lockBody
+        : method === "PROPPATCH"
+          ? '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y"/></prop></set></propertyupdate>'
+          : ""
+    assert.equal((await world.ask(method, "/users/ann/l", { headers, body })).status, 423, method)
+  }
+  assert.equal((await world.ask("PUT", "/users/ann/l", { body: "2", headers: { if: `(${token})` } })).status, 204)
+  assert.equal((await world.ask("PUT", "/users/ann/l", { body: "2", headers: { if: "(<urn:uuid:other>)" } })).status, 412)
+  assert.equal((await world.ask("PUT", "/users/ann/l", { body: "2", headers: { if: "nonsense" } })).status, 400)
+  assert.equal((await world.ask("UNLOCK", "/users/ann/l", { headers: { "lock-token": token } })).status, 204)
+  assert.equal((await world.ask("UNLOCK", "/users/ann/l", { headers: { "lock-token": token } })).status, 409)
+  assert.equal((await world.ask("DELETE", "/users/ann/l")).status, 204)
+})
+
+test("a token of somebody else's lock opens nothing", async () => {
+  world.makeDirectory("data/both")
+  world.authority.add("eva", { "/data/both": "write" })
+  world.authority.add("finn", { "/data/both": "write" })
+  world.makeDirectory("users/eva")
+  world.files.invalidate()
+  const { headers } = await world.ask("LOCK", "/data/both/x", { body: lockBody, user: "eva" })
+  const submitted = { if: `(${headers["lock-token"]})` }
+  assert.equal((await world.ask("PUT", "/data/both/x", { user: "finn", headers: submitted, body: "x" })).status, 423)
+  assert.equal((await world.ask("UNLOCK", "/data/both/x", { user: "finn", headers: { "lock-token": headers["lock-token"] } })).status, 403)
+  assert.equal((await world.ask("PUT", "/data/both/x", { user: "eva", headers: submitted, body: "x" })).status, 204)
+})
+
+test("the server's own properties cannot be changed, and then nothing of the request is", async () => {
+  await world.ask("PUT", "/users/ann/p", { body: "" })
+  const body = '<propertyupdate xmlns="DAV:"><set><prop><getetag>x</getetag><c xmlns="urn:x"/></prop></set></propertyupdate>'
+  const answer = await world.ask("PROPPATCH", "/users/ann/p", { body })
+  assert.equal(answer.status, 207)
+  assert.match(answer.text, /getetag.*403 Forbidden.*cannot-modify-protected-property/)
+  assert.match(answer.text, /<x:c xmlns:x="urn:x"\/><\/D:prop><D:status>HTTP\/1.1 424/)
+  assert.doesNotMatch((await propfind("/users/ann/p", "0")).text, /urn:x/)
+})
+
+test("properties that were asked for by name are told apart from ones that there are not", async () => {
+  const body =
+    '<propfind xmlns="DAV:"><prop><getcontentlength/><quota-available-bytes/><none xmlns="urn:&quot;&amp;"/><bare xmlns=""/></prop></propfind>'
+  const answer = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })
+  assert.match(answer.text, /<D:quota-available-bytes>\d+<\/D:quota-available-bytes><\/D:prop><D:status>HTTP\/1.1 200 OK/)
+  assert.match(answer.text, /<D:multistatus xmlns:D="DAV:" xmlns:n0="urn:&quot;&amp;">/)
+  assert.match(answer.text, /<D:getcontentlength\/><n0:none\/><bare\/><\/D:prop><D:status>HTTP\/1.1 404/)
+})

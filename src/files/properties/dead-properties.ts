@@ -1,0 +1,229 @@
+import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
+import { StringDecoder } from "node:string_decoder"
+import { bounds } from "#contract"
+import { Refusal, refusalOf } from "../refusal.ts"
+import { hiddenFolder } from "../requests/address.ts"
+import type { Folder } from "../tree/directory-handle.ts"
+import { attempt } from "../tree/remove-tree.ts"
+import { type Entry, ownerOf, PropertyTable } from "./property-table.ts"
+
+const fileName = "properties.jsonl"
+/** A longer log is written anew when less than half of it still counts. */
+const longLog = 2 ** 20
+const readPiece = 2 ** 20
+/** So many lines are written at once when the log is written anew. */
+const linesAtOnce = 1_000
+
+/**
+ * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use
+ * on, and in a log of changes in the hidden place, of which a process that is killed leaves at most
+ * a last line cut short. Each owner's tree has a budget; what removes properties works at its end,
+ * and on a full disk. What a container renames loses its properties.
+ */
+export class DeadProperties implements Disposable {
+  readonly #root: Folder
+  readonly #table = new PropertyTable()
+  #fd: number | undefined
+  #loaded = false
+  #bytes = 0
+  /** The log lacks what memory has: it is written anew before anything is added. */
+  #isBehind = false
+  /** How long the log was when it was last written anew. */
+  #compacted = 0
+
+  constructor(root: Folder) {
+    this.#root = root
+  }
+
+  /** All properties by path; undefined when there are none. */
+  opened(): ReadonlyMap<string, ReadonlyMap<string, string>> | undefined {
+    this.#load()
+    return this.#table.byPath.size > 0 ? this.#table.byPath : undefined
+  }
+
+  /** Applies all changes; null removes one. */
+  patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
+    this.#load()
+    const onlyRemoves = changes.every(({ value }) => value === null)
+    if (!onlyRemoves && !this.#table.fitsEntry(path, changes)) throw overEntry()
+    if (!onlyRemoves && !this.#table.fits(path, changes)) throw overBudget(path)
+    const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
+    if (onlyRemoves) this.#follow(entries)
+    else this.#write(entries)
+  }
+
+  forget(path: string): void {
+    if (this.#has(path)) this.#follow([{ forget: path }])
+  }
+
+  /** If the new place's owner has no room for them, they are gone. */
+  move(path: string, to: string): void {
+    if (!(this.#has(path) || this.#has(to))) return
+    const fits = this.#table.fitsAt(path, to, { deep: true, moves: true })
+    this.#follow(fits ? [{ forget: to }, { move: path, to }] : [{ forget: to }, { forget: path }])
+  }
+
+  /** If the disk, or the new place's owner, has no room for them, the copy has none. */
+  copy(path: string, to: string, deep: boolean): void {
+    if (!(this.#has(path) || this.#has(to))) return
+    const forgets: Entry[] = [{ forget: to }]
+    const fits = this.#table.fitsAt(path, to, { deep, moves: false })
+    this.#follow(fits ? [...forgets, { copy: path, to, deep }] : forgets, forgets)
+  }
+
+  /**
+   * The files have changed already, and nobody is told otherwise: what the disk has no room for, of
+   * which `least` is what must be, counts in memory, and the log catches up with the next change
+   * that finds room.
+   */
+  #follow(entries: readonly Entry[], least = entries): void {
+    try {
+      this.#write(entries)
+    } catch (error) {
+      if (refusalOf(error)?.code !== "storage_full") throw error
+      this.#isBehind = true
+      for (const entry of least) this.#table.apply(entry)
+    }
+  }
+
+  #has(path: string): boolean {
+    this.#load()
+    return this.#table.has(path)
+  }
+
+  #load(): void {
+    if (this.#loaded) return
+    this.#loaded = true
+    for (const line of this.#lines()) {
+      const entry = parse(line)
+      if (entry) this.#table.apply(entry)
+    }
+  }
+
+  *#lines(): Generator<string> {
+    const fd = this.#openToRead()
+    if (fd === undefined) return
+    try {
+      if (!fstatSync(fd).isFile()) return
+      const piece = Buffer.allocUnsafe(readPiece)
+      const decoder = new StringDecoder("utf8")
+      let rest = ""
+      for (let count = readSync(fd, piece); count > 0; count = readSync(fd, piece)) {
+        this.#bytes += count
+        const lines = (rest + decoder.write(piece.subarray(0, count))).split("\n")
+        rest = lines.pop() ?? ""
+        yield* lines
+      }
+      yield rest
+    } finally {
+      closeSync(fd)
+    }
+  }
+
+  #openToRead(): number | undefined {
+    try {
+      using hidden = this.#root.folder(hiddenFolder)
+      return hidden.open(fileName, constants.O_RDONLY)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+      throw error
+    }
+  }
+
+  #write(entries: readonly Entry[]): void {
+    const text = textOf(entries)
+    if (this.#isBehind || this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
+    append(this.#open(), text)
+    this.#bytes += text.length
+    for (const entry of entries) this.#table.apply(entry)
+  }
+
+  /** Puts a log in place that holds what still counts and nothing else. */
+  #compact(): void {
+    let length = 0
+    using hidden = this.#root.folder(hiddenFolder)
+    const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+    try {
+      for (const text of this.#textOfAll()) {
+        append(fd, text)
+        length += text.length
+      }
+      fdatasyncSync(fd)
+      renameSync(hidden.at(`${fileName}.new`), hidden.at(fileName))
+    } catch (error) {
+      attempt(() => unlinkSync(hidden.at(`${fileName}.new`)))
+      throw error
+    } finally {
+      closeSync(fd)
+    }
+    this[Symbol.dispose]()
+    this.#bytes = length
+    this.#compacted = length
+    this.#isBehind = false
+  }
+
+  *#textOfAll(): Generator<string> {
+    let some: Entry[] = []
+    for (const [path, stored] of this.#table.byPath) {
+      for (const [key, value] of stored) some.push({ set: path, key, value })
+      if (some.length < linesAtOnce) continue
+      yield textOf(some)
+      some = []
+    }
+    yield textOf(some)
+  }
+
+  #open(): number {
+    if (this.#fd !== undefined) return this.#fd
+    using hidden = this.#root.folder(hiddenFolder)
+    this.#fd = hidden.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+    return this.#fd
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}
+
+/** All of it or nothing: the kernel writes what fits. */
+function append(fd: number, text: string): void {
+  const { size } = fstatSync(fd)
+  try {
+    writeFileSync(fd, text)
+  } catch (error) {
+    ftruncateSync(fd, size)
+    throw error
+  }
+}
+
+/** A line that a crash cut short ends where the next entries begin. */
+function textOf(entries: readonly Entry[]): string {
+  return `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    return line === "" ? undefined : (JSON.parse(line) as Entry)
+  } catch {
+    return undefined
+  }
+}
+
+/** More than one file or directory may have. */
+export function overEntry(): Refusal {
+  const { value } = bounds.files.entryProperties
+  return new Refusal(507, "storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
+    condition: "<D:quota-not-exceeded/>",
+  })
+}
+
+function overBudget(path: string): Refusal {
+  const { storedPropertyBytes, storedProperties } = bounds.files
+  return new Refusal(
+    507,
+    "storage_full",
+    `There is no room for more properties below ${ownerOf(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
+    { condition: "<D:quota-not-exceeded/>" },
+  )
+}

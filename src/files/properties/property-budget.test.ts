@@ -1,0 +1,151 @@
+import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { bounds } from "#contract"
+import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { smallDisk } from "../../../test/fixtures/small-disk.ts"
+import { Folder } from "../tree/directory-handle.ts"
+import { DeadProperties } from "./dead-properties.ts"
+import { ownerOf } from "./property-table.ts"
+
+/*
+ * Stored properties have a budget for each owner's tree: nobody uses up another one's, and removing
+ * always works.
+ */
+
+const { storedPropertyBytes, storedProperties } = bounds.files
+
+/** Properties below a root of their own. */
+function open(folder = mkdtempSync(join(tmpdir(), "quayside-properties-"))) {
+  mkdirSync(join(folder, ".quayside"), { recursive: true })
+  const root = Folder.open(folder)
+  const properties = new DeadProperties(root)
+  const dispose = () => {
+    properties[Symbol.dispose]()
+    root[Symbol.dispose]()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { folder, properties, [Symbol.dispose]: dispose }
+}
+
+const large = { key: "urn:x large", value: "v".repeat(60_000) }
+
+/** Stores large properties until one is refused; returns how many there are. */
+function fill(properties: DeadProperties, folder: string): number {
+  for (let i = 0; ; i += 1) {
+    try {
+      properties.patch(`${folder}/${i}`, [large])
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, "storage_full")
+      return i
+    }
+  }
+}
+
+test("a path counts for the home or the directory at the top that it lies in", () => {
+  assert.equal(ownerOf("/users/ann"), "/users/ann")
+  assert.equal(ownerOf("/users/ann/a/b"), "/users/ann")
+  assert.equal(ownerOf("/sets/a/b"), "/sets")
+  assert.equal(ownerOf("/users"), "/users")
+  assert.equal(ownerOf("/"), "/")
+})
+
+test("one owner's properties end at their budget, and another's go on", () => {
+  using it = open()
+  const count = fill(it.properties, "/users/ann")
+  assert.ok(count * 60_000 <= storedPropertyBytes.value && (count + 1) * 60_200 > storedPropertyBytes.value, `${count}`)
+  assert.equal(fill(it.properties, "/users/bob"), count)
+  assert.throws(() => it.properties.patch("/users/ann/deep/er", [large]), { code: "storage_full" })
+  it.properties.patch("/sets/a", [large])
+})
+
+test("a number of properties is bounded, too", () => {
+  using it = open()
+  for (let i = 0; i * 250 < storedProperties.value; i += 1) {
+    const changes = Array.from({ length: 250 }, (_, n) => ({ key: `k ${n}`, value: "" }))
+    it.properties.patch(`/users/ann/${i}`, changes)
+  }
+  assert.throws(() => it.properties.patch("/users/ann/x", [{ key: "k x", value: "" }]), { code: "storage_full" })
+  it.properties.patch("/users/ann/1", [{ key: "k 1", value: "another" }])
+})
+
+test("at the end of the budget properties are removed, replaced by shorter ones, moved and forgotten", () => {
+  using it = open()
+  fill(it.properties, "/users/ann")
+  const refused = () => assert.throws(() => it.properties.patch("/users/ann/too-much", [large]), { code: "storage_full" })
+  it.properties.patch("/users/ann/0", [{ key: large.key, value: "short" }])
+  it.properties.patch("/users/ann/new", [large])
+  refused()
+  it.properties.patch("/users/ann/1", [{ key: large.key, value: null }])
+  it.properties.patch("/users/ann/1", [large])
+  refused()
+  it.properties.move("/users/ann/2", "/users/ann/a-longer-name-than-before")
+  assert.equal(it.properties.opened()?.get("/users/ann/a-longer-name-than-before")?.size, 1)
+  it.properties.forget("/users/ann/3")
+  it.properties.patch("/users/ann/3", [large])
+  refused()
+})
+
+test("what is copied or moved counts where it comes to lie, and has no properties where there is no room", () => {
+  using it = open()
+  const count = fill(it.properties, "/users/ann/d")
+  it.properties.copy("/users/ann/d/0", "/users/ann/copy", true)
+  assert.equal(it.properties.opened()?.has("/users/ann/copy"), false)
+  it.properties.copy("/users/ann/d", "/users/bob/d", true)
+  assert.equal(it.properties.opened()?.has("/users/bob/d/0"), true)
+  assert.throws(() => it.properties.patch("/users/bob/new", [large]), { code: "storage_full" })
+  it.properties.move("/users/ann/d/1", "/users/bob/moved")
+  assert.equal(it.properties.opened()?.has("/users/bob/moved"), false)
+  assert.equal(it.properties.opened()?.has("/users/ann/d/1"), false)
+  it.properties.patch("/users/ann/d/1", [large])
+  assert.equal(it.properties.opened()?.size, 2 * count)
+  using next = new DeadProperties(Folder.open(it.folder))
+  assert.equal(next.opened()?.size, 2 * count, "the next process knows the same")
+  assert.throws(() => next.patch("/users/ann/new", [large]), { code: "storage_full" })
+})
+
+const skip = process.getuid?.() !== 0 && "needs the right to mount"
+
+test("properties are removed on a full disk", { skip }, async () => {
+  await using disk = await smallDisk(256)
+  mkdirSync(join(disk.path, ".quayside"))
+  using root = Folder.open(disk.path)
+  using properties = new DeadProperties(root)
+  properties.patch("/users/ann/a", [{ key: "k a", value: "a" }])
+  disk.fillUp()
+  const long = "k".repeat(100_000)
+  properties.patch("/users/ann/a", [
+    { key: "k a", value: null },
+    { key: long, value: null },
+  ])
+  assert.equal(properties.opened(), undefined)
+  await disk.makeRoom()
+  properties.patch("/users/ann/b", [{ key: "k b", value: "b" }])
+  using next = new DeadProperties(root)
+  assert.deepEqual([...(next.opened()?.keys() ?? [])], ["/users/ann/b"])
+})
+
+test("a person who used up their budget gets 507, removes properties, and keeps nobody else from storing some", async () => {
+  await using world = await FilesWorld.start()
+  const value = "v".repeat(60_000)
+  const set = (name: string, content = value) =>
+    `<propertyupdate xmlns="DAV:"><set><prop><${name} xmlns="urn:x">${content}</${name}></prop></set></propertyupdate>`
+  const patch = (user: string, path: string, body: string) => world.ask("PROPPATCH", path, { user, body })
+  let status = 207
+  let files = 0
+  for (; status === 207; files += 1) {
+    await world.ask("PUT", `/users/ann/${files}`, { body: "" })
+    status = (await patch("ann", `/users/ann/${files}`, set("c"))).status
+  }
+  assert.equal(status, 507)
+  await world.ask("PUT", "/users/bob/f", { user: "bob", body: "" })
+  assert.equal((await patch("bob", "/users/bob/f", set("c"))).status, 207)
+  const remove = '<propertyupdate xmlns="DAV:"><remove><prop><c xmlns="urn:x"/></prop></remove></propertyupdate>'
+  assert.equal((await patch("ann", "/users/ann/0", remove)).status, 207)
+  assert.equal((await patch("ann", "/users/ann/0", set("c"))).status, 207)
+  assert.equal((await patch("ann", "/users/ann/0", set("d"))).status, 507)
+  assert.equal((await world.ask("DELETE", "/users/ann/1")).status, 204)
+  assert.equal((await patch("ann", "/users/ann/0", set("d"))).status, 207)
+})

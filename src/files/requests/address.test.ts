@@ -1,0 +1,56 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Refusal } from "../refusal.ts"
+import { encodePath, parseTarget } from "./address.ts"
+
+const names = (target: string) => parseTarget(target).names
+const status = (target: string) => {
+  try {
+    parseTarget(target)
+    return 200
+  } catch (error) {
+    return error instanceof Refusal ? error.status : 500
+  }
+}
+
+test("a target is split into decoded names, and doubled slashes count once", () => {
+  assert.deepEqual(parseTarget("/"), { names: [], slash: true })
+  assert.deepEqual(parseTarget("/users//ann/a%20b/"), { names: ["users", "ann", "a b"], slash: true })
+  assert.deepEqual(parseTarget("/%C3%BC%23%3F%25"), { names: ["ü#?%"], slash: false })
+  assert.deepEqual(names("http://files.example.com:8082/x/y"), ["x", "y"])
+  assert.deepEqual(names("http://files.example.com"), [])
+})
+
+test("bytes that stand unescaped in a target are UTF-8", () => {
+  assert.deepEqual(names(Buffer.from("/ü").toString("latin1")), ["ü"])
+  assert.equal(status("/\xff"), 400)
+})
+
+test("bytes that can be no name are refused as invalid", () => {
+  for (const target of ["/%", "/%zz", "/%ff", "/%c3%28", "/%ed%a0%80", "/a%00b", "/a#b", "/a?b", "*", "a/b", ""])
+    assert.equal(status(target), 400, target)
+})
+
+test("names that lead elsewhere, or that Quayside keeps for itself, do not exist", () => {
+  const targets = [
+    "/..",
+    "/a/../b",
+    "/a/./b",
+    "/%2e%2e/x",
+    "/.%2E",
+    "/a%2fb",
+    "/a%2F..%2Fb",
+    "/.quayside",
+    "/.quayside/work",
+    "/a/.quayside-upload-1",
+  ]
+  for (const target of targets) assert.equal(status(target), 404, target)
+  assert.equal(status("/a/.quayside"), 200)
+})
+
+test("an encoded path reads back as the same names", () => {
+  const odd = ["a b", "ü#?%", "!'()*", "🙂", 'a&<>"', "~._-"]
+  assert.deepEqual(names(encodePath(odd, false)), odd)
+  assert.match(encodePath(odd, true), /^[\x21-\x7e]+\/$/)
+  assert.equal(encodePath([], true), "/")
+})

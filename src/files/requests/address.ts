@@ -1,0 +1,91 @@
+import { invalid, notFound, Refusal } from "../refusal.ts"
+
+/**
+ * What a request's target names: single names from the root downwards, and whether it ends with a
+ * slash.
+ */
+export interface Address {
+  names: readonly string[]
+  slash: boolean
+}
+
+/**
+ * Hidden names: what Quayside keeps beside people's files. `/.quayside` at the root, uploads beside
+ * their target anywhere.
+ */
+export const hiddenFolder = ".quayside"
+export const hiddenPrefix = ".quayside-upload-"
+
+export function isHidden(name: string, depth: number): boolean {
+  return (depth === 0 && name === hiddenFolder) || name.startsWith(hiddenPrefix)
+}
+
+/**
+ * Reads a request target in origin or absolute form. Bytes that can be no name (a bad escape, not
+ * UTF-8, NUL) are 400; names that could lead elsewhere (`.`, `..`, an encoded slash) do not exist:
+ * 404. Doubled slashes count once.
+ */
+export function parseTarget(target: string): Address {
+  const path = pathOf(target)
+  const names: string[] = []
+  for (const part of path.split("/")) {
+    if (part === "") continue
+    const name = decodeName(part)
+    if (isHidden(name, names.length)) throw notFound()
+    names.push(name)
+  }
+  return { names, slash: path.endsWith("/") }
+}
+
+function pathOf(target: string): string {
+  const absolute = /^https?:\/\/[^/?#]*/i.exec(target)
+  const path = absolute ? target.slice(absolute[0].length) || "/" : target
+  if (!path.startsWith("/")) throw invalid("The request's target must be a path that starts with /")
+  if (path.includes("#")) throw invalid("The request's target must not contain a fragment (#); encode the character as %23")
+  if (path.includes("?")) throw invalid("The files address takes no query; encode a question mark in a name as %3F")
+  return path
+}
+
+function decodeName(part: string): string {
+  const name = decode(part)
+  if (name.includes("\0")) throw invalid("A name must not contain NUL")
+  if (name === "." || name === ".." || name.includes("/")) throw notFound()
+  return name
+}
+
+function decode(part: string): string {
+  if (!needsDecoding.test(part)) return part
+  try {
+    // Node reads the request line as Latin-1: bytes that came unescaped are put together again
+    // before they are decoded as UTF-8.
+    return decodeURIComponent(part.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`))
+  } catch {
+    throw invalid("The request's target is not percent-encoded UTF-8")
+  }
+}
+const needsDecoding = /[%\x80-\xff]/
+
+/** Names that a new entry may have: the file systems hold 255 bytes. */
+export function assertCreatable(names: readonly string[]): void {
+  const name = names.at(-1) ?? ""
+  const bytes = Buffer.byteLength(name)
+  if (bytes > 255) throw new Refusal(400, "invalid", `A name has at most 255 bytes; this one has ${bytes}`)
+}
+
+/** `/a/b` for names; `/` for none. What the authority is asked about. */
+export function pathText(names: readonly string[]): string {
+  return `/${names.join("/")}`
+}
+
+/** The percent-encoded form for hrefs. */
+export function encodePath(names: readonly string[], directory: boolean): string {
+  const path = names.map(encodeName).join("/")
+  return names.length === 0 ? "/" : `/${path}${directory ? "/" : ""}`
+}
+
+export function encodeName(name: string): string {
+  return name === "" || plain.test(name)
+    ? name
+    : encodeURIComponent(name).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+const plain = /^[A-Za-z0-9._~-]+$/

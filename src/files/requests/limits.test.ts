@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect } from "node:net"
+import { after, before, test } from "node:test"
+import { promisify } from "node:util"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { basic, FilesWorld, type RawConnection } from "../../../test/fixtures/files-world.ts"
+import { Turns } from "./request-limiter.ts"
+
+let world: FilesWorld
+before(async () => {
+  world = await FilesWorld.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
+})
+after(() => world[Symbol.asyncDispose]())
+
+const head = (method: string, path: string, more = "") =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
+
+test("a client that stops in the middle of its body is let go, and nothing is left of it", async () => {
+  const upload = await world.raw()
+  upload.write(head("PUT", "/users/ann/stalled", "Content-Length: 100\r\n"))
+  upload.write("half")
+  await upload.end()
+  assert.equal((await world.ask("GET", "/users/ann/stalled")).status, 404)
+})
+
+test("a client that stops reading is let go", async () => {
+  await world.ask("PUT", "/users/ann/large", { body: Buffer.alloc(30_000_000) })
+  const download = await world.raw()
+  download.socket.pause()
+  const closed = new Promise((resolve) => download.socket.once("close", resolve))
+  download.write(head("GET", "/users/ann/large"))
+  download.socket.resume()
+  await download.until("\r\n\r\n")
+  download.socket.pause()
+  await eventually("the server has no connection left", async () => (await openConnections()) === 0)
+  download.socket.resume()
+  await closed
+})
+
+test("a client that sends nothing, or never ends its headers, is let go", async () => {
+  for (const text of ["", "GET / HTTP/1.1\r\nHost: local"]) {
+    const idle = await world.raw()
+    idle.write(text)
+    await idle.end()
+  }
+})
+
+test("a body that makes progress may take longer than any stall", async () => {
+  await using patient = await FilesWorld.start({ limits: { stallMs: 2_000 } })
+  const upload = await patient.raw()
+  upload.write(head("PUT", "/users/ann/slow", "Content-Length: 25\r\n"))
+  for (let i = 0; i < 25; i += 1) {
+    upload.write("x")
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  assert.match(await upload.until("\r\n\r\n"), /201 Created/)
+  upload.socket.destroy()
+})
+
+test("one address has a share of the connections on which nobody is proved: its oldest makes room for the newest", async () => {
+  await eventually("the server has no connection left", async () => (await openConnections()) === 0)
+  const some: RawConnection[] = []
+  for (let i = 0; i < 20; i += 1) some.push(await world.raw())
+  const oldest = new Promise((resolve) => some[0]?.socket.once("close", resolve))
+  assert.equal((await world.ask("GET", "/users/ann/large")).status, 200)
+  await oldest
+  for (const { socket } of some) socket.destroy()
+})
+
+test("one person has a share of the connections: an idle one makes room, and with none idle the answer is 429", async () => {
+  await eventually("the server has no connection left", async () => (await openConnections()) === 0)
+  const idle = await world.raw()
+  idle.write(head("GET", "/users/ann/slow"))
+  await idle.until("\r\n\r\n")
+  const busy: RawConnection[] = []
+  for (let i = 0; i < 20; i += 1) {
+    const upload = await world.raw()
+    upload.write(head("PUT", `/users/ann/busy-${i}`, "Content-Length: 10\r\nExpect: 100-continue\r\n"))
+    assert.match(await upload.until("\r\n\r\n"), /100 Continue/)
+    busy.push(upload)
+  }
+  await idle.end()
+  const refused = await world.ask("GET", "/users/ann/large")
+  assert.deepEqual([refused.status, refused.headers.connection, refused.headers["retry-after"]], [429, "close", "2"])
+  for (const { socket } of busy) socket.destroy()
+  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/large")).status === 200)
+})
+
+test("one person has a share of the requests only, and of deep listings a smaller one", () => {
+  const turns = new Turns()
+  const taken = Array.from({ length: 128 }, () => turns.take(1))
+  assert.throws(() => turns.take(1), /too many requests/)
+  turns.take(2)[Symbol.dispose]()
+  taken.pop()?.[Symbol.dispose]()
+  turns.take(1)
+  const deep = Array.from({ length: 4 }, () => turns.take(1, "deep"))
+  assert.throws(() => turns.take(1, "deep"), /too many requests/)
+  for (const turn of deep) turn[Symbol.dispose]()
+  turns.take(1, "deep")
+})
+
+/** Connections to the server, as the kernel lists them. */
+async function openConnections(): Promise<number> {
+  const { readFile } = await import("node:fs/promises")
+  const port = world.port.toString(16).toUpperCase().padStart(4, "0")
+  const established = "01"
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").slice(1)
+  return lines.filter((line) => {
+    const [, local = "", , state] = line.trim().split(/\s+/)
+    return local.endsWith(`:${port}`) && state === established
+  }).length
+}
+
+test("requests sent ahead on one connection are answered in turn; hundreds of them are not even begun", async () => {
+  await world.ask("PUT", "/users/ann/ahead", { body: "x" })
+  const ask = async (count: number) => {
+    const connection = await world.raw()
+    connection.write(head("GET", "/users/ann/ahead").repeat(count) + head("GET", "/users/ann/ahead", "Connection: close\r\n"))
+    return (await connection.end()).match(/HTTP\/1\.1 200 /g)?.length ?? 0
+  }
+  assert.equal(await ask(60), 61)
+  assert.ok((await ask(500)) < 110)
+})
+
+test("a refusal reaches a client that sends on, and its connection is closed, not reset, when all was sent", async () => {
+  const socket = connect({ host: "127.0.0.1", port: world.port, allowHalfOpen: true })
+  const send = promisify<Buffer | string, void>((bytes, done) => socket.write(bytes, done))
+  await send(head("PUT", "/users/ann/missing/f", "Content-Length: 3000000\r\n"))
+  await send(Buffer.alloc(1_000_000))
+  let answer = ""
+  socket.setEncoding("latin1").on("data", (text) => {
+    answer += text
+  })
+  await once(socket, "end")
+  assert.match(answer, /^HTTP\/1.1 409 .*\r\nConnection: close\r\n/s)
+  await send(Buffer.alloc(1_000_000))
+  await send(Buffer.alloc(1_000_000))
+  socket.end()
+  await once(socket, "close")
+})

@@ -1,0 +1,63 @@
+import { bounds } from "#contract"
+import { Refusal } from "../refusal.ts"
+
+/**
+ * How many requests one person may have under way. Beyond, a request is refused rather than queued:
+ * it would hold a connection and a body.
+ */
+const mostAtOnce = bounds.files.requestsAtOnce.value
+/** Listings of all that is below look at each entry twice. */
+const mostDeep = bounds.files.deepListingsAtOnce.value
+
+/** Keeps one person from taking all of the server. */
+export class Turns {
+  readonly #running = new Map<string, number>()
+
+  take(userId: number, kind: "any" | "deep" = "any"): Disposable {
+    const key = `${kind} ${userId}`
+    const running = this.#running.get(key) ?? 0
+    if (running >= (kind === "deep" ? mostDeep : mostAtOnce)) throw tooMany()
+    this.#running.set(key, running + 1)
+    return { [Symbol.dispose]: () => this.#leave(key) }
+  }
+
+  #leave(key: string): void {
+    const left = (this.#running.get(key) ?? 1) - 1
+    if (left === 0) this.#running.delete(key)
+    else this.#running.set(key, left)
+  }
+}
+
+const mostCopies = bounds.files.copiesAtOnce.value
+
+/** Lets few copies of one person run at once; the others wait for theirs to end. */
+export class CopyQueue {
+  readonly #running = new Map<number, number>()
+  readonly #waiting = new Map<number, (() => void)[]>()
+
+  async enter(userId: number): Promise<Disposable> {
+    const running = this.#running.get(userId) ?? 0
+    if (running < mostCopies) this.#running.set(userId, running + 1)
+    else await new Promise<void>((resolve) => this.#waiting.set(userId, [...(this.#waiting.get(userId) ?? []), resolve]))
+    return { [Symbol.dispose]: () => this.#leave(userId) }
+  }
+
+  /** Whoever waits takes over the place. */
+  #leave(userId: number): void {
+    const [next, ...others] = this.#waiting.get(userId) ?? []
+    if (others.length > 0) this.#waiting.set(userId, others)
+    else this.#waiting.delete(userId)
+    if (next) {
+      next()
+      return
+    }
+    const left = (this.#running.get(userId) ?? 1) - 1
+    if (left === 0) this.#running.delete(userId)
+    else this.#running.set(userId, left)
+  }
+}
+
+const tooMany = (): Refusal =>
+  new Refusal(429, "too_many_requests", "You have too many requests under way; try again when some have ended", {
+    headers: { "Retry-After": "1" },
+  })

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict"
+import { execFileSync, spawnSync } from "node:child_process"
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { basic, FilesWorld, owner, workerPid } from "../../../test/fixtures/files-world.ts"
+
+/** Whether this process may mount. */
+function mayMount(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), "quayside-mount-"))
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "tmpfs", probe]).status === 0
+  if (mounted) execFileSync("umount", [probe])
+  rmdirSync(probe)
+  return mounted
+}
+const skip = !mayMount() && "this process may not mount file systems"
+
+function mount(path: string, size: string): () => void {
+  mkdirSync(path, { recursive: true })
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},uid=${owner.uid},gid=${owner.gid},mode=0755`, "tmpfs", path])
+  return () => void execFileSync("umount", ["-l", path])
+}
+
+/** Everything that can be made is made: nothing new has a place. */
+function useUp(root: string): void {
+  mkdirSync(join(root, "filling"))
+  for (let n = 0; ; n += 1) {
+    try {
+      writeFileSync(join(root, "filling", String(n)), "")
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC")
+      return
+    }
+  }
+}
+
+test("a full disk refuses an upload and keeps the old file, and work goes on when there is room", { skip }, async () => {
+  await using world = await FilesWorld.start({ process: "worker", prepare: (root) => mount(root, "3m") })
+  assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
+  for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
+    const refused = await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(4_000_000), headers })
+    assert.equal(refused.status, 507)
+    assert.equal(JSON.parse(refused.text).code, "storage_full")
+  }
+  assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
+  await eventually("nothing is left", () => world.unfinished().length === 0)
+  await world.ask("PUT", "/users/ann/big", { body: Buffer.alloc(2_000_000) })
+  assert.equal((await world.ask("COPY", "/users/ann/big", { headers: { destination: "/users/ann/big2" } })).status, 507)
+  await eventually("nothing is left", () => world.unfinished().length === 0)
+  assert.equal((await world.ask("DELETE", "/users/ann/big")).status, 204)
+  assert.equal((await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(2_000_000) })).status, 204)
+})
+
+test("a file server comes up on a full disk, serves what is there and lets people make room, then takes uploads", { skip }, async () => {
+  const prepare = (root: string) => {
+    const undo = mount(root, "3m,nr_inodes=64")
+    for (const path of ["users/ann", "users/bob", ".quayside/work"]) mkdirSync(join(root, path), { recursive: true })
+    for (const path of ["users", "users/ann", ".quayside", ".quayside/work"]) chownSync(join(root, path), owner.uid, owner.gid)
+    for (const name of ["f", "g"]) writeFileSync(join(root, "users/ann", name), name)
+    useUp(root)
+    return undo
+  }
+  // Nothing is kept free: what is tried is the very last room.
+  const storage = { reserveBytes: 0, freeInodes: 0 }
+  await using world = await FilesWorld.start({ process: "worker", prepare, storage })
+  assert.equal((await world.ask("GET", "/users/ann/f")).text, "f")
+  assert.equal((await world.ask("PROPFIND", "/users/ann", { headers: { depth: "1" } })).status, 207)
+  assert.equal((await world.ask("PUT", "/users/ann/new", { body: "new" })).status, 507)
+  assert.equal((await world.ask("DELETE", "/users/ann/g")).status, 204)
+  assert.equal((await world.ask("DELETE", "/users/ann/f")).status, 204)
+  assert.deepEqual(readdirSync(world.at()), [])
+  assert.equal((await world.ask("PUT", "/users/ann/new", { body: "new" })).status, 201)
+  assert.equal((await world.ask("GET", "/users/ann/new")).text, "new")
+})
+
+test("a directory on another file system is as good as any", { skip }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const world = stack.use(await FilesWorld.start({ process: "worker" }))
+  world.makeDirectory("users/ann/disk")
+  const unmount = mount(world.at("disk"), "20m")
+  stack.defer(unmount)
+  const ask = async (method: string, path: string, destination?: string, body: string | Buffer = "") =>
+    (await world.ask(method, `/users/ann/${path}`, { body, headers: destination ? { destination: `/users/ann/${destination}` } : {} }))
+      .status
+  assert.equal(await ask("PUT", "disk/f", undefined, "1"), 201)
+  assert.equal(await ask("PUT", "disk/f", undefined, "2"), 204)
+  assert.equal(await ask("MKCOL", "disk/d"), 201)
+  assert.equal(await ask("COPY", "disk/f", "disk/d/f"), 201)
+  assert.equal(await ask("MOVE", "disk/d", "here"), 201)
+  assert.equal(readFileSync(world.at("here/f"), "utf8"), "2")
+  assert.equal(existsSync(world.at("disk/d")), false)
+  assert.equal(await ask("MOVE", "here", "disk/there"), 201)
+  assert.equal(await ask("COPY", "disk/there", "disk/there2"), 201)
+  assert.equal(await ask("COPY", "disk/there", "disk/there2"), 204)
+  assert.equal(readFileSync(world.at("disk/there2/f"), "utf8"), "2")
+  assert.equal(await ask("DELETE", "disk/there"), 204)
+  assert.equal(await ask("DELETE", "disk"), 423)
+  await eventually("nothing is left", () => world.unfinished().length === 0 && readdirSync(world.at("disk")).length === 2)
+  assert.deepEqual(readdirSync(world.at("disk")).toSorted(), ["f", "there2"])
+})
+
+test("what a killed worker left on another file system is swept, too", { skip }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const world = stack.use(await FilesWorld.start({ process: "worker" }))
+  const unmount = mount(world.at("disk"), "20m")
+  stack.defer(unmount)
+  writeFileSync(world.at("disk/kept"), "")
+  const upload = await world.raw()
+  upload.write(`PUT /users/ann/disk/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
+  upload.write(Buffer.alloc(300_000))
+  await eventually("the upload began", () => readdirSync(world.at("disk")).length === 2)
+  const listed = await world.ask("PROPFIND", "/users/ann/disk", { headers: { depth: "1" } })
+  assert.doesNotMatch(listed.text, /quayside/)
+  const [beside = ""] = readdirSync(world.at("disk")).filter((name) => name !== "kept")
+  assert.equal((await world.ask("GET", `/users/ann/disk/${beside}`)).status, 404)
+  const pid = workerPid()
+  assert.ok(pid)
+  process.kill(pid, "SIGKILL")
+  await eventually("it is swept", () => readdirSync(world.at("disk")).join() === "kept")
+})

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { DeadProperties } from "../properties/dead-properties.ts"
+import { Folder } from "../tree/directory-handle.ts"
+import { processId } from "./process-id.ts"
+import { Workplace } from "./staging-area.ts"
+
+let path: string
+let root: Folder
+before(() => {
+  path = mkdtempSync(join(tmpdir(), "quayside-work-"))
+  root = Folder.open(path)
+})
+after(() => {
+  root[Symbol.dispose]()
+  rmSync(path, { recursive: true, force: true })
+})
+const work = (...names: string[]) => join(path, ".quayside/work", ...names)
+const report = (error: unknown) => assert.fail(String(error))
+
+/** The folder of a process that has ended. */
+function deadId(): string {
+  const [domain, , , random] = processId().split("-")
+  const { pid } = spawnSync("true")
+  return [domain, pid, "12345", random].join("-")
+}
+
+test("what a dead process left is swept, whatever is in it", async () => {
+  await using place = new Workplace(root, report)
+  const dead = deadId()
+  mkdirSync(work(dead, "1/deep/er"), { recursive: true })
+  writeFileSync(work(dead, "2"), "")
+  mkdirSync(join(path, "outside"))
+  writeFileSync(join(path, "outside/kept"), "")
+  symlinkSync(join(path, "outside"), work(dead, "1/link"))
+  symlinkSync("/etc", work(dead, "3"))
+  await place.sweep(root)
+  assert.equal(existsSync(work(dead)), false)
+  assert.equal(existsSync(join(path, "outside/kept")), true)
+})
+
+test("what a dead process had moved away to put something in its place comes back, unless something is there", async () => {
+  await using place = new Workplace(root, report)
+  const dead = deadId()
+  for (const [n, name] of ["gone", "there"].entries()) {
+    mkdirSync(work(dead, String(n), "old"), { recursive: true })
+    symlinkSync(join(path, "place", name), work(dead, `${n}.from`))
+  }
+  mkdirSync(join(path, "place/there/new"), { recursive: true })
+  symlinkSync(join(path, "outside"), join(path, "linked"))
+  mkdirSync(work(dead, "9/old"), { recursive: true })
+  symlinkSync(join(path, "linked/planted"), work(dead, "9.from"))
+  await place.sweep(root)
+  assert.deepEqual([readdirSync(join(path, "place/gone")), readdirSync(join(path, "place/there"))], [["old"], ["new"]])
+  assert.equal(existsSync(join(path, "outside/planted")), false)
+  assert.equal(existsSync(work(dead)), false)
+})
+
+test("what replaces something takes its place and nothing else, and what cannot leaves it there", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(join(path, "fresh/new"), { recursive: true })
+  mkdirSync(join(path, "taken/old"), { recursive: true })
+  const gone = place.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
+  assert.deepEqual([existsSync(join(path, "fresh")), readdirSync(join(path, "taken"))], [false, ["new"]])
+  await gone
+  assert.throws(() => place.replace({ parent: root, name: "missing" }, { parent: root, name: "taken" }), { code: "ENOENT" })
+  assert.deepEqual(readdirSync(join(path, "taken")), ["new"])
+  assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])
+})
+
+test("what programs keep filling while it is removed is gone soon after they are", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(join(path, "busy"))
+  const fill = "echo; while :; do i=$((i + 1)); : >$$.$i; done"
+  const programs = [1, 2].map(() => spawn("sh", ["-c", fill], { cwd: join(path, "busy"), stdio: ["ignore", "pipe", "ignore"] }))
+  for (const { stdout } of programs) await once(stdout, "data")
+  await place.discard(root, "busy")
+  assert.equal(existsSync(join(path, "busy")), false)
+  for (const program of programs) program.kill("SIGKILL")
+  await eventually("all of it is gone", () => readdirSync(work(readdirSync(work())[0] ?? "")).length === 0)
+})
+
+test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {
+  await using place = new Workplace(root, report)
+  mkdirSync(work("0123456789ab-1-1-00"), { recursive: true })
+  await place.sweep(root)
+  assert.equal(existsSync(work("0123456789ab-1-1-00")), true)
+  const longAgo = Date.now() / 1000 - 700
+  utimesSync(work("0123456789ab-1-1-00"), longAgo, longAgo)
+  await place.sweep(root)
+  assert.equal(existsSync(work("0123456789ab-1-1-00")), false)
+})
+
+test("two that live beside each other leave each other alone", async () => {
+  const one = new Workplace(root, report)
+  const other = new Workplace(root, report)
+  using draft = await one.draft(root)
+  await other.sweep(root)
+  draft.place(root, "drafted")
+  assert.equal(existsSync(join(path, "drafted")), true)
+  await one[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+  assert.deepEqual(readdirSync(work()), [])
+})
+
+test("stored properties outlive the process, a line that was cut short, and the rewriting of their log", async () => {
+  await using _place = new Workplace(root, report)
+  const file = join(path, ".quayside/properties.jsonl")
+  {
+    using first = new DeadProperties(root)
+    first.patch("/a", [{ key: "urn:x color", value: "<blue/>" }])
+    first.patch("/a/b", [{ key: "urn:x size", value: "<one/>" }])
+  }
+  writeFileSync(file, '{"set":"/a","key":"urn:x cut', { flag: "a" })
+  {
+    using second = new DeadProperties(root)
+    for (let i = 0; i < 3_000; i += 1) second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
+    second.move("/a", "/c")
+    second.copy("/c", "/d", false)
+    second.forget("/churn")
+  }
+  using third = new DeadProperties(root)
+  assert.deepEqual(
+    [...(third.opened() ?? [])].map(([at, stored]) => [at, [...stored]]),
+    [
+      ["/c", [["urn:x color", "<blue/>"]]],
+      ["/c/b", [["urn:x size", "<one/>"]]],
+      ["/d", [["urn:x color", "<blue/>"]]],
+    ],
+  )
+  const { statSync } = await import("node:fs")
+  assert.ok(statSync(file).size < 2.5 * 2 ** 20)
+})

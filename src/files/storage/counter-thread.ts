@@ -1,0 +1,100 @@
+import { setPriority } from "node:os"
+import { setImmediate as turn } from "node:timers/promises"
+import { parentPort, workerData } from "node:worker_threads"
+import { Folder } from "../tree/directory-handle.ts"
+import { StorageScan } from "./scan.ts"
+import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+
+/*
+ * The thread that counts what people store. It shares the worker's rights and descriptors, and
+ * takes the processor only when nothing else wants it. Counts take turns, so a person with millions
+ * of files keeps nobody waiting.
+ */
+
+export interface CountRequest {
+  id: number
+  account: StorageAccount
+}
+export interface CountReply {
+  id: number
+  count: StorageCount
+}
+export interface CounterData {
+  rootFd: number
+  settings: StorageSettings
+}
+
+const sliceMs = 5
+const idlest = 19
+/** Counts under way at once: each holds some descriptors. */
+const mostRunning = 32
+
+interface Running {
+  id: number
+  scan: StorageScan
+  steps: Generator<void>
+  spentMs: number
+}
+
+const { rootFd, settings } = workerData as CounterData
+const port = parentPort
+if (!port) throw new Error("The counting of files is a thread of the file server")
+const root = Folder.adopt(rootFd)
+const running: Running[] = []
+const waiting: CountRequest[] = []
+let isWorking = false
+
+// Of this thread alone, as Linux has it.
+setPriority(idlest)
+
+port.on("message", (request: CountRequest) => {
+  waiting.push(request)
+  if (!isWorking) work().catch(fail)
+})
+
+function begin({ id, account }: CountRequest): void {
+  const scan = new StorageScan(root, account, settings)
+  running.push({ id, scan, steps: scan.steps(), spentMs: 0 })
+}
+
+async function work(): Promise<void> {
+  isWorking = true
+  for (let next = nextOne(); next; next = nextOne()) {
+    const isOver = takeSlice(next)
+    if (!isOver && next.spentMs < settings.countMs) running.push(next)
+    else end(next, isOver)
+    await turn()
+  }
+  isWorking = false
+}
+
+function nextOne(): Running | undefined {
+  while (running.length < mostRunning) {
+    const request = waiting.shift()
+    if (!request) break
+    begin(request)
+  }
+  return running.shift()
+}
+
+/** True when all is counted. */
+function takeSlice(one: Running): boolean {
+  const began = performance.now()
+  const until = began + sliceMs
+  let isOver = false
+  while (!isOver && performance.now() < until) isOver = one.steps.next().done === true
+  one.spentMs += performance.now() - began
+  return isOver
+}
+
+function end({ id, scan, steps, spentMs }: Running, isOver: boolean): void {
+  steps.return(undefined)
+  const reply: CountReply = { id, count: scan.result(spentMs, isOver) }
+  port?.postMessage(reply)
+}
+
+function fail(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
+}

@@ -1,0 +1,92 @@
+import { extname, join } from "node:path"
+import { Worker } from "node:worker_threads"
+import type { Folder } from "../tree/directory-handle.ts"
+import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
+import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+
+/** A thread that had nothing to do for so long gives its memory back. */
+const idleMs = 30_000
+/** MiB: a scan remembers little beside the names on its way. */
+const memoryMiB = 192
+
+type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void }
+
+/**
+ * Has a thread of the lowest priority count what people store; it lives while there is something to
+ * count.
+ */
+export class StorageCounter implements AsyncDisposable {
+  readonly #root: Folder
+  readonly #settings: StorageSettings
+  readonly #waiting = new Map<number, Waiting>()
+  #thread: Worker | undefined
+  #idle: NodeJS.Timeout | undefined
+  #id = 0
+  #closed = false
+
+  constructor(root: Folder, settings: StorageSettings) {
+    this.#root = root
+    this.#settings = settings
+  }
+
+  count(account: StorageAccount): Promise<StorageCount> {
+    if (this.#closed) return Promise.reject(new Error("The file server ends"))
+    clearTimeout(this.#idle)
+    this.#id += 1
+    const request: CountRequest = { id: this.#id, account }
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.id, { resolve, reject })
+      this.#open().postMessage(request)
+    })
+  }
+
+  #open(): Worker {
+    if (this.#thread) return this.#thread
+    const data: CounterData = { rootFd: this.#root.fd, settings: this.#settings }
+    const options = { workerData: data, stdin: false, resourceLimits: { maxOldGenerationSizeMb: memoryMiB, maxYoungGenerationSizeMb: 4 } }
+    const thread = new Worker(threadFile(), options)
+    thread.unref()
+    thread.on("message", ({ id, count }: CountReply) => this.#settle(id, ({ resolve }) => resolve(count)))
+    thread.on("error", (error) => this.#fail(thread, error instanceof Error ? error : new Error(String(error))))
+    thread.on("exit", () => this.#fail(thread, new Error("The counting of files ended")))
+    this.#thread = thread
+    return thread
+  }
+
+  #settle(id: number, how: (waiting: Waiting) => void): void {
+    const waiting = this.#waiting.get(id)
+    if (!waiting) return
+    this.#waiting.delete(id)
+    how(waiting)
+    if (this.#waiting.size > 0) return
+    this.#idle = setTimeout(() => this.#end(), idleMs)
+    this.#idle.unref()
+  }
+
+  /** The next count begins with a new thread. */
+  #fail(thread: Worker, error: Error): void {
+    if (thread !== this.#thread) return
+    this.#thread = undefined
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(error))
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle)
+    const thread = this.#thread
+    this.#thread = undefined
+    await thread?.terminate()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    const left = [...this.#waiting.values()]
+    this.#waiting.clear()
+    await this.#end()
+    for (const { reject } of left) reject(new Error("The file server ends"))
+  }
+}
+
+/** Beside this file, with the same ending: `.ts` in a checkout, `.js` in a published package. */
+function threadFile(): string {
+  return join(import.meta.dirname, `counter-thread${extname(import.meta.filename)}`)
+}

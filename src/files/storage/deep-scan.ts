@@ -1,0 +1,137 @@
+import type { Stats } from "node:fs"
+import { Folder, type Name } from "../tree/directory-handle.ts"
+
+/** A directory on the way to the one that is looked at. */
+interface Level {
+  name: string
+  /** Which one it is, to be known again on the way back. */
+  dev: number
+  ino: number
+  /** Directories in it that are still to be looked at. */
+  left: string[]
+}
+
+/**
+ * Looks at all that is below a directory, however deep: each `next()` of `steps` opens one
+ * directory or tells `take` of one entry. One directory is held at a time, and the way back from it
+ * is `..`, so a directory costs the same at any depth, and one that waits takes no more memory than
+ * its name. Where `..` leads elsewhere, because a program has moved the directory meanwhile, the
+ * way is gone again from the base.
+ */
+export class DeepScan {
+  readonly #base: Folder
+  readonly #take: (stats: Stats) => void
+  readonly #mostWaiting: number
+  readonly #levels: Level[] = []
+  #folder: Folder
+  #waiting = 0
+  /** False when more directories waited, or held others, than may. */
+  isComplete = true
+
+  constructor(base: Folder, options: { take(stats: Stats): void; mostWaiting: number }) {
+    this.#base = base
+    this.#take = options.take
+    this.#mostWaiting = options.mostWaiting
+    this.#folder = base.again()
+  }
+
+  *steps(): Generator<void> {
+    try {
+      yield* this.#enter("")
+      for (let level = this.#levels.at(-1); level; level = this.#levels.at(-1)) {
+        yield
+        const name = level.left.pop()
+        if (name === undefined) yield* this.#leave()
+        else yield* this.#below(name)
+      }
+    } finally {
+      this.#folder[Symbol.dispose]()
+    }
+  }
+
+  *#below(name: string): Generator<void> {
+    this.#waiting -= 1
+    // Gone, or no directory by now.
+    if (this.#go(() => this.#folder.folder(bytesOf(name)))) yield* this.#enter(name)
+  }
+
+  /** Looks at all entries of the directory that is held, which is one level deeper now. */
+  *#enter(name: string): Generator<void> {
+    const { dev, ino } = this.#folder.stat()
+    const level: Level = { name, dev, ino, left: [] }
+    this.#levels.push(level)
+    const entries = attempted(() => this.#folder.entries())
+    if (!entries) return
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield
+        this.#look(level, entry.name)
+      }
+    } finally {
+      entries.closeSync()
+    }
+  }
+
+  #look(level: Level, name: Buffer): void {
+    const stats = attempted(() => this.#folder.look(name))
+    if (!stats) return
+    this.#take(stats)
+    if (!stats.isDirectory()) return
+    if (this.#waiting + this.#levels.length >= this.#mostWaiting) {
+      this.isComplete = false
+      return
+    }
+    this.#waiting += 1
+    level.left.push(name.toString("latin1"))
+  }
+
+  *#leave(): Generator<void> {
+    this.#levels.pop()
+    const above = this.#levels.at(-1)
+    if (!above) return
+    const isBack = this.#go(() => Folder.open(`${this.#folder.self}/..`)) && this.#isAt(above)
+    if (!isBack) yield* this.#goAgain()
+  }
+
+  /** From the base down to the deepest directory of the way that is still where it was. */
+  *#goAgain(): Generator<void> {
+    if (!this.#go(() => this.#base.again())) return this.#lose(0)
+    for (let depth = 1; depth < this.#levels.length; depth += 1) {
+      yield
+      const level = this.#levels[depth] as Level
+      using above = this.#folder.again()
+      if (this.#go(() => above.folder(bytesOf(level.name))) && this.#isAt(level)) continue
+      this.#lose(this.#go(() => above.again()) ? depth : 0)
+    }
+  }
+
+  /** What is still to be looked at from that depth on is out of reach. */
+  #lose(depth: number): void {
+    for (const { left } of this.#levels.splice(depth)) this.#waiting -= left.length
+  }
+
+  #isAt({ dev, ino }: Level): boolean {
+    const stats = this.#folder.stat()
+    return stats.dev === dev && stats.ino === ino
+  }
+
+  /** Holds another directory; false when it cannot be opened. */
+  #go(open: () => Folder): boolean {
+    const next = attempted(open)
+    if (!next) return false
+    this.#folder[Symbol.dispose]()
+    this.#folder = next
+    return true
+  }
+}
+
+/** Names wait as Latin-1, which takes less room than bytes. */
+const bytesOf = (name: string): Name => Buffer.from(name, "latin1")
+
+function attempted<T>(what: () => T): T | undefined {
+  try {
+    return what()
+  } catch {
+    return undefined
+  }
+}

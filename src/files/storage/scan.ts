@@ -1,0 +1,180 @@
+import type { Stats } from "node:fs"
+import type { Folder, Name } from "../tree/directory-handle.ts"
+import { DeepScan } from "./deep-scan.ts"
+import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+
+/** So many levels are held by descriptor at once. */
+const heldLevels = 16
+/** Directories deeper than that that wait to be opened. */
+const mostWaiting = 100_000
+/** Areas of one person that are told apart. */
+const mostAreas = 10_000
+
+type ScanSettings = Pick<StorageSettings, "entryBytes" | "hardLinks">
+
+/** Directories that count for somebody else or are areas of their own, as a tree of names. */
+interface Mark {
+  kind: "excluded" | "subArea" | undefined
+  below: Map<string, Mark>
+}
+
+interface Step {
+  root: string
+  /** Names below the root. */
+  names: readonly Name[]
+  /** The root, or the sub-area around. */
+  area: string
+  mark: Mark | undefined
+}
+
+/**
+ * Counts what somebody stores, a directory's entry at a time: each `next()` of `steps` looks at
+ * one. By descriptor and without following links, so names that a container swaps lead nowhere
+ * else. A file counts the blocks that it takes, holes nothing; one with several names counts once.
+ */
+export class StorageScan {
+  bytes = 0
+  entries = 0
+  isComplete = true
+  readonly #areas = new Map<string, number>()
+  readonly #root: Folder
+  readonly #account: StorageAccount
+  readonly #settings: ScanSettings
+  readonly #seen = new Set<string>()
+
+  constructor(root: Folder, account: StorageAccount, settings: ScanSettings) {
+    this.#root = root
+    this.#account = account
+    this.#settings = settings
+  }
+
+  result(tookMs: number, isOver: boolean): StorageCount {
+    const { bytes, entries } = this
+    return { bytes, entries, isComplete: this.isComplete && isOver, areas: Object.fromEntries(this.#areas), tookMs }
+  }
+
+  *steps(): Generator<void> {
+    for (const root of this.#account.roots) {
+      yield
+      this.#areas.set(root, 0)
+      yield* this.#open({ root, names: [], area: root, mark: marksBelow(root, this.#account) })
+    }
+  }
+
+  *#open(step: Step): Generator<void> {
+    let folder: Folder
+    try {
+      folder = this.#root.descend(step.root.split("/").filter((name) => name !== ""))
+    } catch {
+      // Gone, or no directory by now.
+      return
+    }
+    using held = folder
+    this.#add(step, held.stat())
+    yield* this.#walk(held, step, 0)
+  }
+
+  *#walk(folder: Folder, step: Step, level: number): Generator<void> {
+    const entries = opened(folder)
+    if (!entries) return
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield
+        const mark = step.mark?.below.get(entry.name.toString())
+        const next = { ...step, names: [...step.names, entry.name], mark }
+        if (mark?.kind === "subArea") next.area = `${step.root}/${next.names.join("/")}`
+        if (mark?.kind !== "excluded") yield* this.#entry(folder, next, level)
+      }
+    } finally {
+      entries.closeSync()
+    }
+  }
+
+  *#entry(folder: Folder, step: Step, level: number): Generator<void> {
+    const name = step.names.at(-1) as Name
+    const stats = look(folder, name)
+    if (!stats) return
+    this.#add(step, stats)
+    if (!stats.isDirectory()) return
+    let below: Folder
+    try {
+      below = folder.folder(name)
+    } catch {
+      return
+    }
+    using held = below
+    yield* level + 1 < heldLevels || step.mark?.below.size ? this.#walk(held, step, level + 1) : this.#deep(held, step)
+  }
+
+  *#deep(folder: Folder, step: Step): Generator<void> {
+    const deep = new DeepScan(folder, { take: (stats) => this.#add(step, stats), mostWaiting })
+    yield* deep.steps()
+    this.isComplete &&= deep.isComplete
+  }
+
+  #add(step: Step, stats: Stats): void {
+    const bytes = this.#taken(stats)
+    this.bytes += bytes
+    this.entries += 1
+    const area = this.#areaOf(step)
+    this.#areas.set(area, (this.#areas.get(area) ?? 0) + bytes)
+  }
+
+  /** Projects of a home are areas of their own as well, since runs have them mounted apart. */
+  #areaOf({ root, names, area: around }: Step): string {
+    const [first, project] = names
+    const isProject = project !== undefined && first?.toString() === "projects" && /^\/users\/[^/]+$/.test(root)
+    const own = isProject ? `${root}/projects/${project.toString()}` : root
+    const area = own.length > around.length ? own : around
+    return this.#areas.has(area) || this.#areas.size < mostAreas ? area : root
+  }
+
+  #taken(stats: Stats): number {
+    const bytes = Math.max(stats.blocks * 512, this.#settings.entryBytes)
+    if (stats.nlink <= 1 || stats.isDirectory()) return bytes
+    const id = `${stats.dev}:${stats.ino}`
+    if (this.#seen.has(id)) return 0
+    // Beyond what can be remembered the names of a file share it.
+    if (this.#seen.size >= this.#settings.hardLinks) return bytes / stats.nlink
+    this.#seen.add(id)
+    return bytes
+  }
+}
+
+function opened(folder: Folder) {
+  try {
+    return folder.entries()
+  } catch {
+    return undefined
+  }
+}
+
+function look(folder: Folder, name: Name): Stats | undefined {
+  try {
+    return folder.look(name)
+  } catch {
+    return undefined
+  }
+}
+
+function marksBelow(root: string, { excluded, subAreas }: StorageAccount): Mark | undefined {
+  const top: Mark = { kind: undefined, below: new Map() }
+  for (const path of subAreas) mark(top, namesBelow(root, path), "subArea")
+  for (const path of excluded) mark(top, namesBelow(root, path), "excluded")
+  return top.below.size > 0 ? top : undefined
+}
+
+function namesBelow(root: string, path: string): string[] {
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1).split("/") : []
+}
+
+function mark(top: Mark, names: readonly string[], kind: Mark["kind"]): void {
+  if (names.length === 0) return
+  let here = top
+  for (const name of names) {
+    const next = here.below.get(name) ?? { kind: undefined, below: new Map() }
+    here.below.set(name, next)
+    here = next
+  }
+  here.kind = kind
+}

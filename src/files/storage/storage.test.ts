@@ -1,0 +1,343 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, beforeEach, test } from "node:test"
+import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { smallDisk } from "../../../test/fixtures/small-disk.ts"
+import { storageSettings } from "../settings.ts"
+import type { Folder } from "../tree/directory-handle.ts"
+import { Folder as OpenFolder } from "../tree/directory-handle.ts"
+import { roomOf } from "./disk-space.ts"
+import { StorageScan } from "./scan.ts"
+
+const kib = 1_024
+const mib = 2 ** 20
+const settings = storageSettings(undefined)
+let world: FilesWorld
+before(async () => {
+  // The last count decides unless a test says otherwise.
+  world = await FilesWorld.start({ storage: { recountMs: 3_600_000 } })
+})
+after(() => world[Symbol.asyncDispose]())
+
+/** A person with a home of their own, so that no test counts what another one stored. */
+let made = 0
+let name = ""
+beforeEach(() => {
+  made += 1
+  name = `person${made}`
+  world.authority.add(name)
+  world.makeDirectory(`users/${name}`)
+})
+
+const limit = (bytes: number) => world.authority.quotas.set(name, { maxBytes: bytes })
+const ask = (method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer } = {}) =>
+  world.ask(method, `/users/${name}/${path}`, { user: name, ...options })
+const refusal = ({ status, text }: { status: number; text: string }) => {
+  assert.equal(status, 507, text)
+  const { code, msg } = JSON.parse(text)
+  assert.equal(code, "storage_full")
+  return msg as string
+}
+
+function count(root: Folder, account: { roots: string[]; excluded?: string[]; subAreas?: string[] }) {
+  const scan = new StorageScan(root, { name: "ann", excluded: [], subAreas: [], ...account }, settings)
+  for (const _ of scan.steps());
+  return scan.result(0, true)
+}
+
+test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing", async () => {
+  writeFileSync(join(world.root, "users", name, "by-a-program"), Buffer.alloc(9 * mib, 1))
+  limit(10 * mib)
+  const msg = refusal(await ask("PUT", "big", { body: Buffer.alloc(5 * mib) }))
+  assert.match(msg, new RegExp(`^${name} may store 10 MiB and stores 9 MiB; this has 5 MiB`))
+  assert.equal((await ask("GET", "big")).status, 404)
+  assert.equal((await ask("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
+})
+
+test("`PUT` without a length is cut when it passes `MaxStorage`, and the old file stays", async () => {
+  limit(mib)
+  assert.equal((await ask("PUT", "file", { body: "old" })).status, 201)
+  const connection = await world.raw()
+  const proof = Buffer.from(`${name}:right`).toString("base64")
+  connection.write(
+    `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  )
+  const chunk = Buffer.alloc(128 * kib)
+  for (let sent = 0; sent < 16 && !connection.socket.destroyed; sent += 1) {
+    connection.write(`${chunk.length.toString(16)}\r\n`)
+    connection.write(chunk)
+    connection.write("\r\n")
+  }
+  assert.match(await connection.until("storage_full"), /^HTTP\/1.1 507 /)
+  connection.socket.destroy()
+  assert.equal((await ask("GET", "file")).text, "old")
+})
+
+test("uploads at the same time get together no more than `MaxStorage`", async () => {
+  limit(4 * mib)
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => ask("PUT", `file${i}`, { body: Buffer.alloc(mib - 8 * kib) })))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(4).fill(201), ...Array(12).fill(507)])
+})
+
+test("what is replaced or deleted makes room at once", async () => {
+  limit(2 * mib)
+  const body = Buffer.alloc(1.5 * mib)
+  assert.equal((await ask("PUT", "file", { body })).status, 201)
+  refusal(await ask("PUT", "other", { body }))
+  assert.equal((await ask("PUT", "file", { body })).status, 204, "a file is saved in place of itself")
+  assert.equal((await ask("DELETE", "file")).status, 204)
+  assert.equal((await ask("PUT", "other", { body })).status, 201)
+})
+
+test("saves of a big file that wait make room for nothing else", async () => {
+  limit(4 * mib)
+  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
+  const saves = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const connection = await world.raw()
+      const proof = Buffer.from(`${name}:right`).toString("base64")
+      connection.write(
+        `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
+      )
+      assert.match(await connection.until("\r\n\r\n"), / 100 /)
+      return connection
+    }),
+  )
+  refusal(await ask("PUT", "other", { body: Buffer.alloc(3 * mib) }))
+  for (const { socket } of saves) socket.destroy()
+})
+
+test("of several saves of one file at a time only one takes no room", async () => {
+  limit(4 * mib)
+  const body = Buffer.alloc(3 * mib)
+  assert.equal((await ask("PUT", "file", { body })).status, 201)
+  const connection = await world.raw()
+  const proof = Buffer.from(`${name}:right`).toString("base64")
+  connection.write(
+    `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  assert.match(await connection.until("\r\n\r\n"), / 100 /)
+  refusal(await ask("PUT", "file", { body }))
+  connection.write(body)
+  assert.match(await connection.until(" 204 "), / 204 /)
+  assert.equal((await ask("PUT", "file", { body })).status, 204)
+  connection.socket.destroy()
+})
+
+test("empty files count: whoever is at `MaxStorage` makes no more of them", async () => {
+  limit(16 * kib)
+  const answers: number[] = []
+  for (let i = 0; i < 20; i += 1) answers.push((await ask("PUT", `empty${i}`, { body: "" })).status)
+  assert.deepEqual([answers[0], answers.at(-1)], [201, 507])
+  assert.equal((await ask("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
+})
+
+test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and what makes room works", async () => {
+  limit(mib)
+  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
+  const to = (target: string) => ({ headers: { destination: `http://127.0.0.1/users/${name}/${target}` } })
+  refusal(await ask("COPY", "file", to("copy")))
+  assert.equal((await ask("MOVE", "file", to("moved"))).status, 201)
+  assert.equal((await ask("PUT", "rest", { body: Buffer.alloc(412 * kib) })).status, 201)
+  const property = (verb: "set" | "remove") =>
+    `<D:propertyupdate xmlns:D="DAV:" xmlns:x="x:"><D:${verb}><D:prop><x:p>${"v".repeat(8_000)}</x:p></D:prop></D:${verb}></D:propertyupdate>`
+  const lockinfo = '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>'
+  const made: number[] = []
+  for (let i = 0; i < 16; i += 1) made.push((await ask("MKCOL", `directory${i}`)).status)
+  assert.deepEqual([made[0], made.at(-1)], [201, 507])
+  refusal(await ask("LOCK", "new", { body: lockinfo }))
+  refusal(await ask("PROPPATCH", "moved", { body: property("set") }))
+  assert.equal((await ask("PROPPATCH", "moved", { body: property("remove") })).status, 207)
+  assert.equal((await ask("DELETE", "moved")).status, 204)
+  assert.equal((await ask("PROPPATCH", "rest", { body: property("set") })).status, 207)
+})
+
+test("members of a group together get no more than its `TotalLimits`", async () => {
+  const [first, second] = [name, `${name}b`]
+  world.authority.add(second)
+  world.makeDirectory(`users/${second}`)
+  const groups = [{ groupName: "lab", maxBytes: 2 * mib, members: [first, second] }]
+  for (const each of [first, second]) world.authority.quotas.set(each, { groups })
+  const put = (user: string) => world.ask("PUT", `/users/${user}/file`, { user, body: Buffer.alloc(1.5 * mib) })
+  assert.equal((await put(first)).status, 201)
+  assert.match(refusal(await put(second)), /^The members of lab may store 2 MiB together and store 1.5 MiB; this has 1.5 MiB/)
+})
+
+test("an upload that does not fit has its owner counted anew: what a program deleted makes room", async () => {
+  await using other = await FilesWorld.start({ storage: { recountMs: 0 }, process: "worker" })
+  other.authority.quotas.set("ann", { maxBytes: mib, counted: { ann: 50 * mib } })
+  assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(500 * kib) })).status, 201)
+  writeFileSync(other.at("by-a-program"), Buffer.alloc(900 * kib))
+  const answer = await other.ask("PUT", "/users/ann/other", { body: Buffer.alloc(500 * kib) })
+  assert.equal(answer.status, 201, "what a run wrote is not known before a count")
+  assert.match(refusal(await other.ask("PUT", "/users/ann/third", { body: Buffer.alloc(500 * kib) })), /stores 1\.9 MiB/)
+})
+
+test("a count takes hard links once, holes as nothing, no links, and what is somebody else's not at all", async () => {
+  const home = join(world.root, "users", name)
+  mkdirSync(join(home, "a/b"), { recursive: true })
+  mkdirSync(join(home, "projects/7/code"), { recursive: true })
+  mkdirSync(join(home, "lent"), { recursive: true })
+  writeFileSync(join(home, "a/b/file"), Buffer.alloc(mib, 1))
+  linkSync(join(home, "a/b/file"), join(home, "again"))
+  writeFileSync(join(home, "sparse"), "")
+  truncateSync(join(home, "sparse"), 2 ** 40)
+  symlinkSync("/", join(home, "link"))
+  writeFileSync(join(home, "projects/7/code/x"), Buffer.alloc(mib, 1))
+  writeFileSync(join(home, "lent/theirs"), Buffer.alloc(3 * mib, 1))
+  using root = OpenFolder.open(world.root)
+  const found = count(root, { roots: [`/users/${name}`], excluded: [`/users/${name}/lent`] })
+  assert.ok(found.bytes >= 2 * mib && found.bytes < 2.2 * mib, String(found.bytes))
+  const areas = found.areas
+  assert.deepEqual(Object.keys(areas), [`/users/${name}`, `/users/${name}/projects/7`])
+  assert.ok((areas[`/users/${name}/projects/7`] ?? 0) >= mib)
+  const theirs = count(root, { roots: [`/users/${name}/lent`, "/users/nobody"] })
+  assert.ok(theirs.bytes >= 3 * mib && theirs.bytes < 3.1 * mib, String(theirs.bytes))
+})
+
+test("a count tells datasets in a home apart, at any depth, and counts them once", () => {
+  const home = join(world.root, "users", name)
+  const deep = Array<string>(20).fill("d").join("/")
+  for (const path of ["data/more", "projects/7/data", deep]) mkdirSync(join(home, path, "lent"), { recursive: true })
+  for (const path of ["", "data", "data/more", "projects/7", "projects/7/data", deep, "data/more/lent"])
+    writeFileSync(join(home, path, "file"), Buffer.alloc(mib, 1))
+  const subAreas = ["data", "projects/7/data", deep].map((path) => `/users/${name}/${path}`)
+  using root = OpenFolder.open(world.root)
+  const { areas, bytes } = count(root, { roots: [`/users/${name}`], excluded: [`/users/${name}/data/more/lent`], subAreas })
+  const whole = Object.fromEntries(Object.entries(areas).map(([area, size]) => [area, Math.floor(size / mib)]))
+  assert.deepEqual(whole, {
+    [`/users/${name}`]: 1,
+    [`/users/${name}/data`]: 2,
+    [`/users/${name}/projects/7`]: 1,
+    [`/users/${name}/projects/7/data`]: 1,
+    [`/users/${name}/${deep}`]: 1,
+  })
+  assert.equal(Math.floor(bytes / mib), 6)
+})
+
+test("a count sees what lies deeper than it holds descriptors", () => {
+  const deep = join(world.root, "users", name, ...Array<string>(60).fill("d"))
+  mkdirSync(deep, { recursive: true })
+  writeFileSync(join(deep, "file"), Buffer.alloc(mib, 1))
+  using root = OpenFolder.open(world.root)
+  const { bytes, isComplete } = count(root, { roots: [`/users/${name}`] })
+  assert.ok(bytes >= mib && isComplete, String(bytes))
+})
+
+/**
+ * Directories in each other, made and entered one by one; answers the last one's path from its own
+ * start.
+ */
+function nest(start: string, levels: number): string {
+  const path = join(start, ...Array(levels).fill("d"))
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+test("a directory costs a count the same at any depth, so a deep tree keeps nobody's count waiting", () => {
+  using root = OpenFolder.open(world.root)
+  const costs = [15, 799].map((levels) => {
+    const tree = `users/${name}/${levels}`
+    const deepest = nest(join(world.root, tree), levels)
+    for (let i = 0; i < 2_400 - levels; i += 1) mkdirSync(join(deepest, `${i}`))
+    const before = process.cpuUsage()
+    assert.equal(count(root, { roots: [`/${tree}`] }).entries, 2_401)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  })
+  const [flat = 0, deep = 0] = costs
+  assert.ok(deep < 5 * flat, `${deep} µs, and ${flat} where they lie less deep`)
+})
+
+test("a count goes on beside a deep directory that a program moves while it is looked at", () => {
+  const home = join(world.root, "users", name)
+  const deepest = nest(home, 20)
+  const sizes = [1, 2, 3, 4].map((factor) => factor * 64 * kib)
+  for (const size of sizes) {
+    const directory = nest(join(deepest, `${size}`), 2)
+    writeFileSync(join(directory, "file"), Buffer.alloc(size, 1))
+    writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
+  }
+  using root = OpenFolder.open(world.root)
+  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [], subAreas: [] }, settings)
+  const moved: string[] = []
+  let before = 0
+  for (const _ of scan.steps()) {
+    const found = sizes.find((size) => scan.bytes - before >= size && scan.bytes - before < size + 64 * kib)
+    before = scan.bytes
+    // The first time it is `beside`, the directory with the other file is still to come.
+    if (found === undefined || moved.length > 0) continue
+    moved.push(`${found}`)
+    renameSync(join(deepest, `${found}`), join(world.root, `away-${name}`))
+  }
+  const [away] = moved
+  const rest = sizes.filter((size) => `${size}` !== away).reduce((sum, size) => sum + 2 * size, 0)
+  assert.ok(scan.bytes >= rest + 2 * Number(away), `${scan.bytes} of all but ${away}`)
+})
+
+test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
+  await using other = await FilesWorld.start({ storage: { recountMs: 3_600_000, recountWaitMs: 2_000 } })
+  const roots = Array<string>(400_000).fill("/users/nobody")
+  const account = { name: "ann", roots, excluded: [], subAreas: [] }
+  other.authority.storage = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
+  const timed = async (path: string, bytes: number) => {
+    const began = performance.now()
+    assert.equal((await other.ask("PUT", `/users/ann/${path}`, { body: Buffer.alloc(bytes) })).status, 201)
+    return performance.now() - began
+  }
+  for (let i = 0; i < 3; i += 1) assert.ok((await timed(`small${i}`, 200 * kib)) < 1_000)
+  assert.ok((await timed("large", 2 * mib)) >= 1_000)
+})
+
+test("small counts end beside a large one", async () => {
+  const [large, small] = [name, `${name}b`]
+  for (let i = 0; i < 5_000; i += 1) {
+    if (i % 1_000 === 0) mkdirSync(join(world.root, "users", large, String(i / 1_000)))
+    writeFileSync(join(world.root, "users", large, String(Math.floor(i / 1_000)), String(i)), "")
+  }
+  world.makeDirectory(`users/${small}`)
+  const ended: string[] = []
+  const counted = async (each: string) => {
+    const found = await world.files.tree.count({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
+    ended.push(each)
+    return found.entries
+  }
+  assert.deepEqual(await Promise.all([counted(large), counted(small)]), [5_006, 1])
+  assert.deepEqual(ended, [small, large])
+})
+
+test("the room that is kept is a sixteenth of a small disk, 1 GiB of others, 2 % of large ones", () => {
+  const kept = (totalBytes: number, free = totalBytes, reserveBytes?: number) => {
+    const stats = { type: 0, bsize: 4_096, blocks: totalBytes / 4_096, bfree: 0, bavail: free / 4_096, files: 10 ** 9, ffree: 10 ** 6 }
+    const { reserveBytes: reserve, isLow } = roomOf(stats as never, { ...settings, reserveBytes })
+    return [reserve / mib, isLow]
+  }
+  assert.deepEqual(kept(2 ** 30), [64, false])
+  assert.deepEqual(kept(2 ** 35), [1_024, false])
+  assert.deepEqual(kept(2 ** 40), [Math.floor(2 ** 40 / 50) / mib, false])
+  assert.deepEqual(kept(2 ** 50), [65_536, false])
+  assert.deepEqual(kept(2 ** 35, 2 ** 29), [1_024, true])
+  assert.deepEqual(kept(2 ** 35, 2 ** 29, 2 ** 20), [1, false])
+})
+
+test("uploads end before the disk is full, and deletions work", { skip: !asRoot && "needs the right to mount" }, async () => {
+  await using disk = await smallDisk(64 * kib, "ext4")
+  const home = (root: string) => join(root, "users/ann")
+  await using other = await FilesWorld.start({
+    prepare(root) {
+      execFileSync("mount", ["--bind", disk.path, root])
+      chownSync(root, owner.uid, owner.gid)
+      mkdirSync(home(root), { recursive: true })
+      for (const path of [join(root, "users"), home(root)]) chownSync(path, owner.uid, owner.gid)
+      return () => execFileSync("umount", ["-l", root])
+    },
+  })
+  assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(mib) })).status, 201)
+  disk.fillUp(3 * kib)
+  assert.match(refusal(await other.ask("PUT", "/users/ann/small", { body: "x" })), /^The disk is nearly full: \d/)
+  assert.equal((await other.ask("DELETE", "/users/ann/file")).status, 204)
+  await disk.makeRoom()
+  assert.equal((await other.ask("PUT", "/users/ann/small", { body: "x" })).status, 201)
+})

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process"
+import { fstatSync, ftruncateSync, type Stats } from "node:fs"
+import { type Tally, takenBy } from "./copy-totals.ts"
+
+const lookMs = 50
+
+/**
+ * Copies a file of which little is there and much is a hole, by `cp`, which asks the kernel where
+ * data begins: Node cannot, and reading a hole of a terabyte takes minutes. The program gets the
+ * two files as descriptors and nothing else. False when there is no such program or it cannot do
+ * this here; the target is empty then.
+ */
+export async function copyAround(tally: Tally, file: { source: number; target: number; stats: Stats }): Promise<boolean> {
+  const { source, target } = file
+  const child = spawn("cp", ["--sparse=auto", "--", "/proc/self/fd/3", "/proc/self/fd/4"], {
+    stdio: ["ignore", "ignore", "pipe", source, target],
+    env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
+    cwd: "/",
+  })
+  let said = ""
+  child.stderr?.on("data", (chunk: Buffer) => {
+    said = (said + chunk).slice(0, 1_000)
+  })
+  const ended = new Promise<number | null>((resolve) => child.once("error", () => resolve(null)).once("close", resolve))
+  const watch = new Watch(tally, target, () => child.kill("SIGKILL"))
+  const code = await ended
+  watch.end()
+  if (code === 0) return true
+  if (/No space left|quota exceeded/i.test(said)) throw Object.assign(new Error("The copy did not fit"), { code: "ENOSPC" })
+  watch.takeBack()
+  ftruncateSync(target, 0)
+  return false
+}
+
+/** Counts what arrives, and ends the program when it is too much or nobody wants it any more. */
+class Watch {
+  readonly #tally: Tally
+  readonly #target: number
+  readonly #timer: NodeJS.Timeout
+  readonly #kill: () => void
+  #counted = 0
+  #failure: unknown
+
+  constructor(tally: Tally, target: number, kill: () => void) {
+    this.#tally = tally
+    this.#target = target
+    this.#kill = kill
+    this.#timer = setInterval(() => this.#look(), lookMs)
+    tally.options.signal?.addEventListener("abort", kill)
+  }
+
+  #look(): void {
+    const taken = takenBy(fstatSync(this.#target))
+    try {
+      this.#tally.add(taken - this.#counted)
+      this.#counted = taken
+      this.#tally.tell()
+    } catch (error) {
+      this.#failure ??= error
+      this.#kill()
+    }
+  }
+
+  /** Throws what made it end. */
+  end(): void {
+    clearInterval(this.#timer)
+    this.#tally.options.signal?.removeEventListener("abort", this.#kill)
+    if (this.#failure === undefined) this.#look()
+    this.#tally.options.signal?.throwIfAborted()
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  takeBack(): void {
+    this.#tally.add(-this.#counted)
+  }
+}

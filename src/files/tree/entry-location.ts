@@ -1,0 +1,59 @@
+import type { Stats } from "node:fs"
+import { notFound, Refusal } from "../refusal.ts"
+import type { Folder } from "./directory-handle.ts"
+
+/**
+ * A name in a directory that is held, and what it was a moment ago. Links and special files do not
+ * exist.
+ */
+export interface Place extends Disposable {
+  parent: Folder
+  name: string
+  /** Undefined where there is nothing that the caller could see. */
+  stats: Stats | undefined
+  /** Something is there that is neither file nor directory. */
+  occupied: boolean
+}
+
+/**
+ * Opens the directory above. `ENOENT` and the like are thrown when there is none. The root itself
+ * has no place.
+ */
+export function placeOf(root: Folder, names: readonly string[]): Place {
+  const name = names.at(-1)
+  if (name === undefined) throw new Refusal(403, "forbidden", "The files root itself cannot be changed")
+  const parent = root.descend(names.slice(0, -1))
+  try {
+    const found = parent.look(name)
+    const stats = found && (found.isFile() || found.isDirectory()) ? found : undefined
+    return { parent, name, stats, occupied: found !== undefined && stats === undefined, [Symbol.dispose]: () => parent[Symbol.dispose]() }
+  } catch (error) {
+    parent[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** As `placeOf`, for something that will be made: a parent that is missing is a conflict. */
+export function placeForNew(root: Folder, names: readonly string[]): Place {
+  let place: Place
+  try {
+    place = placeOf(root, names)
+  } catch (error) {
+    if (absent.has((error as NodeJS.ErrnoException).code ?? "")) throw new Refusal(409, "conflict", "The directory above does not exist")
+    throw error
+  }
+  if (!place.occupied) return place
+  place[Symbol.dispose]()
+  throw new Refusal(409, "conflict", "The name is taken by something that is neither a file nor a directory")
+}
+
+/** As `placeOf`, for something that must be there. */
+export function placeOfExisting(root: Folder, names: readonly string[]): Place & { stats: Stats } {
+  const place = placeOf(root, names)
+  const { stats } = place
+  if (stats) return Object.assign(place, { stats })
+  place[Symbol.dispose]()
+  throw notFound()
+}
+
+const absent = new Set(["ENOENT", "ENOTDIR", "ELOOP"])

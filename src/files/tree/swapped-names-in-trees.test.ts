@@ -1,0 +1,144 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, beforeEach, test } from "node:test"
+import { Failure } from "#contract"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { assertNoSecret, assertUntouched, makeVictim, swapping } from "../../../test/fixtures/swapping.ts"
+
+/*
+ * As `swaps.test.ts`, for what is done to whole trees: copies of code, releases, recursive removal.
+ * The work is done in this process, as root where the tests are: nothing but its own care keeps it
+ * from the victims.
+ */
+
+let world: FilesWorld
+const outside = () => join(world.folder, "outside")
+const victims = () => [outside(), join(world.root, "users/bob/private")]
+
+before(async () => {
+  world = await FilesWorld.start()
+})
+beforeEach(() => {
+  world.makeDirectory("users/bob/private")
+  for (const victim of victims()) makeVictim(victim)
+  rmSync(world.at("code"), { recursive: true, force: true })
+  makeSwap("code")
+})
+after(() => world[Symbol.asyncDispose]())
+
+/** A directory `swap` with files, in one of ann's that has more in it. */
+function makeSwap(path: string): void {
+  world.makeDirectory(`users/ann/${path}/swap/sub`)
+  world.makeDirectory(`users/ann/${path}/more`)
+  for (const name of ["swap/f", "swap/sub/f", "more/f"]) {
+    writeFileSync(world.at(path, name), "own")
+    if (asRoot) chownSync(world.at(path, name), owner.uid, owner.gid)
+  }
+}
+
+/** How often it was in time, and how often too late; nothing but a `Failure` is an answer. */
+async function attempts(rounds: number, work: (round: number) => Promise<unknown>): Promise<{ done: number; refused: number }> {
+  const count = { done: 0, refused: 0 }
+  for (let round = 0; round < rounds; round += 1) {
+    await work(round).then(
+      () => (count.done += 1),
+      (error: unknown) => {
+        assert.ok(error instanceof Failure, String(error))
+        count.refused += 1
+      },
+    )
+  }
+  return count
+}
+
+for (const [what, from, swapped] of [
+  ["the directory itself", "/users/ann/code/swap", "code/swap"],
+  ["a directory in it", "/users/ann/code", "code/swap"],
+  ["a directory above it", "/users/ann/code/swap/sub", "code/swap"],
+  ["a file in it", "/users/ann/code", "code/swap/f"],
+] as const) {
+  test(`a copy of code takes nothing through a link that ${what} becomes`, async () => {
+    const { tree } = world.files
+    for (const victim of victims()) {
+      const target = swapped.endsWith("/f") ? join(victim, "f") : victim
+      await swapping({ path: world.at(swapped), target }, async () => {
+        await attempts(60, async () => {
+          await tree.copyTree(from, "/users/ann/copied").finally(() => assertNoSecret(world.at("copied")))
+        })
+      })
+      assertUntouched(victim)
+      rmSync(world.at("code"), { recursive: true })
+      makeSwap("code")
+    }
+  })
+}
+
+test("a copy goes to nothing through a link that a directory above its place becomes, whether it makes or replaces something", async () => {
+  const { tree } = world.files
+  for (const victim of victims()) {
+    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+      await attempts(40, (round) => tree.copyTree("/users/ann/code/more", `/users/ann/code/swap/planted${round}`, { replace: false }))
+      await attempts(40, () => tree.copyTree("/users/ann/code/more", "/users/ann/code/swap/sub"))
+    })
+    assertUntouched(victim)
+  }
+})
+
+test("a release that is renewed while its code is swapped is the owner's and nothing else, and whole", async () => {
+  const { tree } = world.files
+  await swapping({ path: world.at("code"), target: outside() }, async () => {
+    await attempts(60, async () => {
+      await tree.copyTree("/users/ann/code", "/projects/1/release").finally(() => assertNoSecret(join(world.root, "projects")))
+      assert.deepEqual(readdirSync(join(world.root, "projects/1/release")).toSorted(), ["more", "swap"])
+    })
+  })
+  assertUntouched(outside())
+})
+
+test("directories are made, taken back and moved through no link", async () => {
+  const { tree } = world.files
+  for (const victim of victims()) {
+    mkdirSync(join(victim, "sub/empty"))
+    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+      await attempts(40, (round) => tree.ensureDirectory(`/users/ann/code/swap/planted${round}/x`))
+      await attempts(40, (round) => tree.makeNewDirectory(`/users/ann/code/swap/sub/planted${round}`))
+      await attempts(40, () => tree.removeEmptyDirectory("/users/ann/code/swap/sub/empty"))
+      await attempts(40, (round) => tree.move("/users/ann/code/swap/sub", `/users/ann/moved${round}`))
+      await attempts(40, (round) => tree.move("/users/ann/code/more", `/users/ann/code/swap/moved${round}`))
+    })
+    assert.equal(existsSync(join(victim, "sub/empty")), true)
+    rmSync(join(victim, "sub/empty"), { recursive: true })
+    assertUntouched(victim)
+  }
+})
+
+test("a recursive removal removes nothing behind a link, by whichever name it comes", async () => {
+  const { tree } = world.files
+  for (const victim of victims()) {
+    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+      await attempts(40, () => tree.removeTree("/users/ann/code/swap/sub"))
+      await attempts(40, async () => {
+        assert.ok((await world.ask("DELETE", "/users/ann/code/swap")).status < 500)
+      })
+    })
+    assertUntouched(victim)
+  }
+})
+
+test("a program that goes on swapping inside of what is being removed changes nothing elsewhere, and in the end all is gone", async () => {
+  for (let round = 0; round < 10; round += 1) {
+    makeSwap("removed/inner")
+    execFileSync("sh", ["-c", "seq 1 300 | xargs touch; seq 400 500 | xargs mkdir"], { cwd: world.at("removed/inner/swap") })
+    const swap = { path: "swap", target: outside(), cwd: world.at("removed/inner") }
+    await swapping(swap, async () => {
+      if (round % 2 === 0) await world.files.tree.removeTree("/users/ann/removed")
+      else assert.equal((await world.ask("DELETE", "/users/ann/removed")).status, 204)
+      assert.equal(existsSync(world.at("removed")), false)
+    })
+    assertUntouched(outside())
+  }
+  await eventually("all of it is gone", () => world.unfinished().length === 0)
+})

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import { chownSync, existsSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, beforeEach, test } from "node:test"
+import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { assertNoSecret, assertUntouched, makeVictim, secret, swapping } from "../../../test/fixtures/swapping.ts"
+
+/*
+ * A program in a container swaps names while the server works. Two things must be out of reach,
+ * whatever happens: a folder outside of the files root, and another person's home. The server runs
+ * in this process, as root where the tests do: nothing but its own care keeps it out.
+ */
+
+const rounds = 100
+let world: FilesWorld
+const outside = () => join(world.folder, "outside")
+const victims = () => [outside(), join(world.root, "users/bob/private")]
+
+before(async () => {
+  world = await FilesWorld.start()
+})
+beforeEach(() => {
+  world.makeDirectory("users/bob/private")
+  for (const victim of victims()) makeVictim(victim)
+})
+after(() => world[Symbol.asyncDispose]())
+
+/** A directory of ann's in which `swap` can be swapped with a link to the victim. */
+function prepare(): string {
+  rmSync(world.at("play"), { recursive: true, force: true })
+  world.makeDirectory("users/ann/play/swap/sub")
+  for (const name of ["f", "sub/f"]) {
+    writeFileSync(world.at("play/swap", name), "own")
+    if (asRoot) chownSync(world.at("play/swap", name), owner.uid, owner.gid)
+  }
+  return world.at("play/swap")
+}
+
+const ask = (method: string, path: string, headers: Record<string, string> = {}, body: string | Buffer = "") =>
+  world.ask(method, `/users/ann/play/${path}`, { headers, body })
+const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+const patchBody = '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y"/></prop></set></propertyupdate>'
+const to = (name: string) => ({ destination: `/users/ann/play/${name}` })
+const large = Buffer.alloc(100_000, "planted")
+
+const attacks: Record<string, (round: number) => Promise<{ text: string; status: number }>> = {
+  "GET of a file": () => ask("GET", "swap/f"),
+  "GET of a file further down": () => ask("GET", "swap/sub/f"),
+  "a listing": () => ask("PROPFIND", "swap", { depth: "infinity" }),
+  "a listing from above": () => ask("PROPFIND", "", { depth: "infinity" }),
+  "PUT of a new file": () => ask("PUT", "swap/planted", {}, "planted"),
+  "PUT of a new file, in pieces": () => ask("PUT", "swap/sub/planted", { "transfer-encoding": "chunked" }, large),
+  "PUT of an existing file": () => ask("PUT", "swap/f", {}, "planted"),
+  "DELETE of a file": () => ask("DELETE", "swap/f"),
+  "DELETE of a directory": () => ask("DELETE", "swap/sub"),
+  "DELETE of the name itself": () => ask("DELETE", "swap"),
+  MKCOL: (round) => ask("MKCOL", `swap/planted${round}`),
+  "COPY out of it": () => ask("COPY", "swap", to("copy")),
+  "COPY of a file out of it": () => ask("COPY", "swap/f", to("copy")),
+  "COPY into it": () => ask("COPY", "other", to("swap/planted")),
+  "MOVE out of it": () => ask("MOVE", "swap/f", to("copy")),
+  "MOVE into it": () => ask("MOVE", "other", to("swap/planted")),
+  "MOVE over it": () => ask("MOVE", "other", to("swap")),
+  LOCK: (round) => ask("LOCK", `swap/planted${round}`, {}, lockBody),
+  HEAD: () => ask("HEAD", "swap/f"),
+  OPTIONS: () => ask("OPTIONS", "swap/f"),
+  "LOCK and UNLOCK": async (round) => {
+    const { headers } = await ask("LOCK", `swap/locked${round}`, {}, lockBody)
+    return ask("UNLOCK", `swap/locked${round}`, { "lock-token": String(headers["lock-token"] ?? "<opaquelocktoken:none>") })
+  },
+  PROPPATCH: () => ask("PROPPATCH", "swap/f", {}, patchBody),
+}
+
+for (const [name, attack] of Object.entries(attacks)) {
+  test(`${name} reaches nothing through a directory that becomes a link`, async () => {
+    await swapping({ path: prepare(), target: outside() }, async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        if (round % 10 === 0) writeOther()
+        check(await attack(round))
+      }
+    })
+    for (const victim of victims()) assertUntouched(victim)
+  })
+}
+
+test("a directory that becomes a link to another person's home shows nothing of it", async () => {
+  await swapping({ path: prepare(), target: join(world.root, "users/bob/private") }, async () => {
+    for (let round = 0; round < rounds; round += 1) check(await ask("GET", "swap/f"))
+  })
+  for (const victim of victims()) assertUntouched(victim)
+})
+
+test("a file that becomes a link is never read or written through", async () => {
+  prepare()
+  await swapping({ path: world.at("play/swap/f"), target: join(outside(), "f") }, async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      check(await ask("GET", "swap/f"))
+      check(await ask("COPY", "swap/f", to("copy")))
+      check(await ask("PUT", "swap/f", {}, "planted"))
+    }
+  })
+  for (const victim of victims()) assertUntouched(victim)
+})
+
+function check({ text, status }: { text: string; status: number }): void {
+  assert.ok(!text.includes(secret) && status < 500, `${status} ${text}`)
+  assertNoSecret(world.at("play/copy"))
+}
+
+function writeOther(): void {
+  if (existsSync(world.at("play/other")) || !existsSync(world.at("play"))) return
+  writeFileSync(world.at("play/other"), "other")
+}
