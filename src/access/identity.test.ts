@@ -3,7 +3,7 @@ import { describe, it } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
 import { type Caller, Refusal } from "./caller.ts"
-import { sessionMs } from "./sessions.ts"
+import { sessionMs } from "./credentials/sessions.ts"
 
 const home = "127.0.0.1"
 const second = 1_000

@@ -1,7 +1,7 @@
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
-import { readAuthorization } from "./credentials.ts"
-import { readFilesToken } from "./files-token.ts"
-import { personOf } from "./openid-claims.ts"
+import { readAuthorization } from "./credentials/authorization-header.ts"
+import { readFilesToken } from "./credentials/files-token.ts"
+import { personOf } from "./openid/claims.ts"
 
 const headerBytes = 32 * 1024
 const names = { userClaim: "name", userSuffix: "@example.com", groupsClaim: "groups", admin: undefined }

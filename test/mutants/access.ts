@@ -3,8 +3,8 @@ import { faults } from "./mutant.ts"
 /** Who may do what. */
 export const access = [
   ...faults(
-    "src/access/policy.ts",
-    ["src/access/policy.test.ts"],
+    "src/access/policy/policy.ts",
+    ["src/access/policy/policy.test.ts"],
     [
       ["a token for one run opens every run", "(resource && resource.id !== run)", "false"],
       ["what is hidden answers as forbidden", 'return "hidden"', 'return "forbidden"'],
@@ -39,8 +39,8 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/access/openid.ts",
-    ["src/access/openid.test.ts"],
+    "src/access/openid/openid.ts",
+    ["src/access/openid/openid.test.ts"],
     [
       ["an ID token's signature is not looked at", "return [library.enableNonRepudiationChecks, ", "return ["],
       ["a provider's answer may have any length", "configuration[library.customFetch] = boundedFetch\n", ""],
@@ -55,7 +55,7 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/access/openid.ts",
+    "src/access/openid/openid.ts",
     ["test/api/openid.test.ts"],
     [
       ["a sign-in ends wherever a link says", "url?.origin === new URL(baseUrl).origin && ", "url !== undefined && "],
@@ -68,7 +68,7 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/access/openid-account.ts",
+    "src/access/openid/provision-account.ts",
     ["test/api/openid.test.ts"],
     [
       ["an account goes to whoever has its name", "if (isTaken || !isOpen) {", "if (isTaken) {"],
@@ -83,8 +83,8 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/access/hash-threads.ts",
-    ["src/access/hash-threads.test.ts"],
+    "src/access/passwords/hash-threads.ts",
+    ["src/access/passwords/hash-threads.test.ts"],
     [
       ["a hash has the priority of what is answered meanwhile", "  yieldToOthers()\n", ""],
       ["a hash's priority is the same, whatever the service's own is", "Math.min(getPriority(Number(id)) + niceness, least)", "niceness"],
@@ -92,7 +92,7 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/access/proofs.ts",
+    "src/access/credentials/authenticator.ts",
     ["src/access/identity.test.ts"],
     [
       ["a password is hashed whenever its person is read again", "if (known && !this.#isGuessed(known, address)) return known\n", ""],

@@ -58,7 +58,7 @@ export const failures = [
     [["a full disk keeps an administrator from disabling", "(caller?.isAdmin === true && administrative.has(operation))", "false"]],
   ),
   ...faults(
-    "src/access/sessions.ts",
+    "src/access/credentials/sessions.ts",
     ["test/api/full-disk.test.ts"],
     [
       ["a full disk keeps people from signing in", "return known.count <= urgentSignIns.value", "return false"],

@@ -23,12 +23,12 @@ export const guards = [
     [["a body before any proof may have any length", "caller ? { maxBytes:", "true ? { maxBytes:"]],
   ),
   ...faults(
-    "src/access/hash-queue.ts",
-    ["src/access/hash-queue.test.ts"],
+    "src/access/passwords/hash-queue.ts",
+    ["src/access/passwords/hash-queue.test.ts"],
     [["a name's passwords are all checked at once", "return name === undefined || !this.#names.has(name)", "return true"]],
   ),
   ...faults(
-    "src/access/throttle.ts",
+    "src/access/passwords/throttle.ts",
     ["src/access/identity.test.ts"],
     [["strangers slow a name's own devices", "delay: isKnown ? 0 : this.#delay(name)", "delay: this.#delay(name)"]],
   ),
@@ -59,8 +59,8 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/access/paths.ts",
-    ["src/access/paths.test.ts"],
+    "src/access/policy/file-access.ts",
+    ["src/access/policy/file-access.test.ts"],
     [
       ["a hidden dataset costs a question more than none", "around.length > 0 || isTheirs(caller, path) ? around : [undefined]", "around"],
       ["datasets below a directory cost others a question more", " || !isTheirs(question.caller, path)", ""],
@@ -141,7 +141,9 @@ export const guards = [
   ...faults("src/api/operation.ts", refusals, [
     ["refusals of who is known are nobody's", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],
   ]),
-  ...faults("src/access/proofs.ts", refusals, [["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"]]),
+  ...faults("src/access/credentials/authenticator.ts", refusals, [
+    ["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"],
+  ]),
   ...faults(
     "src/api/handlers/sessions.ts",
     ["test/api/accounts.test.ts"],
@@ -225,7 +227,7 @@ export const guards = [
     [["everybody's grants are listed to everybody", '    addViewer("grants", viewer, { args, shape })\n', ""]],
   ),
   ...faults(
-    "src/access/paths.ts",
+    "src/access/policy/file-access.ts",
     ["test/access/files.test.ts"],
     [
       [

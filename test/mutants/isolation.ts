@@ -184,8 +184,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/access/paths.ts",
-    ["src/access/paths.test.ts"],
+    "src/access/policy/file-access.ts",
+    ["src/access/policy/file-access.test.ts"],
     [["a stranger's project counts as the home that it lies in", "(?:\\/projects(?:\\/[^/]+)?)?(?=", "(?="]],
   ),
   ...faults(

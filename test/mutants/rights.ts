@@ -2,10 +2,10 @@
 
 import { faults } from "./mutant.ts"
 
-const policy = ["src/access/policy.test.ts"]
+const policy = ["src/access/policy/policy.test.ts"]
 const identity = ["src/access/identity.test.ts"]
-const throttle = ["src/access/throttle.test.ts"]
-const paths = ["src/access/paths.test.ts"]
+const throttle = ["src/access/passwords/throttle.test.ts"]
+const paths = ["src/access/policy/file-access.test.ts"]
 const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
@@ -13,7 +13,7 @@ export const rights = [
   ...faults("src/api/handlers/grants.ts", grants, [
     ["a grant tells whether somebody has a name", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
   ]),
-  ...faults("src/access/policy.ts", policy, [
+  ...faults("src/access/policy/policy.ts", policy, [
     ["what is deleted is found", "  if (resource.deleted && !right.deleted) return false\n", ""],
     ["what is published is its owner's alone", "if (resource.published || ", "if ("],
     ["what is a group's is everybody's", "(resource.groupId && actor.groupIds.includes(resource.groupId))", "resource.groupId"],
@@ -35,7 +35,7 @@ export const rights = [
     ["what no one could do is looked up", "return actor.isAdmin || who.some(", "return true || who.some("],
     ["a token for a run does everything with it", '(action !== "run:open" || (resource', "(false || (resource"],
   ]),
-  ...faults("src/access/rights.ts", policy, [
+  ...faults("src/access/policy/rights.ts", policy, [
     [
       "who may only read uses an image",
       'use: write("owner", "write", "use", "administrator"),',
@@ -87,7 +87,7 @@ export const rights = [
       '  grant: write("owner", "write", "administrator"),\n  handOver',
     ],
   ]),
-  ...faults("src/access/load-grants.ts", grants, [
+  ...faults("src/access/policy/load-grants.ts", grants, [
     ["grants are never asked for", "  if (!first) return [...asked.resources]\n", "  if (asked) return [...asked.resources]\n"],
     [
       "every grant that is read is one to write",
@@ -103,7 +103,7 @@ export const rights = [
       "return false",
     ],
   ]),
-  ...faults("src/access/proofs.ts", identity, [
+  ...faults("src/access/credentials/authenticator.ts", identity, [
     ["a token goes with any name", "if (userName !== undefined && (await", "if (userName === null && (await"],
     [
       "a run's token opens files",
@@ -117,7 +117,7 @@ export const rights = [
     ],
     ["a right password is right for ever", "right.until <= this.#means.clock.now()) return", "right.until < 0) return"],
   ]),
-  ...faults("src/access/recall.ts", identity, [
+  ...faults("src/access/credentials/caller-cache.ts", identity, [
     ["a disabled person signs in", "!user || !isLivePerson(user) || !pass", "!user || !pass"],
     ["the old password goes on", " || !passwordStands(proofId, user)) return", ") return"],
     ["a token never ends", "(row.expiresAt !== null && row.expiresAt <= now)", "false"],
@@ -127,8 +127,8 @@ export const rights = [
     ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],
   ]),
   ...faults(
-    "src/access/recall.ts",
-    ["src/access/recall.test.ts"],
+    "src/access/credentials/caller-cache.ts",
+    ["src/access/credentials/caller-cache.test.ts"],
     [
       [
         "what was read before an end is remembered after it",
@@ -138,7 +138,7 @@ export const rights = [
       ["who is remembered is never read again", "kept !== undefined && kept.until > this.#clock.now() ? kept", "kept !== undefined ? kept"],
     ],
   ),
-  ...faults("src/access/sessions.ts", identity, [
+  ...faults("src/access/credentials/sessions.ts", identity, [
     ["the session that the browser came with goes on", "if (previous !== undefined) await end(tx, previous)\n", ""],
     ["who was disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
     [
@@ -152,7 +152,7 @@ export const rights = [
       "      await tx.sessions.deleteOfUser(userId)",
     ],
   ]),
-  ...faults("src/access/tokens.ts", identity, [
+  ...faults("src/access/credentials/tokens.ts", identity, [
     ["anybody deletes anybody's token", "if (row?.userId !== caller.userId) throw", "if (!row) throw"],
     ["a token makes one that outlives it", "(wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.until", "false"],
     [
@@ -167,7 +167,7 @@ export const rights = [
     ],
     ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
   ]),
-  ...faults("src/access/people.ts", identity, [
+  ...faults("src/access/accounts/accounts.ts", identity, [
     ["nobody is left to administer", "if (loses) await keepAnAdministrator(tx, before)\n", ""],
     ["a disabled person's tokens come back with them", "      if (fields.isDisabled === true) await endProofs(tx, id)\n", ""],
     [
@@ -176,7 +176,7 @@ export const rights = [
       "if (fields.passwordHash === null) await tx",
     ],
   ]),
-  ...faults("src/access/throttle.ts", throttle, [
+  ...faults("src/access/passwords/throttle.ts", throttle, [
     ["a name may be guessed from one address", "const perPair = wrongPerNameAndAddress.value", "const perPair = 10_000"],
     ["an address may guess", "const perAddress = wrongPerAddress.value", "const perAddress = 60_000"],
     ["a name that is guessed from everywhere is not slowed", "step: wrongPerNameStepMs.value", "step: 0"],
@@ -184,7 +184,7 @@ export const rights = [
     ["a right password forgives the address", "this.#pairs.delete(pair)", "this.#addresses.delete(from)"],
   ]),
   ...faults("src/kit/network.ts", throttle, [["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"]]),
-  ...faults("src/access/sign-in.ts", identity, [
+  ...faults("src/access/passwords/password-checker.ts", identity, [
     ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
     [
       "who does not exist is told so without a hash",
@@ -194,14 +194,14 @@ export const rights = [
     ["a disabled person's right password is no failure", "(fits && live ? attempt", "(fits ? attempt"],
   ]),
   ...faults(
-    "src/access/credentials.ts",
-    ["src/access/credentials.test.ts"],
+    "src/access/credentials/authorization-header.ts",
+    ["src/access/credentials/authorization-header.test.ts"],
     [["of two Authorization headers one counts", "if (found !== undefined) return new Refusal", "if (found === null) return new Refusal"]],
   ),
-  ...faults("src/access/files-token.ts", identity, [
+  ...faults("src/access/credentials/files-token.ts", identity, [
     ["anybody signs tokens for files", "given.length !== right.length || !timingSafeEqual(given, right)", "given.length !== right.length"],
   ]),
-  ...faults("src/access/paths.ts", paths, [
+  ...faults("src/access/policy/file-access.ts", paths, [
     ["a token for a run opens homes", "if (onlyRun(caller) !== undefined) return", "if (paths.length === 0) return"],
     ["a token that reads writes files", 'return caller.scopes.includes("write") ? "write" : "read"', 'return "write"'],
     ["a home whose name begins alike is one's own", "isAdmin || isBeneath(path, home)", "isAdmin || path.startsWith(home)"],

@@ -186,7 +186,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/access/impersonate.ts",
+    "src/access/accounts/impersonate.ts",
     ["test/api/borrowed-rights.test.ts"],
     [["an administrator's right to everything is borrowed", "    isAdmin: false,", '    isAdmin: owner.userName === "admin",']],
   ),

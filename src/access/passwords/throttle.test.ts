@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { ManualClock } from "#kit"
-import { Refusal } from "./caller.ts"
+import { Refusal } from "../caller.ts"
 import { Throttle } from "./throttle.ts"
 
 const minute = 60_000

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
-import type { Caller } from "./caller.ts"
+import type { Caller } from "../caller.ts"
 
 const filesTokenMs = 5 * 60_000
 

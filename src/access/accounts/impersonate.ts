@@ -1,6 +1,6 @@
 import type { Reads, UserRow } from "#store"
-import type { Caller } from "./caller.ts"
-import { loadCaller, passwordProof } from "./recall.ts"
+import type { Caller } from "../caller.ts"
+import { loadCaller, passwordProof } from "../credentials/caller-cache.ts"
 
 /**
  * A person as they would be had they signed in: for what is done in their name. Undefined when they

@@ -1,7 +1,7 @@
 import { bounds, checkAccountName } from "#contract"
 import { type Clock, networkOf } from "#kit"
-import { Refusal } from "./caller.ts"
-import { Generations } from "./generations.ts"
+import { Refusal } from "../caller.ts"
+import { Generations } from "../two-generation-cache.ts"
 
 const minute = 60_000
 const hour = 60 * minute

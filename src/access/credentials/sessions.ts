@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto"
 import { bounds, Failure } from "#contract"
 import type { Clock } from "#kit"
 import type { Change, SessionRow } from "#store"
-import type { Caller } from "./caller.ts"
-import { loadCaller, sha256 } from "./recall.ts"
+import type { Caller } from "../caller.ts"
+import { loadCaller, sha256 } from "./caller-cache.ts"
 
 /** From sign-in, however much or little the session is used. */
 export const sessionMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000

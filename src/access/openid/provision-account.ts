@@ -1,8 +1,8 @@
 import { checkAccountName, Failure, noLimits } from "#contract"
 import type { Change, GroupRow, UserRow } from "#store"
-import { Refusal } from "./caller.ts"
-import { checkProvidedName, type ProvidedPerson } from "./openid-claims.ts"
-import type { People } from "./people.ts"
+import type { People } from "../accounts/accounts.ts"
+import { Refusal } from "../caller.ts"
+import { checkProvidedName, type ProvidedPerson } from "./claims.ts"
 
 /** What an administrator decided about people who sign in by OpenID. */
 export interface OpenIdRules {

@@ -1,4 +1,4 @@
-import { type Caller, onlyRun } from "./caller.ts"
+import { type Caller, onlyRun } from "../caller.ts"
 import {
   type Action,
   type Relation,

@@ -1,5 +1,5 @@
 import { bounds } from "#contract"
-import { Refusal } from "./caller.ts"
+import { Refusal } from "../caller.ts"
 
 export interface SignInPlace {
   name: string

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import { Refusal } from "./caller.ts"
-import { readAuthorization, soleAuthorization } from "./credentials.ts"
+import { Refusal } from "../caller.ts"
+import { readAuthorization, soleAuthorization } from "./authorization-header.ts"
 
 const basic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString("base64")}`
 const token = `qs_${"a".repeat(43)}`

@@ -1,5 +1,5 @@
 import { checkAccountName, isPlain } from "#contract"
-import { Refusal } from "./caller.ts"
+import { Refusal } from "../caller.ts"
 
 /** Which claims say what. */
 export interface ClaimNames {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { DataRow } from "#store"
-import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
-import { queriesOf } from "../../test/fixtures/queries.ts"
-import { type Caller, Refusal } from "./caller.ts"
-import { type FileAccess, fileAccess, mayMount, mountAreas } from "./paths.ts"
+import { basic, identityWorld, type World } from "../../../test/fixtures/identity-world.ts"
+import { queriesOf } from "../../../test/fixtures/queries.ts"
+import { type Caller, Refusal } from "../caller.ts"
+import { type FileAccess, fileAccess, mayMount, mountAreas } from "./file-access.ts"
 
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 

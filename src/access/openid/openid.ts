@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type * as Library from "openid-client"
 import { type Clock, ReplayGuard, Signer } from "#kit"
-import { Refusal } from "./caller.ts"
-import { type ClaimNames, type ProvidedPerson, personOf } from "./openid-claims.ts"
-import { boundedFetch } from "./openid-fetch.ts"
+import { Refusal } from "../caller.ts"
+import { boundedFetch } from "./bounded-fetch.ts"
+import { type ClaimNames, type ProvidedPerson, personOf } from "./claims.ts"
 
 export interface OpenIdOptions extends ClaimNames {
   /** The provider's issuer identifier: https, or http where it is on this machine. */

@@ -1,5 +1,5 @@
 import type { DataRow, Reads } from "#store"
-import { type Caller, onlyRun, viewerOf } from "./caller.ts"
+import { type Caller, onlyRun, viewerOf } from "../caller.ts"
 import { loadGrants } from "./load-grants.ts"
 import { can, type Grant, type Resource } from "./policy.ts"
 import { dataResource, missingResource } from "./resources.ts"

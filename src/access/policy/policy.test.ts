@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import type { Scope } from "./caller.ts"
+import type { Scope } from "../caller.ts"
 import { type Actor, type Answer, can, type Grant, type Resource } from "./policy.ts"
 import { type Action, actions, rights } from "./rights.ts"
 

@@ -2,8 +2,8 @@ import { hash } from "node:crypto"
 import { bounds } from "#contract"
 import type { Clock } from "#kit"
 import type { Reads, UserRow } from "#store"
-import type { Caller, Proof, Scope } from "./caller.ts"
-import { Generations } from "./generations.ts"
+import type { Caller, Proof, Scope } from "../caller.ts"
+import { Generations } from "../two-generation-cache.ts"
 
 /** A caller and the moment (milliseconds since the epoch) from which it must be read again. */
 export interface Loaded {

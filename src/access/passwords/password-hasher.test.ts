@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { Failure } from "#contract"
-import { Refusal } from "./caller.ts"
-import { checkNewPassword, dummyHash, Hasher } from "./password.ts"
+import { Refusal } from "../caller.ts"
+import { checkNewPassword, dummyHash, Hasher } from "./password-hasher.ts"
 
 const options = { lane: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import { Generations } from "./generations.ts"
+import { Generations } from "./two-generation-cache.ts"
 
 describe("a map of two generations", () => {
   it("never holds more than twice its size, and keeps what is asked for", () => {

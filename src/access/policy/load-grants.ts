@@ -1,5 +1,5 @@
 import type { GrantRow, Reads } from "#store"
-import type { Caller } from "./caller.ts"
+import type { Caller } from "../caller.ts"
 import { type Answer, can, type Grant, type Resource } from "./policy.ts"
 import { grantOf } from "./resources.ts"
 import type { Action } from "./rights.ts"

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto"
 import { Failure } from "#contract"
 import type { Clock } from "#kit"
 import type { Change, TokenRow } from "#store"
-import type { Caller, Scope } from "./caller.ts"
-import { loadCaller, sha256 } from "./recall.ts"
+import type { Caller, Scope } from "../caller.ts"
+import { loadCaller, sha256 } from "./caller-cache.ts"
 
 export interface NewToken {
   name: string

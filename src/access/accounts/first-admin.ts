@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { noLimits } from "#contract"
 import type { Store } from "#store"
-import type { Identity } from "./identity.ts"
+import type { Identity } from "../identity.ts"
 
 const name = "admin"
 

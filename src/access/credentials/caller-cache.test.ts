@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { ManualClock } from "#kit"
-import type { Caller } from "./caller.ts"
-import { Callers, type Loaded } from "./recall.ts"
+import type { Caller } from "../caller.ts"
+import { Callers, type Loaded } from "./caller-cache.ts"
 
 const caller: Caller = {
   userId: 1,

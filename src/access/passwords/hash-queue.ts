@@ -1,5 +1,5 @@
 import { Overloaded } from "#kit"
-import { Generations } from "./generations.ts"
+import { Generations } from "../two-generation-cache.ts"
 
 /**
  * In which row somebody waits: devices that signed in as this name before, addresses that have not
