@@ -65,11 +65,12 @@ async function leastOf(calls: number, call: () => Promise<unknown>): Promise<num
 
 /** The page's own statement and nothing else; rows become objects. */
 function byHand(db: DatabaseSync): () => unknown {
-  const lines = readFileSync(new URL("../src/store/sql/compiled/sqlite.jsonl", import.meta.url), "utf8")
-    .trimEnd()
-    .split("\n")
-  const compiled = new Map(lines.map((line) => JSON.parse(line) as [string, string]))
-  const seek = db.prepare(compiled.get('seek {"table":"projects","streams":["live"],"descending":true}') ?? "")
+  const text = (name: string, most: number) => `case when octet_length(${name}) <= ${most} then ${name} end as ${name}`
+  const seek = db.prepare(`select id, created_at, updated_at, deleted_at, version, project_name, user_id, user_name, group_id,
+    group_name, type, comment, ${text("doc", 8_192)}, is_published, is_trusted, image_id, ${text("user_path", 4_096)},
+    ${text("code_path", 4_096)}, ${text("model_path", 4_096)}, written_by,
+    octet_length(comment) + octet_length(doc) + octet_length(user_path) + octet_length(code_path) + octet_length(model_path)
+    from projects where deleted_at is null and id between ? and ? order by id desc limit ? offset ?`)
   return () => seek.all(0, Number.MAX_SAFE_INTEGER, pageSize, 0)
 }
 

@@ -1,8 +1,8 @@
+import type { Whereabouts } from "./database-identity.ts"
+import type { ScanTurns } from "./lists/scan-limits.ts"
+import type { SearchCounts } from "./lists/search-counts.ts"
 import type { Dialect } from "./migrations/index.ts"
-import type { Whereabouts } from "./place.ts"
-import type { ScanTurns } from "./scan-turns.ts"
-import type { SearchCounts } from "./search-counts.ts"
-import type { Query } from "./sql/catalog.ts"
+import type { Query } from "./queries/query.ts"
 
 /** What a column holds. */
 export type Value = string | number | null

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto"
 import type { Clock, Logger } from "#kit"
+import { judge, readPlace } from "./database-identity.ts"
 import type { Driver } from "./driver.ts"
 import { StoreError } from "./errors.ts"
-import { judge, readPlace } from "./place.ts"
-import { query } from "./sql/catalog.ts"
+import { query } from "./queries/query.ts"
+import { ChangeOver, TablesOver } from "./repositories/index.ts"
 import type { Change, ChangeOptions, Store } from "./store.ts"
-import { ChangeOver, TablesOver } from "./tables/index.ts"
 import { Writer } from "./writer.ts"
 
 export interface StoreOptions {

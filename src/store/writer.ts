@@ -4,7 +4,7 @@ import { Failure } from "#contract"
 import type { Logger } from "#kit"
 import type { Driver, Transaction } from "./driver.ts"
 import { isStorageFull } from "./errors.ts"
-import { Member } from "./member.ts"
+import { Member } from "./group-member.ts"
 import type { ChangeOptions } from "./store.ts"
 
 /**

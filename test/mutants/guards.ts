@@ -222,7 +222,7 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/store/tables/grants.ts",
+    "src/store/repositories/grants.ts",
     ["test/access/lists.test.ts"],
     [["everybody's grants are listed to everybody", '    addViewer("grants", viewer, { args, shape })\n', ""]],
   ),

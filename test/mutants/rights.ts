@@ -95,7 +95,7 @@ export const rights = [
       'own.map(({ access: _ }): Grant => ({ access: "write", userId',
     ],
   ]),
-  ...faults("src/store/tables/grants.ts", grants, [
+  ...faults("src/store/repositories/grants.ts", grants, [
     ["what is given to a group is nobody's", "user_id: userId, groups: groupIds, now", "user_id: userId, groups: [], now"],
     [
       "whoever had a grant is not told that its time is over",
@@ -213,7 +213,7 @@ export const rights = [
     ],
   ]),
   ...faults(
-    "src/store/tables/grants.ts",
+    "src/store/repositories/grants.ts",
     ["test/access/matrix.test.ts"],
     [
       [

@@ -7,7 +7,7 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts"]
 /** What is stored, and what lists hold. */
 export const store = [
   ...faults(
-    "src/store/scan-turns.ts",
+    "src/store/lists/scan-limits.ts",
     ["src/store/sqlite/scanner.test.ts"],
     [["one person's searches take all turns", "return await person.semaphore.run(work)", "return await work()"]],
   ),
@@ -28,7 +28,7 @@ export const store = [
       "const ends = attempt.refused || !attempt.refused",
     ],
   ]),
-  ...faults("src/store/member.ts", suite, [
+  ...faults("src/store/group-member.ts", suite, [
     ["work that swallows an error is stored in part", "this.#broken ??= { error }", "this.#broken ??= undefined"],
     [
       "a change goes on after its end",
@@ -54,7 +54,7 @@ export const store = [
       ["a key ends within a pair of surrogates", "last >= 0xd800 && last < 0xdc00 ? keyLength - 1 : keyLength", "keyLength"],
     ],
   ),
-  ...faults("src/store/tables/plan.ts", suite, [
+  ...faults("src/store/lists/plan.ts", suite, [
     ["a stranger sees what a person has not published", "if (published !== true && !isStranger)", "if (published !== true)"],
     [
       "what is seen by group and by owner counts twice",
@@ -66,7 +66,7 @@ export const store = [
     ["somebody sees the ended runs of others by their name", "if (!viewer.everything && owner !== viewer.userId) return undefined", ""],
     ["a filter that no counter knows is left out", "if (where.size > 0) return undefined", ""],
   ]),
-  ...faults("src/store/tables/list.ts", suite, [
+  ...faults("src/store/lists/list.ts", suite, [
     ["everybody sees everybody's rows", 'if (viewer.everything || table === "users"', 'if (!viewer.everything || table === "users"'],
     [
       "the bin of all is shown to each",
@@ -76,7 +76,7 @@ export const store = [
     ["a page past the end shows the last one", "return (page - 1) * pageSize >= total", "return page * pageSize > total + 1_000"],
     ["a page near the end comes in the wrong order", "return fromEnd ? values.reverse() : values", "return values"],
   ]),
-  ...faults("src/store/tables/blocks.ts", suite, [
+  ...faults("src/store/lists/blocks.ts", suite, [
     ["a page far from both ends begins a row too early", "before: offset - skipped,", "before: Math.max(0, offset - skipped - 1),"],
     [
       "a page that spans blocks lacks its last rows",
@@ -86,16 +86,16 @@ export const store = [
     ["blocks of rows that lie unevenly are too few for the page", "if (sum(counts) < wanted)", "if (counts.length === 0)"],
   ]),
   ...faults(
-    "src/store/tables/search.ts",
+    "src/store/lists/search.ts",
     ["test/attacks/searches.test.ts"],
     [["the index compares where trigrams stand", "minCharacters).join", "minCharacters + 60).join"]],
   ),
   ...faults(
-    "src/store/tables/pages.ts",
+    "src/store/lists/pages.ts",
     ["src/store/sqlite/scanner.test.ts"],
     [["searches in small tables hold everybody up", "> fewComparisons", "> many"]],
   ),
-  ...faults("src/store/tables/pages.ts", suite, [
+  ...faults("src/store/lists/pages.ts", suite, [
     ["ascending lists come descending", "return wanted.sort.descending ? rows : rows.reverse()", "return rows"],
     ["rows in several classes are counted in each", "return most - twice + granted.length", "return most + granted.length"],
   ]),
@@ -113,7 +113,7 @@ export const store = [
     ],
   ),
   ...faults(
-    "src/store/tables/resource.ts",
+    "src/store/repositories/resource.ts",
     [...suite, "test/api/writing.test.ts"],
     [
       [
@@ -163,7 +163,7 @@ export const store = [
       "if (Math.random() <= 1) return waiting",
     ],
   ]),
-  ...faults("src/store/sqlite/ballast.ts", failures, [
+  ...faults("src/store/sqlite/disk-reserve.ts", failures, [
     [
       "room that was given up is not kept back again",
       "while (!this.#isWhole && this.#grow(this.#wanted - this.#size)) {}",

@@ -1,6 +1,6 @@
 import pg from "pg"
 import type { Logger } from "#kit"
-import type { Catalog } from "../sql/catalog.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 
 /**
  * Held by whoever writes, from the first statement of a transaction to its end; all processes use
@@ -11,7 +11,7 @@ export const writeLock = "select pg_advisory_xact_lock(1903518073)"
 export interface PostgresDriverOptions {
   url: string
   logger: Logger
-  catalog: Catalog
+  compiler: QueryCompiler
   deadline: number
   /** Connections for reads. Default 10. */
   readers?: number

@@ -1,8 +1,8 @@
 import pg from "pg"
+import type { Whereabouts } from "../database-identity.ts"
 import type { Driver, Session, Transaction } from "../driver.ts"
-import type { Whereabouts } from "../place.ts"
-import { ScanTurns } from "../scan-turns.ts"
-import { SearchCounts } from "../search-counts.ts"
+import { ScanTurns } from "../lists/scan-limits.ts"
+import { SearchCounts } from "../lists/search-counts.ts"
 import { connection, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { type Ask, PostgresSession, StatementNames } from "./session.ts"
@@ -26,7 +26,7 @@ export class PostgresDriver implements Driver {
     this.whereabouts = options.whereabouts
     this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
-    const reading = { catalog: options.catalog, names: this.#names, ask: (config: Parameters<Ask>[0]) => this.#read(config) }
+    const reading = { compiler: options.compiler, names: this.#names, ask: (config: Parameters<Ask>[0]) => this.#read(config) }
     this.reads = new PostgresSession({
       ...reading,
       scans: new ScanTurns(new PostgresSession(reading)),

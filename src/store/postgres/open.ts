@@ -2,11 +2,11 @@ import pg from "pg"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
-import { loadCatalog } from "../sql/compiled.ts"
+import { QueryCompiler } from "../queries/query-compiler.ts"
 import { writeLock } from "./connection.ts"
+import { whereaboutsOf } from "./database-identity.ts"
 import { PostgresDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
-import { whereaboutsOf } from "./place.ts"
 
 export interface PostgresOptions {
   url: string
@@ -30,7 +30,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
       await migrate(client, { ...options, where })
       const whereabouts = await whereaboutsOf(client)
       const hasTrigrams = await isIndexed(client)
-      return new PostgresDriver({ ...options, whereabouts, hasTrigrams, catalog: await loadCatalog("postgres") })
+      return new PostgresDriver({ ...options, whereabouts, hasTrigrams, compiler: new QueryCompiler("postgres") })
     } finally {
       await client.end()
     }

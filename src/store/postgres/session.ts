@@ -1,7 +1,8 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
 import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
-import type { ScanTurns } from "../scan-turns.ts"
-import type { Catalog, Compiled, Query } from "../sql/catalog.ts"
+import type { ScanTurns } from "../lists/scan-limits.ts"
+import type { Query } from "../queries/query.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 
 /**
  * Statements that a connection keeps prepared; the server keeps them as long as the connection
@@ -26,7 +27,7 @@ export class StatementNames {
 export type Ask = (config: QueryArrayConfig) => Promise<QueryArrayResult>
 
 export interface PostgresSessionOptions {
-  catalog: Catalog
+  compiler: QueryCompiler
   names: StatementNames
   /**
    * Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an
@@ -42,8 +43,6 @@ export class PostgresSession implements Session {
   readonly scans?: ScanTurns
   readonly search?: Search
   readonly #options: PostgresSessionOptions
-  /** So that a query that is known is asked for without delay. */
-  readonly #compiled = new Map<string, Compiled>()
 
   constructor(options: PostgresSessionOptions) {
     this.#options = options
@@ -64,17 +63,10 @@ export class PostgresSession implements Session {
   }
 
   async #ask(query: Query<never>, args: object): Promise<QueryArrayResult> {
-    const { sql, slots } = this.#compiled.get(query.key) ?? (await this.#compile(query))
+    const { sql, parameters } = this.#options.compiler.compile(query)
     const name = this.#options.names.of(query)
-    const values = slots.map((slot) => toPostgres(slot, (args as Record<string, Arg | undefined>)[slot]))
+    const values = parameters.map((parameter) => toPostgres(parameter, (args as Record<string, Arg | undefined>)[parameter]))
     return this.#options.ask({ text: sql, values, rowMode: "array", ...(name === undefined ? {} : { name }) })
-  }
-
-  async #compile(query: Query<never>): Promise<Compiled> {
-    const compiled = await this.#options.catalog.compiled(query as Query)
-    if (this.#compiled.size >= named) this.#compiled.delete(this.#compiled.keys().next().value ?? "")
-    this.#compiled.set(query.key, compiled)
-    return compiled
   }
 }
 

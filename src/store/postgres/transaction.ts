@@ -1,7 +1,7 @@
 import pg from "pg"
 import { Failure } from "#contract"
 import type { Transaction } from "../driver.ts"
-import type { Catalog } from "../sql/catalog.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { connection, type PostgresDriverOptions, writeLock } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { type Ask, PostgresSession, type StatementNames } from "./session.ts"
@@ -18,14 +18,14 @@ export class PostgresTransaction extends PostgresSession implements Transaction 
 
   static async connect(options: PostgresDriverOptions, names: StatementNames): Promise<PostgresTransaction> {
     const client = new pg.Client(connection(options))
-    const transaction = new PostgresTransaction(client, { catalog: options.catalog, names })
+    const transaction = new PostgresTransaction(client, { compiler: options.compiler, names })
     await client.connect()
     // What is acknowledged must be on disk, also where the server's own default is less.
     await client.query("select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'")
     return transaction
   }
 
-  private constructor(client: pg.Client, options: { catalog: Catalog; names: StatementNames }) {
+  private constructor(client: pg.Client, options: { compiler: QueryCompiler; names: StatementNames }) {
     super({ ...options, ask: (config) => this.#ask(config) })
     this.#client = client
     client.on("error", (error) => this.#break(error))

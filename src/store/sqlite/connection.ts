@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
-import type { ScanTurns } from "../scan-turns.ts"
-import type { Catalog, Query } from "../sql/catalog.ts"
+import type { ScanTurns } from "../lists/scan-limits.ts"
+import type { Query } from "../queries/query.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { failureOf } from "./errors.ts"
 
 interface Prepared {
   statement: StatementSync
-  slots: readonly string[]
+  parameters: readonly string[]
 }
 
 /** Prepared statements kept per connection; what is dropped is finalized when it is collected. */
@@ -20,50 +21,50 @@ export class SqliteSession implements Session {
   readonly scans?: ScanTurns
   readonly search?: Search
   protected readonly db: DatabaseSync
-  readonly #catalog: Catalog
+  readonly #compiler: QueryCompiler
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { scans?: ScanTurns; search?: Search } = {}) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: ScanTurns; search?: Search } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     if (options.search) this.search = options.search
-    this.#catalog = catalog
+    this.#compiler = compiler
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
-    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    const { statement, parameters } = this.#prepared.get(query.key) ?? this.#prepare(query)
     try {
-      return statement.all(...this.#bind(slots, args)) as unknown as Value[][]
+      return statement.all(...this.#bind(parameters, args)) as unknown as Value[][]
     } catch (error) {
       throw this.failed(error)
     }
   }
 
   async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
-    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    const { statement, parameters } = this.#prepared.get(query.key) ?? this.#prepare(query)
     try {
-      return statement.get(...this.#bind(slots, args)) as unknown as Value[] | undefined
+      return statement.get(...this.#bind(parameters, args)) as unknown as Value[] | undefined
     } catch (error) {
       throw this.failed(error)
     }
   }
 
   async run<A extends object>(query: Query<A>, args: A): Promise<number> {
-    const { statement, slots } = this.#prepared.get(query.key) ?? (await this.#prepare(query))
+    const { statement, parameters } = this.#prepared.get(query.key) ?? this.#prepare(query)
     try {
-      return Number(runWithBigInts(statement, this.#bind(slots, args)).changes)
+      return Number(runWithBigInts(statement, this.#bind(parameters, args)).changes)
     } catch (error) {
       throw this.failed(error)
     }
   }
 
-  async #prepare(query: Query<never>): Promise<Prepared> {
-    const { sql, slots } = await this.#catalog.compiled(query as Query)
+  #prepare(query: Query<never>): Prepared {
+    const { sql, parameters } = this.#compiler.compile(query)
     try {
       const statement = this.db.prepare(sql)
       statement.setReturnArrays(true)
       if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value ?? "")
-      const prepared = { statement, slots }
+      const prepared = { statement, parameters }
       this.#prepared.set(query.key, prepared)
       return prepared
     } catch (error) {
@@ -79,11 +80,11 @@ export class SqliteSession implements Session {
   /** Throws where the statement would not stand where it belongs. */
   protected demand(): void {}
 
-  #bind(slots: readonly string[], args: object): SQLInputValue[] {
+  #bind(parameters: readonly string[], args: object): SQLInputValue[] {
     this.demand()
-    const values = new Array<SQLInputValue>(slots.length)
-    for (let i = 0; i < slots.length; i += 1) {
-      const name = slots[i] as string
+    const values = new Array<SQLInputValue>(parameters.length)
+    for (let i = 0; i < parameters.length; i += 1) {
+      const name = parameters[i] as string
       values[i] = toSqlite(name, (args as Record<string, Arg | undefined>)[name])
     }
     return values

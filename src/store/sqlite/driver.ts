@@ -1,14 +1,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Whereabouts } from "../database-identity.ts"
 import type { Driver, Search, Session, Transaction } from "../driver.ts"
-import type { Whereabouts } from "../place.ts"
-import { ScanTurns } from "../scan-turns.ts"
-import { SearchCounts } from "../search-counts.ts"
-import type { Catalog } from "../sql/catalog.ts"
-import type { Ballast } from "./ballast.ts"
+import { ScanTurns } from "../lists/scan-limits.ts"
+import { SearchCounts } from "../lists/search-counts.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { SqliteSession } from "./connection.ts"
+import { whereaboutsOf } from "./database-identity.ts"
+import type { Ballast } from "./disk-reserve.ts"
 import { failureOf, isBusy } from "./errors.ts"
-import { whereaboutsOf } from "./place.ts"
 import { ScanSession } from "./scanner.ts"
 
 /**
@@ -20,7 +20,7 @@ const pause = 20
 export interface SqliteParts {
   writer: DatabaseSync
   reader: DatabaseSync
-  catalog: Catalog
+  compiler: QueryCompiler
   /** Milliseconds to wait for another process that writes. */
   patience: number
   file: string
@@ -43,12 +43,12 @@ export class SqliteDriver implements Driver {
     this.#parts = parts
     this.whereabouts = whereaboutsOf(parts.file)
     this.reserve = parts.ballast
-    this.#scans = new ScanSession(parts.file, parts.catalog)
-    this.#reads = new SqliteReads(parts.reader, parts.catalog, {
+    this.#scans = new ScanSession(parts.file, parts.compiler)
+    this.#reads = new SqliteReads(parts.reader, parts.compiler, {
       scans: new ScanTurns(this.#scans),
       search: { isIndexed: true, counts: new SearchCounts() },
     })
-    this.#transaction = new SqliteTransaction(parts.writer, parts.catalog, this.#reads)
+    this.#transaction = new SqliteTransaction(parts.writer, parts.compiler, this.#reads)
   }
 
   get reads(): Session {
@@ -87,8 +87,8 @@ class SqliteReads extends SqliteSession {
   readonly #rollback: StatementSync
   #open = false
 
-  constructor(db: DatabaseSync, catalog: Catalog, options: { scans: ScanTurns; search: Search }) {
-    super(db, catalog, options)
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: ScanTurns; search: Search }) {
+    super(db, compiler, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")
   }
@@ -116,8 +116,8 @@ class SqliteTransaction extends SqliteSession implements Transaction {
   readonly #reads: SqliteReads
   #lost: unknown
 
-  constructor(db: DatabaseSync, catalog: Catalog, reads: SqliteReads) {
-    super(db, catalog)
+  constructor(db: DatabaseSync, compiler: QueryCompiler, reads: SqliteReads) {
+    super(db, compiler)
     this.#reads = reads
     this.#control = {
       begin: db.prepare("begin immediate"),

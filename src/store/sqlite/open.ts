@@ -4,12 +4,12 @@ import { DatabaseSync } from "node:sqlite"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
-import { loadCatalog } from "../sql/compiled.ts"
-import { Ballast } from "./ballast.ts"
+import { QueryCompiler } from "../queries/query-compiler.ts"
 import { keepCopy } from "./copy.ts"
+import { lockOf } from "./database-identity.ts"
+import { Ballast } from "./disk-reserve.ts"
 import { SqliteDriver } from "./driver.ts"
 import { isFull, openingError } from "./errors.ts"
-import { lockOf } from "./place.ts"
 
 /**
  * Small pages: every commit writes all that it touched, and rows come in at many places of many
@@ -53,8 +53,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const { writer, reader } = withRoomOf(ballast, () => connect({ ...options, file }))
     cleanup.defer(() => writer.close())
     cleanup.defer(() => reader.close())
-    const catalog = await loadCatalog("sqlite")
-    const driver = new SqliteDriver({ writer, reader, lock, catalog, file, ballast, patience: options.patience })
+    const compiler = new QueryCompiler("sqlite")
+    const driver = new SqliteDriver({ writer, reader, lock, compiler, file, ballast, patience: options.patience })
     cleanup.move()
     return driver
   } catch (error) {

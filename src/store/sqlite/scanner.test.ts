@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
-import { query } from "../sql/catalog.ts"
-import { loadCatalog } from "../sql/compiled.ts"
+import { query } from "../queries/query.ts"
+import { QueryCompiler } from "../queries/query-compiler.ts"
 import type { Store } from "../store.ts"
 import { sqliteDatabase } from "../testing/databases.ts"
 import { addImage, addUser } from "../testing/samples.ts"
@@ -81,8 +81,7 @@ test("A scanner gives the rows and the errors that the database gives, and start
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const ann = await addUser(store, "ann")
-  const catalog = await loadCatalog("sqlite")
-  await using scanner = new ScanSession(database.url.slice("sqlite:".length), catalog)
+  await using scanner = new ScanSession(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
   const byName = query("userByName")
   assert.equal((await scanner.first(byName, { name: "ann" }))?.[0], ann.id)
   assert.equal(await scanner.first(byName, { name: "bob" }), undefined)

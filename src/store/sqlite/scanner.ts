@@ -1,8 +1,9 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { Failure } from "#contract"
-import type { Session, Value } from "../driver.ts"
-import type { Catalog, Query } from "../sql/catalog.ts"
+import type { Arg, Session, Value } from "../driver.ts"
+import type { Query } from "../queries/query.ts"
+import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { toSqlite } from "./connection.ts"
 import { failureOf } from "./errors.ts"
 
@@ -30,20 +31,20 @@ interface Waiting {
  */
 export class ScanSession implements Session, AsyncDisposable {
   readonly #file: string
-  readonly #catalog: Catalog
+  readonly #compiler: QueryCompiler
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #last = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(file: string, catalog: Catalog) {
+  constructor(file: string, compiler: QueryCompiler) {
     this.#file = file
-    this.#catalog = catalog
+    this.#compiler = compiler
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
-    const { sql, slots } = await this.#catalog.compiled(query as Query)
-    const values = slots.map((slot) => toSqlite(slot, (args as Record<string, never>)[slot]))
+    const { sql, parameters } = this.#compiler.compile(query)
+    const values = parameters.map((name) => toSqlite(name, (args as Record<string, Arg | undefined>)[name]))
     if (this.#waiting.size >= mostWaiting) throw new Failure("unavailable", "Too many searches wait already; try again later")
     this.#last += 1
     const { promise, resolve, reject } = Promise.withResolvers<Value[][]>()

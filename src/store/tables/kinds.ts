@@ -1,8 +1,8 @@
 import type { ProjectType } from "#contract"
 import type { Value } from "../driver.ts"
 import { fold, key, searched } from "../fold.ts"
+import type { Kind } from "../repositories/resource.ts"
 import type { DataRow, GroupRow, ImageRow, Limits, ProjectRow, UserRow } from "../rows.ts"
-import type { Kind } from "./resource.ts"
 
 /*
  * Mappers read by position, in the order of `sql/columns.ts`, and make literals: this is the

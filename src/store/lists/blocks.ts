@@ -1,0 +1,104 @@
+import type { Session } from "../driver.ts"
+import { blockSize } from "../queries/block-size.ts"
+import type { ListedTable } from "../queries/lists.ts"
+import { query } from "../queries/query.ts"
+import type { Plan } from "./plan.ts"
+
+/**
+ * Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is
+ * seldom full.
+ */
+const slack = 1
+
+/**
+ * IDs among which a page lies, and how many rows of the list stand there before and after it, by
+ * descending ID.
+ */
+export interface Range {
+  low: number
+  high: number
+  before: number
+  after: number
+}
+
+interface Window {
+  offset: number
+  limit: number
+}
+
+interface Search {
+  table: ListedTable
+  plan: Plan
+  /** Of the rows by descending ID. */
+  window: Window
+  total: number
+}
+
+type Count = readonly [block: number, n: number]
+
+/**
+ * Where a page lies. Blocks are added up from the end that is nearer: about as many as it takes
+ * when rows lie evenly, and all of them when that was too few.
+ */
+export async function rangeOf(session: Session, { table, plan, window, total }: Search): Promise<Range> {
+  const after = total - window.offset - window.limit
+  const isUp = after < window.offset
+  const walk = { offset: isUp ? after : window.offset, limit: window.limit }
+  const wanted = walk.offset + walk.limit
+  const highest = blockOf(((await session.first(query("newest", { table }), {})) as [number])[0])
+  const many = Math.ceil((wanted / total) * (highest + 1)) + slack
+  const likely = isUp ? { low: 0, high: many - 1 } : { low: Math.max(0, highest - many + 1), high: Number.MAX_SAFE_INTEGER }
+  let counts = await countsOf(session, plan, likely)
+  if (sum(counts) < wanted) counts = await countsOf(session, plan, { low: 0, high: Number.MAX_SAFE_INTEGER })
+  return isUp ? turned(walkTo(counts.reverse(), walk)) : walkTo(counts, walk)
+}
+
+function blockOf(id: number): number {
+  return Math.floor(id / blockSize)
+}
+
+function sum(counts: readonly Count[]): number {
+  return counts.reduce((all, [, n]) => all + n, 0)
+}
+
+function turned({ low, high, before, after }: Range): Range {
+  return { low, high, before: after, after: before }
+}
+
+/** Block by block, highest first. */
+async function countsOf(session: Session, { plus, minus, granted }: Plan, of: { low: number; high: number }): Promise<Count[]> {
+  const counts = new Map((await session.all(query("blocks"), { plus, minus, ...of })) as [number, number][])
+  for (const id of granted) {
+    const at = blockOf(id)
+    if (at >= of.low && at <= of.high) counts.set(at, (counts.get(at) ?? 0) + 1)
+  }
+  return [...counts].filter(([, n]) => n > 0).sort(([a], [b]) => b - a)
+}
+
+/**
+ * The blocks in which the window lies, and what they hold on this side and on the other side of it
+ * as one walks.
+ */
+export function walkTo(counts: readonly Count[], { offset, limit }: Window): Range {
+  let skipped = 0
+  let first = 0
+  for (; first < counts.length - 1; first += 1) {
+    const n = counts[first]?.[1] ?? 0
+    if (skipped + n > offset) break
+    skipped += n
+  }
+  let reached = skipped
+  let last = first - 1
+  while (last < counts.length - 1 && reached < offset + limit) {
+    last += 1
+    reached += counts[last]?.[1] ?? 0
+  }
+  const [from = 0] = counts[first] ?? []
+  const [to = 0] = counts[last] ?? []
+  return {
+    low: Math.min(from, to) * blockSize,
+    high: (Math.max(from, to) + 1) * blockSize - 1,
+    before: offset - skipped,
+    after: reached - offset - limit,
+  }
+}

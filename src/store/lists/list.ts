@@ -1,0 +1,223 @@
+import { bounds, Failure } from "#contract"
+import type { Session, Value } from "../driver.ts"
+import { fold, key } from "../fold.ts"
+import type { ListArgs, ListedTable, ListShape } from "../queries/lists.ts"
+import { query } from "../queries/query.ts"
+import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import type { ResourceFilter } from "../store.ts"
+import { outlinesOf } from "./outlines.ts"
+import { forScans, plannedPage, plannedTotal } from "./pages.ts"
+import { type Granted, planOf, withGranted } from "./plan.ts"
+import { findHolders, rangeOfSearch, searchBlocks } from "./search.ts"
+
+/** Field by field the column that holds it. Fields without one cannot be compared with. */
+export type Columns<Row> = Partial<Record<keyof Row, string>>
+
+export interface Listed<Row> {
+  table: ListedTable
+  columns: Columns<Row>
+  toRow(values: readonly Value[]): Row
+}
+
+export interface ListRequest<Row> {
+  filter: ResourceFilter<Row> & { memberId?: number }
+  viewer: Viewer
+  page: PageRequest
+  /** The moment that decides which grants are in force. */
+  now: number
+}
+
+/** Names are looked up, so a filter by name is one by the ID that has the name. */
+const names: Record<string, "userId" | "groupId"> = { user_name: "userId", group_name: "groupId" }
+
+/** One page of the rows that match and that the viewer sees. */
+export async function listRows<Row extends Stamped>(session: Session, kind: Listed<Row>, request: ListRequest<Row>): Promise<Page<Row>> {
+  const { filter, viewer } = request
+  const args: ListArgs = { now: request.now }
+  const shape: ListShape = { table: kind.table, part: filter.deleted ? "deleted" : "live", sees: "all" }
+  if (!(await addWhere(session, kind, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+  if (filter.ids) {
+    shape.ids = true
+    args.ids = filter.ids.filter(Number.isSafeInteger)
+  }
+  const words = foldedWords(filter.words ?? [])
+  if (words.length > 0) {
+    shape.words = true
+    args.words = words
+    if (!(await narrow(session, { args, shape, userId: viewer.userId }, words))) return { rows: [], total: 0 }
+  }
+  if (filter.memberId !== undefined) {
+    shape.member = true
+    args.member = filter.memberId
+  }
+  addViewer(kind.table, viewer, { args, shape })
+  return fetchPage(session, kind, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+}
+
+const longestSearch = bounds.texts.searchCharacters.value
+
+function foldedWords(words: readonly string[]): string[] {
+  const folded = [...new Set(words.map(fold))].filter((word) => word !== "")
+  const length = folded.reduce((sum, word) => sum + word.length, 0)
+  if (length <= longestSearch) return folded
+  const most = longestSearch.toLocaleString("en")
+  throw new Failure("invalid", `The words of q may have ${most} characters together; got ${length.toLocaleString("en")}`, { field: "q" })
+}
+
+interface Draft {
+  args: ListArgs
+  shape: ListShape
+}
+
+/** Looks only at rows that can hold the words, where these are few. False when no row can match. */
+async function narrow(session: Session, { args, shape, userId }: Draft & { userId: number }, words: readonly string[]): Promise<boolean> {
+  const holders = await findHolders(session, { shape, userId }, words)
+  if (!holders) return true
+  const among = args.ids && new Set(args.ids)
+  args.ids = among ? holders.filter((id) => among.has(id)) : holders
+  shape.ids = true
+  return args.ids.length > 0
+}
+
+/** False when no row can match. */
+export async function addWhere<Row>(session: Session, kind: Listed<Row>, where: Partial<Row>, draft: Draft): Promise<boolean> {
+  const conditions: string[] = []
+  for (const [field, value] of Object.entries(where)) {
+    let column = kind.columns[field as keyof Row]
+    if (column === undefined) throw new TypeError(`The field ${field} of ${kind.table} cannot be compared with`)
+    let wanted: unknown = value
+    const named = names[column]
+    if (named && kind.table !== "users" && kind.table !== "groups") {
+      wanted = await idOfName(session, named, String(value))
+      column = column === "user_name" ? "user_id" : "group_id"
+      if (wanted === undefined) return false
+    }
+    if (wanted === null) {
+      conditions.push(`${column} null`)
+      continue
+    }
+    if (!isScalar(wanted) || (typeof wanted === "number" && !Number.isSafeInteger(wanted))) return false
+    addCondition(column, wanted, { conditions, args: draft.args })
+    // The index over names holds them folded.
+    if (column === "name" || column === "project_name")
+      addCondition("name_fold", key(fold(String(wanted))), { conditions, args: draft.args })
+  }
+  if (conditions.length > 0) draft.shape.where = conditions.sort()
+  return true
+}
+
+function addCondition(column: string, value: string | number | boolean, to: { conditions: string[]; args: ListArgs }): void {
+  to.conditions.push(column)
+  to.args[`=${column}`] = value
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+}
+
+/** The empty name is that of no group. */
+async function idOfName(session: Session, named: "userId" | "groupId", name: string): Promise<number | undefined> {
+  if (named === "groupId" && name === "") return 0
+  const values = await session.first(query(named), { name })
+  return values?.[0] as number | undefined
+}
+
+export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: Draft): void {
+  if (viewer.everything || table === "users" || table === "groups") return
+  shape.sees = shape.part === "deleted" ? "own" : "visible"
+  args.viewer = viewer.userId
+  if (shape.sees === "visible") args.groups = viewer.groupIds
+}
+
+interface Fetch extends Draft {
+  viewer: Viewer
+  page: PageRequest
+  sort: { by: string; descending: boolean }
+}
+
+const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
+
+export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch: Fetch): Promise<Page<Row>> {
+  const { args, shape, page } = fetch
+  const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
+  const [granted, bare] = await Promise.all([grantedTo(session, shape, args), planOf(shape, args, fetch.viewer)])
+  const plan = bare && withGranted(bare, granted, args)
+  if (granted.length > 0) {
+    shape.granted = true
+    args.granted = granted.map(({ id }) => id)
+  }
+  let total = plan && (await plannedTotal(session, plan))
+  if (total !== undefined && isPast(page, total)) return { rows: [], total }
+  const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
+  if (planned && total) return { ...outlinesOf(kind, planned), total }
+  if (shape.words && sort.by === "id") {
+    const found = await searchedPage(session, { ...fetch, sort })
+    if (found) return { ...outlinesOf(kind, found.values), total: found.total }
+  }
+  if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
+    const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
+    return { ...outlinesOf(kind, all), total: all.length }
+  }
+  const scanning =
+    total !== undefined && isNear(shape, page, total) ? session : await forScans(session, { shape, args, userId: fetch.viewer.userId })
+  total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
+  if (isPast(page, total)) return { rows: [], total }
+  const values = await scannedPage(scanning, { ...fetch, sort }, total)
+  return { ...outlinesOf(kind, values), total }
+}
+
+/**
+ * A page of a search whose counts are kept by block: only the blocks in which it lies are gone
+ * through.
+ */
+async function searchedPage(
+  session: Session,
+  { args, shape, viewer, page, sort }: Fetch,
+): Promise<{ values: Value[][]; total: number } | undefined> {
+  const blocks = await searchBlocks(session, { shape, args, userId: viewer.userId })
+  if (!blocks) return undefined
+  const total = blocks.reduce((sum, [, n]) => sum + n, 0)
+  if (isPast(page, total)) return { values: [], total }
+  const limit = Math.min(page.pageSize, total - (page.page - 1) * page.pageSize)
+  const offset = sort.descending ? (page.page - 1) * page.pageSize : total - (page.page - 1) * page.pageSize - limit
+  const range = rangeOfSearch(blocks, { offset, limit })
+  const scanning = await forScans(session, { shape, args, userId: viewer.userId })
+  const values = await scanning.all(query("page", { ...shape, between: true, by: "id", descending: true }), {
+    ...args,
+    low: range.low,
+    high: range.high,
+    limit,
+    offset: range.before,
+  })
+  return { values: sort.descending ? values : values.reverse(), total }
+}
+
+/** What the viewer sees by grants alone, newest first. */
+async function grantedTo(session: Session, { table, part, sees }: ListShape, args: ListArgs): Promise<Granted[]> {
+  if (sees !== "visible" || table === "users" || table === "groups" || table === "grants") return []
+  const to = { user_id: args.viewer as number, groups: args.groups ?? [], now: args.now as number }
+  const found = await session.all(query("granted", { table, part: part === "history" ? part : "live" }), to)
+  return found.map(([id, userId]) => ({ id: id as number, userId: userId as number }))
+}
+
+/** Whether an index leads to the page in few steps: every row counts, and an end is not far. */
+function isNear({ sees, where }: ListShape, { page, pageSize }: PageRequest, total: number): boolean {
+  return sees === "all" && where === undefined && Math.min(page * pageSize, total - (page - 1) * pageSize) < 2_000
+}
+
+function isPast({ page, pageSize }: PageRequest, total: number): boolean {
+  return (page - 1) * pageSize >= total
+}
+
+/** Goes through the rows from the nearer end. */
+async function scannedPage(session: Session, { args, shape, page, sort }: Fetch, total: number): Promise<Value[][]> {
+  const offset = (page.page - 1) * page.pageSize
+  const limit = Math.min(page.pageSize, total - offset)
+  const fromEnd = offset > total / 2
+  const window = fromEnd ? { limit, offset: total - offset - limit } : { limit, offset }
+  const values = await session.all(query("page", { ...shape, by: sort.by, descending: sort.descending !== fromEnd }), {
+    ...args,
+    ...window,
+  })
+  return fromEnd ? values.reverse() : values
+}

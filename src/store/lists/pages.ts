@@ -1,0 +1,133 @@
+import type { Session, Value } from "../driver.ts"
+import type { ListArgs, ListedTable, ListShape } from "../queries/lists.ts"
+import { query } from "../queries/query.ts"
+import type { SeekShape, StreamsArgs, StreamsShape } from "../queries/streams.ts"
+import type { PageRequest } from "../rows.ts"
+import { longColumns } from "../tables/columns.ts"
+import { type Range, rangeOf } from "./blocks.ts"
+import type { Plan } from "./plan.ts"
+
+/**
+ * So far from either end a page is reached by skipping; beyond, the counters of blocks say where it
+ * is.
+ */
+const near = 400
+/** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
+const few = 2_000
+
+const counted = { one: query("counted", "one"), two: query("counted", "two"), list: query("counted", "list") }
+
+export interface PlannedPage {
+  table: ListedTable
+  plan: Plan
+  page: PageRequest
+  sort: { by: string; descending: boolean }
+}
+
+export async function plannedTotal(session: Session, { plus, minus, granted }: Plan): Promise<number> {
+  const [most, twice] = await Promise.all([sum(session, plus), minus.length === 0 ? 0 : sum(session, minus)])
+  return most - twice + granted.length
+}
+
+async function sum(session: Session, keys: readonly string[]): Promise<number> {
+  const [key = "", other = ""] = keys
+  const found =
+    keys.length === 1
+      ? session.first(counted.one, { key })
+      : keys.length === 2
+        ? session.first(counted.two, { key, other })
+        : session.first(counted.list, { keys })
+  return ((await found) as [number])[0]
+}
+
+/** Tables of so many rows are scanned where that holds up nobody. */
+const many = 20_000
+
+/** Columns of which one value has few rows, and an index leads to them. */
+const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
+
+/**
+ * Rows times words that are compared where everybody waits for it: each may take a tenth of a
+ * millisecond.
+ */
+const fewComparisons = 500
+/** Rows of people or groups that are reckoned with. */
+const fewNames = 100
+
+interface Scan {
+  shape: ListShape
+  args: ListArgs
+  userId: number
+}
+
+/**
+ * Where to scan a table. People, groups and live runs are never so many. Long texts are compared by
+ * reading all of them, words by reading each.
+ */
+export async function forScans(session: Session, { shape, args, userId }: Scan): Promise<Session> {
+  const { table, part, ids, where = [], words } = shape
+  if (session.scans === undefined) return session
+  if (words) {
+    const rows = args.ids?.length ?? (part === "live" ? await liveRows(session, table) : Number.POSITIVE_INFINITY)
+    return rows * (args.words ?? []).length > fewComparisons ? session.scans.of(userId) : session
+  }
+  if (table === "users" || table === "groups" || table === "grants") return session
+  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
+  const long = longColumns[table] ?? {}
+  if (where.some((name) => name in long)) return session.scans.of(userId)
+  return (await liveRows(session, table)) > many ? session.scans.of(userId) : session
+}
+
+/** About how many rows that are not deleted a table has; of runs, how many are over. */
+async function liveRows(session: Session, table: ListedTable): Promise<number> {
+  if (table === "users" || table === "groups" || table === "grants") return fewNames
+  return sum(session, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
+}
+
+/** One page; undefined when it is better found by going through the rows in their order. */
+export async function plannedPage(session: Session, wanted: PlannedPage, total: number): Promise<Value[][] | undefined> {
+  const { page, pageSize } = wanted.page
+  const offset = (page - 1) * pageSize
+  const limit = Math.min(pageSize, total - offset)
+  const { shape, args } = streamsOf(wanted)
+  if (wanted.sort.by !== "id") {
+    if (total > few) return undefined
+    return session.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
+  }
+  // The page as it lies in the order of descending IDs, which is the one that the blocks are
+  // counted in.
+  const window = wanted.sort.descending ? { offset, limit } : { offset: total - offset - limit, limit }
+  const rows = await seek(session, { ...wanted, shape, args, window, total })
+  return wanted.sort.descending ? rows : rows.reverse()
+}
+
+function streamsOf({ table, plan }: PlannedPage): { shape: StreamsShape; args: StreamsArgs } {
+  const args: StreamsArgs = plan.user === undefined ? {} : { user: plan.user }
+  if (plan.granted.length > 0) args.granted = plan.granted
+  const granted = plan.granted.length > 0 ? { granted: true as const } : {}
+  if (plan.groups.length > 0) args.groups = plan.groups
+  return { shape: { table, streams: plan.streams, ...granted }, args }
+}
+
+interface Seek extends PlannedPage {
+  shape: StreamsShape
+  args: StreamsArgs
+  /** Of the rows by descending ID. */
+  window: { offset: number; limit: number }
+  total: number
+}
+
+/** Rows by descending ID. */
+async function seek(session: Session, { table, plan, shape, args, window, total }: Seek): Promise<Value[][]> {
+  const { offset, limit } = window
+  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) => {
+    const within = plan.granted.filter((id) => id >= low && id <= high)
+    const reach = offset + limit
+    const granted = shape.granted ? { granted: seeking.descending ? within.slice(0, reach) : within.slice(-reach) } : {}
+    return session.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
+  }
+  const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
+  const range = Math.min(whole.before, whole.after) <= near ? whole : await rangeOf(session, { table, plan, window, total })
+  if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
+  return (await get({ descending: false }, { ...range, offset: range.after })).reverse()
+}

@@ -1,0 +1,94 @@
+import type { ListArgs, ListShape } from "../queries/lists.ts"
+import type { Stream } from "../queries/visibility.ts"
+import type { Viewer } from "../rows.ts"
+
+/** A list as a union of streams, and the counters that tell how many rows it has. */
+export interface Plan {
+  streams: readonly Stream[]
+  /** Of whom the streams are, where they are somebody's. */
+  user: number | undefined
+  groups: readonly number[]
+  /**
+   * Keys of counters that count a row of the list once; those of `minus` count what `plus` counts
+   * twice.
+   */
+  plus: readonly string[]
+  minus: readonly string[]
+  /**
+   * IDs beyond the streams, in descending order: rows of the list that the viewer sees by grants
+   * alone.
+   */
+  granted: readonly number[]
+}
+
+/** A row that somebody sees by grants alone, and whose it is. */
+export interface Granted {
+  id: number
+  userId: number
+}
+
+/** What is seen by grants alone is neither public nor the viewer's own. */
+export function withGranted(plan: Plan, granted: readonly Granted[], args: ListArgs): Plan {
+  const owner = args["=user_id"]
+  if (args["=is_published"] === true || granted.length === 0) return plan
+  return { ...plan, granted: granted.filter(({ userId }) => owner === undefined || userId === owner).map(({ id }) => id) }
+}
+
+/** With more groups than that, a list is scanned for instead of merged. */
+const mostGroups = 64
+
+/** Undefined: there is a condition that no counter knows. */
+export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan | undefined {
+  if (shape.ids || shape.words || shape.member) return undefined
+  const where = new Set(shape.where ?? [])
+  const owner = where.delete("user_id") ? (args["=user_id"] as number) : undefined
+  const published = where.delete("is_published") ? args["=is_published"] === true : undefined
+  if (where.size > 0) return undefined
+  if (shape.table === "runs") return shape.part === "history" ? ofRuns(viewer, owner) : undefined
+  if (shape.table === "users" || shape.table === "groups" || shape.table === "grants" || shape.part !== "live") return undefined
+  return ofResources(shape.table, viewer, { owner, published })
+}
+
+function ofRuns(viewer: Viewer, owner: number | undefined): Plan | undefined {
+  const rest = { groups: [], minus: [], granted: [] }
+  if (owner === undefined && viewer.everything) return { ...rest, user: undefined, streams: ["ended"], plus: ["runs ended"] }
+  if (owner === undefined) {
+    const user = viewer.userId
+    return { ...rest, user, streams: ["endedOf", "endedOwned"], plus: [`runs ended ${user}`, `runs owned ${user}`] }
+  }
+  if (!viewer.everything && owner !== viewer.userId) return undefined
+  return { ...rest, user: owner, streams: ["endedOf"], plus: [`runs ended ${owner}`] }
+}
+
+interface Wanted {
+  owner: number | undefined
+  published: boolean | undefined
+}
+
+function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted): Plan | undefined {
+  const isStranger = owner !== undefined && owner !== viewer.userId && !viewer.everything
+  const groups = table === "projects" && !viewer.everything && published !== true ? [...new Set(viewer.groupIds)] : []
+  if (groups.length > (isStranger ? 0 : mostGroups)) return undefined
+  const user = owner ?? (viewer.everything ? undefined : viewer.userId)
+  const parts: Pair[] = []
+  if (published !== false) parts.push(owner === undefined ? ["public", `${table} public`] : ["publicOf", `${table} public ${owner}`])
+  if (published !== true && !isStranger)
+    parts.push(user === undefined ? ["private", `${table} private`] : ["privateOf", `${table} private ${user}`])
+  const streams = parts.map(([stream]) => stream)
+  const plus = parts.map(([, key]) => key)
+  if (owner === undefined && groups.length > 0) {
+    const ofGroups = groups.map((group) => `projects group ${group}`)
+    const own = ofGroups.map((key) => `${key} ${viewer.userId}`)
+    return { streams: [...streams, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own, granted: [] }
+  }
+  return { streams: whole(streams), user, groups: [], plus, minus: [], granted: [] }
+}
+
+/** Both halves of a set are one stream with an index of its own. */
+function whole(streams: readonly Stream[]): readonly Stream[] {
+  if (streams.includes("public") && streams.includes("private")) return ["live"]
+  if (streams.includes("publicOf") && streams.includes("privateOf")) return ["liveOf"]
+  return streams
+}
+
+type Pair = [stream: Stream, key: string]

@@ -1,0 +1,56 @@
+import { bounds, Failure } from "#contract"
+import { Overloaded, Semaphore } from "#kit"
+import type { Session, Value } from "../driver.ts"
+import type { Query } from "../queries/query.ts"
+
+const { scans, waitingScans } = bounds.texts
+
+/**
+ * Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep
+ * others from theirs.
+ */
+export class Scans {
+  readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
+
+  /** Throws a `Failure` (429) where too many pieces of the person's wait. */
+  async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
+    const person = this.#people.get(userId) ?? { semaphore: new Semaphore(scans.value, waitingScans.value), count: 0 }
+    this.#people.set(userId, person)
+    person.count += 1
+    try {
+      return await person.semaphore.run(work)
+    } catch (error) {
+      throw error instanceof Overloaded ? tooMany() : error
+    } finally {
+      person.count -= 1
+      if (person.count === 0) this.#people.delete(userId)
+    }
+  }
+}
+
+/** Reads that look at many rows, in turns of each person. */
+export class ScanTurns {
+  readonly #session: Session
+  readonly #scans = new Scans()
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  of(userId: number): Session {
+    const session = this.#session
+    return {
+      all: (query, args) => this.#scans.run(userId, () => session.all(query, args)),
+      first: <A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> =>
+        this.#scans.run(userId, () => session.first(query, args)),
+      run: (query, args) => session.run(query, args),
+    }
+  }
+}
+
+function tooMany(): Failure {
+  const sum = scans.value + waitingScans.value
+  return new Failure("too_many_requests", `${sum} searches of yours are under way: wait for their answers`, {
+    headers: { "Retry-After": "1" },
+  })
+}

@@ -1,0 +1,116 @@
+import type { Session } from "../driver.ts"
+import { blockSize } from "../queries/block-size.ts"
+import type { ListArgs, ListShape } from "../queries/lists.ts"
+import { query } from "../queries/query.ts"
+import { type ResourceTable, resourceTables } from "../tables/columns.ts"
+import { type Range, walkTo } from "./blocks.ts"
+import { forScans } from "./pages.ts"
+
+/**
+ * Words that more rows hold are looked for by going through the rows: most of these are then on the
+ * page anyway.
+ */
+const maxHolders = 1_000
+/** The index is asked for the longest words; the rows decide. */
+const maxWords = 8
+/**
+ * Trigrams that SQLite's index is asked for, of all words together. They are looked for one by one,
+ * wherever they stand: to compare where they stand takes seconds when a row holds one of them
+ * thousands of times.
+ */
+const maxTrigrams = 32
+/** Trigrams find nothing shorter. */
+const minCharacters = 3
+/** PostgreSQL is asked for the beginning of the longest word. */
+const maxCharacters = 64
+
+function isSearched(table: string): table is ResourceTable {
+  return (resourceTables as readonly string[]).includes(table)
+}
+
+/**
+ * IDs of all rows that can hold the words, and perhaps some more; undefined when these are many, or
+ * when no index helps.
+ */
+export async function findHolders(
+  session: Session,
+  { shape, userId }: { shape: ListShape; userId: number },
+  words: readonly string[],
+): Promise<number[] | undefined> {
+  if (!isSearched(shape.table) || !session.search?.isIndexed) return undefined
+  const long = words
+    .map((word) => [...word])
+    .filter((characters) => characters.length >= minCharacters)
+    .sort((a, b) => b.length - a.length)
+  const [longest] = long
+  if (longest === undefined) return undefined
+  const pattern = patternOf(longest.slice(0, maxCharacters).join(""))
+  const args = { match: matchOf(long.slice(0, maxWords)), pattern, limit: maxHolders + 1 }
+  const { ids: _all, ...searched } = shape
+  const scanning = await forScans(session, { shape: searched, args: { words }, userId })
+  const found = await scanning.all(query("holders", shape.table), args)
+  return found.length > maxHolders ? undefined : found.map(([id]) => id as number)
+}
+
+/** In the language of SQLite's FTS5: each trigram must stand somewhere. */
+function matchOf(words: readonly (readonly string[])[]): string {
+  const each = Math.floor(maxTrigrams / words.length)
+  const trigrams = new Set(words.flatMap((characters) => trigramsOf(characters, each)))
+  return [...trigrams].map((text) => `"${text.replaceAll('"', '""')}"`).join(" ")
+}
+
+/** At most so many trigrams of a word, from its beginning to its end. */
+function trigramsOf(characters: readonly string[], most: number): string[] {
+  const count = characters.length - minCharacters + 1
+  const step = Math.max(1, (count - 1) / (most - 1))
+  return Array.from({ length: Math.min(count, most) }, (_, i) => {
+    const at = Math.round(i * step)
+    return characters.slice(at, at + minCharacters).join("")
+  })
+}
+
+function patternOf(text: string): string {
+  return `%${text.replace(/[\\%_]/g, "\\$&")}%`
+}
+
+/**
+ * How many rows a search finds, block by block from the highest; undefined where none are kept.
+ * Only blocks that changed since the same search was last made are counted again.
+ */
+export async function searchBlocks(
+  session: Session,
+  { shape: searched, args, userId }: { shape: ListShape; args: ListArgs; userId: number },
+): Promise<readonly (readonly [number, number])[] | undefined> {
+  const { table } = searched
+  if (!isSearched(table) || !session.search || searched.ids) return undefined
+  const shape = { ...searched, table }
+  const scanning = await forScans(session, { shape, args, userId })
+  // Versions first: a count may then be newer than its version, never older.
+  const versions = await versionsOf(session, table)
+  const counts = session.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
+  const stale = [...versions.keys()].filter((block) => counts.get(block)?.version !== versions.get(block))
+  if (stale.length > 0) {
+    const found = (await scanning.all(query("listBlocks", shape), { ...args, blocks: stale })) as [number, number][]
+    for (const [block, n] of found) counts.set(block, { version: versions.get(block) ?? "", n })
+  }
+  return [...counts].map(([block, { n }]) => [block, n] as const).sort(([a], [b]) => b - a)
+}
+
+/**
+ * A version for each block of a table: it changes with its rows, and as long as the block is not
+ * full with every new row.
+ */
+async function versionsOf(session: Session, table: ResourceTable): Promise<Map<number, string>> {
+  const [newest] = (await session.first(query("newest", { table }), {})) as [number]
+  const changed = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
+  const last = Math.floor(newest / blockSize)
+  return new Map(Array.from({ length: last + 1 }, (_, block) => [block, `${changed.get(block) ?? 0}${block === last ? ` ${newest}` : ""}`]))
+}
+
+/** Where a page of a search lies, by descending ID. */
+export function rangeOfSearch(blocks: readonly (readonly [number, number])[], window: { offset: number; limit: number }): Range {
+  return walkTo(
+    blocks.filter(([, n]) => n > 0),
+    window,
+  )
+}

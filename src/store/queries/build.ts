@@ -1,0 +1,73 @@
+import {
+  DummyDriver,
+  type Expression,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  type SqlBool,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from "kysely"
+import type { Dialect } from "../migrations/index.ts"
+import type { Tables } from "../tables/schema.ts"
+
+/**
+ * What queries are built with. Constants are written with `sql.lit`: partial indexes are
+ * only used for literals.
+ */
+export interface Build {
+  readonly dialect: Dialect
+  readonly db: Kysely<Tables>
+  /** Whether the column holds one of a list that is one argument. */
+  among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
+  /** The numbers of a list that is one argument, as rows of one column, `id`. */
+  numbers(list: readonly number[]): RawBuilder<unknown>
+  /** What a subquery that selects `id` gives for each number of a list that is one argument. */
+  forEach(list: readonly number[], subquery: (number: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown>
+  /** Whether each of the words, one argument, stands in the column. */
+  holdsAll(column: Expression<string>, words: readonly string[]): Expression<SqlBool>
+}
+
+const dialects = {
+  sqlite: { adapter: SqliteAdapter, compiler: SqliteQueryCompiler, introspector: SqliteIntrospector },
+  postgres: { adapter: PostgresAdapter, compiler: PostgresQueryCompiler, introspector: PostgresIntrospector },
+}
+
+export function builder(dialect: Dialect): Build {
+  const { adapter, compiler, introspector } = dialects[dialect]
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new adapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new introspector(db),
+      createQueryCompiler: () => new compiler(),
+    },
+  })
+  if (dialect === "postgres") {
+    return {
+      dialect,
+      db,
+      among: (column, list) => sql<SqlBool>`${column} = any(${list})`,
+      forEach: (list, subquery) =>
+        sql`select found.id from unnest(${list}::bigint[]) as each(number) cross join lateral (${subquery(sql`each.number`)}) as found`,
+      numbers: (list) => sql`select unnest(${list}::bigint[]) as id`,
+      holdsAll: (column, words) =>
+        sql<SqlBool>`not exists (select 1 from unnest(${words}::text[]) as word where strpos(${column}, word) = 0)`,
+    }
+  }
+  return {
+    dialect,
+    db,
+    among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
+    // A lateral join in SQLite's words.
+    forEach: (list, subquery) =>
+      sql`select found.value as id from json_each(${list}) as each, json_each((select json_group_array(id) from (${subquery(sql`each.value`)}))) as found`,
+    numbers: (list) => sql`select value as id from json_each(${list})`,
+    holdsAll: (column, words) =>
+      sql<SqlBool>`not exists (select 1 from json_each(${words}) as word where instr(${column}, word.value) = 0)`,
+  }
+}

@@ -1,0 +1,156 @@
+import { type RawBuilder, type SqlBool, sql } from "kysely"
+import type { GrantedType } from "../rows.ts"
+import { type GrantedTable, grantedType } from "../tables/columns.ts"
+import type { Build } from "./build.ts"
+import { isHistory } from "./runs.ts"
+import { column, rowColumns } from "./select.ts"
+import { sees } from "./visibility.ts"
+
+export const inForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
+
+/** Projects of the groups that the viewer is in; nothing else has groups. */
+export function ofGroups(build: Build, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
+  return table === "projects" ? sql<SqlBool>`${build.among(column("projects", "group_id"), groups)}` : undefined
+}
+
+/** Whose a grant's thing is, and whom it was given to: these see it. */
+export function seesGrant({ among }: Build, viewer: { user_id: number; groups: readonly number[] }): RawBuilder<SqlBool>[] {
+  const own = (name: string) => sql<SqlBool>`${column("grants", name)} = ${viewer.user_id}`
+  return [own("owner_id"), own("user_id"), sql<SqlBool>`(group_id <> 0 and ${among(sql.ref("group_id"), viewer.groups)})`]
+}
+
+interface To {
+  user_id: number
+  groups: readonly number[]
+  now: number
+}
+
+/**
+ * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
+ */
+export function grantedThings({ among }: Build, type: GrantedType, to: To): RawBuilder<unknown> {
+  const ids = (whom: RawBuilder<unknown>) =>
+    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForce(to.now)}`
+  return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
+}
+
+type Columns = Readonly<Record<string, unknown>>
+
+export const grants = {
+  /**
+   * Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made
+   * of.
+   */
+  granted: (build: Build, args: To, shape: { table: GrantedTable; part: "live" | "history" }) => {
+    const { table, part } = shape
+    const classes = sees(table, args, ofGroups(build, table, args.groups))
+    const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? isHistory : sql`1 = 1`
+    return build.db
+      .selectFrom(table as "images")
+      .select(["id", "user_id"])
+      .where(sql<boolean>`id in (${grantedThings(build, grantedType(table), args)})`)
+      .where(sql<boolean>`${isThere}`)
+      .where(sql<boolean>`not (${sql.join(classes, sql` or `)})`)
+      .orderBy("id", "desc")
+  },
+
+  /** What grants give one person on some things of a type. */
+  grantedOn: ({ db, among }: Build, args: To & { thing_type: string; ids: readonly number[] }) =>
+    db
+      .selectFrom("grants")
+      .select(["thing_id", "access"])
+      .where("thing_type", "=", args.thing_type)
+      .where(among(sql.ref("thing_id"), args.ids))
+      .where(sql<boolean>`(user_id = ${args.user_id} or (group_id <> 0 and ${among(sql.ref("group_id"), args.groups)}))`)
+      .where(inForce(args.now)),
+
+  grantsOf: ({ db, among }: Build, args: { thing_type: string; ids: readonly number[]; now: number }) =>
+    db
+      .selectFrom("grants")
+      .select(rowColumns("grants"))
+      .where("thing_type", "=", args.thing_type)
+      .where(among(sql.ref("thing_id"), args.ids))
+      .where(inForce(args.now))
+      .orderBy("grants.id"),
+
+  grantInForce: ({ db }: Build, args: { id: number; now: number }) =>
+    db
+      .selectFrom("grants")
+      .select(rowColumns("grants"))
+      .where("grants.id", "=", args.id)
+      .where("is_live", "=", sql.lit(1))
+      .where(inForce(args.now)),
+
+  /** Another grant of the same thing to the same one takes the place of the first. */
+  putGrant: ({ db }: Build, args: Columns) =>
+    db
+      .insertInto("grants")
+      .values({
+        created_at: args.at,
+        updated_at: args.at,
+        version: sql.lit(1),
+        thing_type: args.thing_type,
+        thing_id: args.thing_id,
+        owner_id: args.owner_id,
+        is_live: sql.lit(1),
+        user_id: args.user_id,
+        group_id: args.group_id,
+        access: args.access,
+        expires_at: args.expires_at,
+        created_by: args.created_by,
+      } as never)
+      .onConflict((conflict) =>
+        conflict.columns(["thing_type", "thing_id", "user_id", "group_id"]).doUpdateSet({
+          updated_at: sql`excluded.updated_at`,
+          version: sql`grants.version + 1`,
+          access: sql`excluded.access`,
+          expires_at: sql`excluded.expires_at`,
+          created_by: sql`excluded.created_by`,
+        }),
+      )
+      .returning(rowColumns("grants")),
+
+  deleteGrant: ({ db }: Build, args: { id: number }) => db.deleteFrom("grants").where("id", "=", args.id),
+
+  deleteGrantsToUser: ({ db }: Build, args: { user_id: number }) =>
+    db.deleteFrom("grants").where("user_id", "<>", sql.lit(0)).where("user_id", "=", args.user_id),
+
+  deleteGrantsToGroup: ({ db }: Build, args: { group_id: number }) =>
+    db.deleteFrom("grants").where("group_id", "<>", sql.lit(0)).where("group_id", "=", args.group_id),
+
+  /** A thing was deleted or restored. */
+  setGrantsLive: ({ db }: Build, args: { thing_type: string; thing_id: number; is_live: boolean }) =>
+    db
+      .updateTable("grants")
+      .set({ is_live: args.is_live as never })
+      .where("thing_type", "=", args.thing_type)
+      .where("thing_id", "=", args.thing_id),
+
+  /** A thing has another owner. */
+  handOverGrants: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
+    db
+      .updateTable("grants")
+      .set({ owner_id: args.owner_id })
+      .where("thing_type", "=", args.thing_type)
+      .where("thing_id", "=", args.thing_id)
+      .where("owner_id", "<>", args.owner_id),
+
+  /**
+   * What an owner was granted before it became theirs would come back when it is somebody else's
+   * again.
+   */
+  deleteGrantToOwner: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
+    db
+      .deleteFrom("grants")
+      .where("thing_type", "=", args.thing_type)
+      .where("thing_id", "=", args.thing_id)
+      .where("user_id", "=", args.owner_id),
+
+  expiredGrants: ({ db }: Build, args: { now: number; limit: number }) =>
+    db
+      .selectFrom("grants")
+      .select(rowColumns("grants"))
+      .where(sql<boolean>`expires_at is not null and expires_at <= ${args.now}`)
+      .orderBy("grants.expires_at")
+      .limit(args.limit),
+}

@@ -1,0 +1,105 @@
+import { type RawBuilder, type SqlBool, sql } from "kysely"
+import type { ResourceTable } from "../tables/columns.ts"
+import type { Build } from "./build.ts"
+import { inForce, ofGroups, seesGrant } from "./grants.ts"
+import { isHistory, isLive } from "./runs.ts"
+import { column, pageOf } from "./select.ts"
+import { sees } from "./visibility.ts"
+
+export type ListedTable = ResourceTable | "users" | "groups" | "runs" | "grants"
+
+/** Everything about a list that changes its text. */
+export interface ListShape {
+  table: ListedTable
+  /** Columns that equal arguments `=column`, in alphabetical order; `column null` is for null. */
+  where?: readonly string[]
+  ids?: true
+  words?: true
+  /** IDs from `low` to `high`, both included. */
+  between?: true
+  /** Groups of which somebody is a member. */
+  member?: true
+  /**
+   * Live rows, deleted rows; of runs: live ones, ended ones, or those in states that are an
+   * argument.
+   */
+  part: "live" | "deleted" | "history" | "states"
+  /** `visible`: what `viewer` sees, by the classes; `own`: what belongs to them. */
+  sees: "all" | "visible" | "own"
+  /** Rows with the IDs `granted` are visible, too. */
+  granted?: true
+}
+export interface PageShape extends ListShape {
+  by: string
+  descending: boolean
+}
+
+export interface ListArgs {
+  ids?: readonly number[]
+  words?: readonly string[]
+  low?: number
+  high?: number
+  member?: number
+  states?: readonly string[]
+  viewer?: number
+  groups?: readonly number[]
+  granted?: readonly number[]
+  /** What grants are in force. */
+  now?: number
+  /** Values of `where`. */
+  [column: `=${string}`]: string | number | boolean
+}
+export interface PageArgs extends ListArgs {
+  limit: number
+  offset: number
+}
+
+/** Lists with any filter, found and counted by scanning what an index leaves. */
+export const lists = {
+  page: (build: Build, args: PageArgs, shape: PageShape) =>
+    pageOf(build, shape, { matches: matches(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
+
+  total: (build: Build, args: ListArgs, shape: ListShape) =>
+    build.db
+      .selectFrom(shape.table as "images")
+      .select(sql<number>`count(*)`.as("count"))
+      .where(matches(build, args, shape)),
+}
+
+export function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
+  const at = (name: string) => column<string>(shape.table, name)
+  const all: unknown[] = [part(build, args, shape)]
+  for (const name of shape.where ?? []) {
+    if (name.endsWith(" null")) all.push(sql`${at(name.slice(0, -5))} is null`)
+    else all.push(sql`${at(name)} = ${args[`=${name}`]}`)
+  }
+  if (shape.ids) all.push(build.among(at("id"), args.ids ?? []))
+  if (shape.between) all.push(sql`${at("id")} between ${args.low} and ${args.high}`)
+  if (shape.words) all.push(build.holdsAll(at("search"), args.words ?? []))
+  if (shape.member)
+    all.push(sql`groups.id in (select group_members.group_id from group_members where group_members.user_id = ${args.member})`)
+  if (shape.sees !== "all") all.push(sql`(${sql.join(seenBy(build, args, shape), sql` or `)})`)
+  return sql<SqlBool>`${sql.join(all, sql` and `)}`
+}
+
+function seenBy(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool>[] {
+  const viewer = { user_id: args.viewer as number }
+  if (shape.table === "grants") return seesGrant(build, { ...viewer, groups: args.groups ?? [] })
+  if (shape.sees === "own") return [sql`${column(shape.table, "user_id")} = ${viewer.user_id}`]
+  const classes = sees(shape.table, viewer, ofGroups(build, shape.table, args.groups ?? []))
+  return shape.granted ? [...classes, sql`${build.among(column(shape.table, "id"), args.granted ?? [])}`] : classes
+}
+
+function part({ among }: Build, args: ListArgs, shape: ListShape): unknown {
+  switch (shape.part) {
+    case "live":
+      if (shape.table === "grants") return sql`is_live = 1 and ${inForce(args.now as number)}`
+      return shape.table === "runs" ? isLive : sql`${column(shape.table, "deleted_at")} is null`
+    case "deleted":
+      return sql`${column(shape.table, "deleted_at")} is not null`
+    case "history":
+      return isHistory
+    case "states":
+      return among(column("runs", "state"), args.states ?? [])
+  }
+}

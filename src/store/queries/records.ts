@@ -1,0 +1,189 @@
+import { type RawBuilder, sql } from "kysely"
+import type { Tables } from "../tables/schema.ts"
+import type { Build } from "./build.ts"
+import { grantedThings } from "./grants.ts"
+import { column, rowColumns } from "./select.ts"
+import { sees } from "./visibility.ts"
+
+/** Which of the conditions on audit rows there are. */
+export interface AuditShape {
+  actor?: true
+  action?: true
+  from?: true
+  to?: true
+}
+export interface AuditArgs {
+  actor?: string
+  action?: string
+  from?: number
+  to?: number
+}
+
+function auditMatches(args: AuditArgs, shape: AuditShape): RawBuilder<boolean> {
+  const all: unknown[] = []
+  if (shape.actor) all.push(sql`actor = ${args.actor}`)
+  if (shape.action) all.push(sql`action = ${args.action}`)
+  if (shape.from) all.push(sql`at >= ${args.from}`)
+  if (shape.to) all.push(sql`at <= ${args.to}`)
+  return all.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(all, sql` and `)}`
+}
+
+/** Links between rows, and what is only ever added to. */
+export const records = {
+  meta: ({ db }: Build, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
+
+  setMeta: ({ db }: Build, args: { key: string; value: string }) =>
+    db
+      .insertInto("meta")
+      .values({ key: args.key, value: args.value })
+      .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: sql`excluded.value` })),
+
+  journal: ({ db }: Build, args: Omit<Tables["journal"], "id">) =>
+    db.insertInto("journal").values({
+      at: args.at,
+      event: args.event,
+      thing_type: args.thing_type,
+      thing_id: args.thing_id,
+      data: args.data,
+    }),
+
+  audit: ({ db }: Build, args: Omit<Tables["audit"], "id">) =>
+    db.insertInto("audit").values({
+      at: args.at,
+      actor: args.actor,
+      action: args.action,
+      thing_type: args.thing_type,
+      thing_id: args.thing_id,
+      outcome: args.outcome,
+      address: args.address,
+      request_id: args.request_id,
+      count: args.count,
+    }),
+
+  journalAfter: ({ db }: Build, args: { id: number; limit: number }) =>
+    db
+      .selectFrom("journal")
+      .select(["id", "at", "event", "thing_type", "thing_id", "data"])
+      .where("id", ">", args.id)
+      .orderBy("id")
+      .limit(args.limit),
+
+  journalBounds: ({ db }: Build, _: object) =>
+    db.selectNoFrom((eb) => [
+      eb.selectFrom("journal").select(sql<number>`coalesce(min(id), 0)`.as("first")).as("first"),
+      eb.selectFrom("journal").select(sql<number>`coalesce(max(id), 0)`.as("last")).as("last"),
+    ]),
+
+  trimJournal: ({ db }: Build, args: { up_to: number }) =>
+    db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
+
+  trimAudit: ({ db }: Build, args: { until: number; limit: number }) =>
+    db
+      .deleteFrom("audit")
+      .where("id", "in", (eb) =>
+        eb.selectFrom("audit").select("id").where("at", "<=", args.until).orderBy("at").orderBy("id").limit(args.limit),
+      ),
+
+  /** Rows beyond an actor's newest. */
+  trimAuditOf: ({ db }: Build, args: { actor: string; most: number; limit: number }) =>
+    db
+      .deleteFrom("audit")
+      .where("id", "in", (eb) =>
+        eb.selectFrom("audit").select("id").where("actor", "=", args.actor).orderBy("id", "desc").limit(args.limit).offset(args.most),
+      ),
+
+  auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
+    db
+      .selectFrom("audit")
+      .select(["id", "at", "actor", "action", "thing_type", "thing_id", "outcome", "address", "request_id", "count"])
+      .where(auditMatches(args, shape))
+      .orderBy("id", "desc")
+      .limit(args.limit)
+      .offset(args.offset),
+
+  auditTotal: ({ db }: Build, args: AuditArgs, shape: AuditShape) =>
+    db.selectFrom("audit").select(sql<number>`count(*)`.as("count")).where(auditMatches(args, shape)),
+
+  links: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+    db
+      .selectFrom("project_datasets")
+      .select(["project_id", "data_id", "mount_path"])
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .orderBy("project_id")
+      .orderBy("position"),
+
+  /** The same with null in place of each long path, and the bytes of the path. */
+  linkOutlines: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+    db
+      .selectFrom("project_datasets")
+      .select(["project_id", "data_id"])
+      .select([
+        sql<string | null>`case when octet_length(mount_path) <= 256 then mount_path end`.as("mount_path"),
+        sql<number>`octet_length(mount_path)`.as("bytes"),
+      ])
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .orderBy("project_id")
+      .orderBy("position"),
+
+  clearLinks: ({ db }: Build, args: { project_id: number }) => db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
+
+  addLink: ({ db }: Build, args: { project_id: number; position: number; data_id: number; mount_path: string }) =>
+    db.insertInto("project_datasets").values({
+      project_id: args.project_id,
+      position: args.position,
+      data_id: args.data_id,
+      mount_path: args.mount_path,
+    }),
+
+  plannedMoves: ({ db }: Build, _: object) => db.selectFrom("moves").select(["data_id", "from_path", "to_path"]).orderBy("data_id"),
+
+  planMove: ({ db }: Build, args: { data_id: number; from_path: string; to_path: string }) =>
+    db
+      .insertInto("moves")
+      .values({ data_id: args.data_id, from_path: args.from_path, to_path: args.to_path })
+      .onConflict((conflict) => conflict.doNothing()),
+
+  endMove: ({ db }: Build, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
+
+  /**
+   * Directories at the path, above it (`above` lists these keys), or below it (between two keys,
+   * the second excluded).
+   */
+  datasetsAround: ({ db, among }: Build, args: { above: readonly string[]; from: string; until: string }) =>
+    db
+      .selectFrom("datasets")
+      .select(rowColumns("datasets"))
+      .where("deleted_at", "is", null)
+      .where((eb) =>
+        eb.or([
+          among(column("datasets", "access_key"), args.above),
+          eb.and([eb("access_key", ">=", args.from), eb("access_key", "<", args.until)]),
+        ]),
+      )
+      .orderBy("id"),
+
+  /**
+   * Paths between two keys that somebody sees. Without `all`, what is published, what is theirs and
+   * what was granted, each by its own index.
+   */
+  visibleBetween: (
+    build: Build,
+    args: { from: string; until: string; user_id: number; groups: readonly number[]; now: number; limit: number },
+    all: "all" | "some",
+  ) => {
+    const between = () =>
+      build.db
+        .selectFrom("datasets")
+        .select("access_info")
+        .where("access_key", ">=", args.from)
+        .where("access_key", "<", args.until)
+        .where("deleted_at", "is", null)
+    if (all === "all") return between().limit(args.limit)
+    const [published, own] = sees("datasets", args)
+    return between()
+      .where(published ?? sql.lit(false))
+      .unionAll(between().where(own ?? sql.lit(false)))
+      .unionAll(between().where(sql<boolean>`id in (${grantedThings(build, "data", args)})`))
+      .limit(args.limit)
+  },
+}

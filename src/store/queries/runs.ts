@@ -1,0 +1,190 @@
+import { sql } from "kysely"
+import { insertedColumns, updatedColumns } from "../tables/columns.ts"
+import type { Build } from "./build.ts"
+import { namesFor, pick } from "./rows.ts"
+import { rowColumns } from "./select.ts"
+
+type Args = Readonly<Record<string, unknown>>
+
+/** Word for word as in the indexes over live runs, or these are not used. */
+export const isLive = sql<boolean>`state not in ('ended', 'failed')`
+export const isHistory = sql<boolean>`state in ('ended', 'failed')`
+
+/** Word for word as in the partial indexes `runs_held` and `runs_queued`. */
+const isHeld = sql<boolean>`state not in ('queued', 'ended', 'failed')`
+const isQueued = sql<boolean>`state = 'queued'`
+
+/** What admission looks at, without the plan, which is long. */
+const demandColumns = [
+  "id",
+  "user_id",
+  "user_name",
+  "state",
+  "cpus",
+  "memory_mib",
+  "gpus",
+  "gpu_memory_mib",
+  "node_names",
+  "gpu_devices",
+  "created_at",
+  "start_time",
+] as const
+
+export const runs = {
+  runByKey: ({ db }: Build, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
+
+  liveRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
+
+  /** Runs that hold something of the engine, or are about to. */
+  heldRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isHeld).orderBy("id"),
+
+  queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isQueued).orderBy("id"),
+
+  /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
+  holdingsOf: ({ db }: Build, args: { user_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select([
+        sql<number>`count(*)`.as("runs"),
+        sql<number>`count(case when state = 'queued' then 1 end)`.as("queued"),
+        sql<number>`cast(coalesce(sum(cpus), 0) as bigint)`.as("cpus"),
+        sql<number>`cast(coalesce(sum(memory_mib), 0) as bigint)`.as("memory_mib"),
+        sql<number>`cast(coalesce(sum(gpus), 0) as bigint)`.as("gpus"),
+      ])
+      .where("user_id", "=", args.user_id)
+      .where(isLive),
+
+  liveVersions: ({ db }: Build, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
+
+  liveRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select(rowColumns("runs"))
+      .where("user_id", "=", args.user_id)
+      .where("project_id", "=", args.project_id)
+      .where(isLive),
+
+  lastRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+    db
+      .selectFrom("runs")
+      .select(rowColumns("runs"))
+      .where("user_id", "=", args.user_id)
+      .where("project_id", "=", args.project_id)
+      .orderBy("id", "desc")
+      .limit(sql.lit(1)),
+
+  readyProjects: ({ db, among }: Build, args: { user_id: number; project_ids: readonly number[] }) =>
+    db
+      .selectFrom("runs")
+      .select("project_id")
+      .where("user_id", "=", args.user_id)
+      .where(among(sql.ref("project_id"), args.project_ids))
+      .where("state", "=", sql.lit("ready"))
+      .where(isLive)
+      .orderBy("project_id"),
+
+  /** Gives no row when the person has a live run of the project already. */
+  insertRun: ({ db }: Build, args: Args) =>
+    db
+      .insertInto("runs")
+      .values({
+        ...pick(args, insertedColumns("runs")),
+        ...namesFor("runs", args),
+        version: sql.lit(1),
+        owner_id: sql`(select projects.user_id from projects where projects.id = ${args.project_id})`,
+      } as never)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(rowColumns("runs")),
+
+  /** Makes the next run's number this one, unless a run has it or a later one. */
+  nextRun: ({ db, dialect }: Build, args: { id: number }) => {
+    const isAhead = sql`${args.id} > coalesce((select max(id) from runs), 0)`
+    const statement =
+      dialect === "postgres"
+        ? sql`select setval(pg_get_serial_sequence('runs', 'id'), ${args.id}, false) where ${isAhead}`
+        : sql`insert or replace into sqlite_sequence (rowid, name, seq) select (select rowid from sqlite_sequence where name = 'runs'), 'runs', ${args.id} - 1 where ${isAhead}`
+    return { compile: () => statement.compile(db) }
+  },
+
+  updateRun: ({ db }: Build, args: Args & { id: number }) =>
+    db
+      .updateTable("runs")
+      .set({ ...pick(args, updatedColumns("runs")), version: sql`version + 1` } as never)
+      .where("id", "=", args.id)
+      .returning(rowColumns("runs")),
+
+  /** A project has another owner: who sees its runs changes with it. */
+  handOverRuns: ({ db }: Build, args: { project_id: number; owner_id: number }) =>
+    db
+      .updateTable("runs")
+      .set({ owner_id: args.owner_id })
+      .where("project_id", "=", args.project_id)
+      .where("owner_id", "<>", args.owner_id),
+
+  oldRuns: ({ db }: Build, args: { until: number; limit: number }) =>
+    db
+      .selectFrom("runs")
+      .select(["id", "key", "user_id"])
+      .where(isHistory)
+      .where("end_time", "<=", args.until)
+      .orderBy("end_time")
+      .orderBy("id")
+      .limit(args.limit),
+
+  /** The counters that are kept of each person's history, where they are beyond a number. */
+  longHistories: ({ db }: Build, args: { most: number }) =>
+    db
+      .selectFrom("counters")
+      .select(["key", "n"])
+      .where("key", ">", sql.lit("runs ended "))
+      .where("key", "<", sql.lit("runs ended!"))
+      .where("block", "=", sql.lit(-1))
+      .where("n", ">", args.most)
+      .orderBy("key"),
+
+  firstOfHistory: ({ db }: Build, args: { user_id: number; limit: number }) =>
+    db
+      .selectFrom("runs")
+      .select(["id", "key", "user_id"])
+      .where("user_id", "=", args.user_id)
+      .where(isHistory)
+      .orderBy("id")
+      .limit(args.limit),
+
+  deleteKeysOfRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db.deleteFrom("idempotency_keys").where(among(sql.ref("run_id"), args.ids)),
+
+  deleteGrantsOnRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db
+      .deleteFrom("grants")
+      .where("thing_type", "=", sql.lit("run"))
+      .where(among(sql.ref("thing_id"), args.ids)),
+
+  deleteRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+    db
+      .deleteFrom("runs")
+      .where(among(sql.ref("id"), args.ids))
+      .where(isHistory),
+
+  recalled: ({ db }: Build, args: { user_id: number; key: string; after: number }) =>
+    db
+      .selectFrom("idempotency_keys")
+      .select(["user_id", "key", "body_hash", "run_id", "created_at"])
+      .where("user_id", "=", args.user_id)
+      .where("key", "=", args.key)
+      .where("created_at", ">", args.after),
+
+  remember: ({ db }: Build, args: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }) =>
+    db
+      .insertInto("idempotency_keys")
+      .values({
+        user_id: args.user_id,
+        key: args.key,
+        body_hash: args.body_hash,
+        run_id: args.run_id,
+        created_at: args.created_at,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
+
+  forgetOld: ({ db }: Build, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
+}

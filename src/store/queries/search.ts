@@ -1,0 +1,92 @@
+import { sql } from "kysely"
+import type { ResourceTable } from "../tables/columns.ts"
+import { blockSize } from "./block-size.ts"
+import type { Build } from "./build.ts"
+import { type ListArgs, type ListShape, matches } from "./lists.ts"
+import { column } from "./select.ts"
+
+export interface HoldersArgs {
+  /** For SQLite: an expression of FTS5. */
+  match?: string
+  /** For PostgreSQL: a pattern of LIKE. */
+  pattern?: string
+  limit: number
+}
+
+const markOf = (table: ResourceTable) => sql`(select search_marks.id from search_marks where kind = ${sql.lit(table)})`
+
+/** Finding rows by words. */
+export const search = {
+  /**
+   * IDs of all rows that can hold the words, by an index of trigrams: a superset, since only what
+   * is in `search` now decides. At most `limit` of them.
+   */
+  holders: ({ db, dialect }: Build, args: HoldersArgs, table: ResourceTable) => {
+    const indexed = sql.ref(`${table}_search`)
+    const found =
+      dialect === "postgres"
+        ? sql<{ id: number }>`(select id from ${sql.table(table)} where search like ${args.pattern})`
+        : sql<{ id: number }>`(select id from (select rowid as id from ${indexed} where ${indexed} match ${args.match} limit ${args.limit})
+            union select id from search_pending where kind = ${sql.lit(table)}
+            union select id from (select id from ${sql.table(table)} where id > ${markOf(table)} order by id limit ${args.limit}))`
+    return db.selectFrom(found.as("found")).select("id").limit(args.limit)
+  },
+
+  /** How many rows of a list some blocks of IDs hold: block by block, which needs no sorting. */
+  listBlocks: (build: Build, args: ListArgs & { blocks: readonly number[] }, shape: ListShape & { table: ResourceTable }) => {
+    const first = sql`blocks.id * ${sql.lit(blockSize)}`
+    const within = sql`${column(shape.table, "id")} between ${first} and ${first} + ${sql.lit(blockSize - 1)}`
+    const n = sql<number>`(select count(*) from ${sql.table(shape.table)} where ${within} and ${matches(build, args, shape)})`
+    return build.db.selectFrom(sql<{ id: number }>`(${build.numbers(args.blocks)})`.as("blocks")).select(["id", n.as("n")])
+  },
+
+  /** The versions of blocks in which a row was ever changed; each change makes it grow. */
+  blockVersions: ({ db }: Build, _: object, table: ResourceTable) =>
+    db
+      .selectFrom(sql<{ block: number; version: number }>`block_versions`.as("versions"))
+      .select(["block", "version"])
+      .where(sql<boolean>`kind = ${sql.lit(table)}`),
+
+  /** Changed rows whose texts the index of SQLite does not hold yet. */
+  changedTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
+    db
+      .selectFrom(sql<{ kind: string; id: number }>`search_pending`.as("pending"))
+      .select("id")
+      .where(sql<boolean>`kind = ${sql.lit(table)}`)
+      .limit(args.limit),
+
+  /** The same for new rows, the oldest first. */
+  newTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
+    db
+      .selectFrom(table as "images")
+      .select("id")
+      .where(sql<boolean>`id > ${markOf(table)}`)
+      .orderBy("id")
+      .limit(args.limit),
+
+  markIndexed: ({ db }: Build, args: { id: number }, table: ResourceTable) =>
+    db
+      .updateTable("search_marks" as never)
+      .set({ id: args.id } as never)
+      .where(sql<boolean>`kind = ${sql.lit(table)}`),
+
+  removeIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+    build.db.deleteFrom(`${table}_search` as never).where(build.among(sql.ref("rowid"), args.ids)),
+
+  addIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+    build.db
+      .insertInto(`${table}_search` as never)
+      .columns(["rowid", "search"] as never)
+      .expression(
+        build.db
+          .selectFrom(table as "images")
+          .select(["id", "search"])
+          .where(build.among(sql.ref("id"), args.ids)) as never,
+      ),
+
+  removePending: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+    build.db
+      .deleteFrom("search_pending" as never)
+      .where(sql<boolean>`kind = ${sql.lit(table)}`)
+      .where(build.among(sql.ref("id"), args.ids)),
+}

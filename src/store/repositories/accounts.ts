@@ -1,0 +1,109 @@
+import { listRows } from "../lists/list.ts"
+import { query } from "../queries/query.ts"
+import type { GroupRow, Page, PageRequest, UserRow, Viewer } from "../rows.ts"
+import type { GroupReads, GroupWrites, NewRow, ResourceFilter, UserReads } from "../store.ts"
+import { resourceTables } from "../tables/columns.ts"
+import { groups, users } from "../tables/kinds.ts"
+import { type Context, StampedRows } from "./resource.ts"
+
+const q = {
+  userByName: query("userByName"),
+  userCount: query("userCount"),
+  objectsOf: query("objectsOf"),
+  groupByName: query("groupByName"),
+  members: query("groupMembers"),
+  ofUser: query("groupsOfUser"),
+  clearMembers: query("clearMembers"),
+  addMember: query("addMember"),
+  removeMember: query("removeMember"),
+  deleteGrantsToUser: query("deleteGrantsToUser"),
+  deleteGrantsToGroup: query("deleteGrantsToGroup"),
+}
+
+/** The counters of the things that somebody owns. */
+function ownedKeys(userId: number): string[] {
+  return resourceTables.flatMap((table) => [`${table} public ${userId}`, `${table} private ${userId}`])
+}
+
+/** Lists of people and groups are not filtered by who looks. */
+const everybody: Viewer = { userId: 0, groupIds: [], everything: true }
+
+export class Users extends StampedRows<UserRow> implements UserReads {
+  constructor(context: Context) {
+    super(context, users)
+  }
+
+  async byName(userName: string): Promise<UserRow | undefined> {
+    const values = await this.session.first(q.userByName, { name: userName })
+    return values && users.toRow(values)
+  }
+
+  list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>> {
+    return listRows(this.session, users, { filter, viewer: everybody, page, now: this.clock.now() })
+  }
+
+  async count(): Promise<number> {
+    return ((await this.session.first(q.userCount, {})) as [number])[0]
+  }
+
+  async objects(id: number): Promise<{ live: number; deleted: number }> {
+    const [live, deleted] = (await this.session.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
+    return { live: Number(live), deleted: Number(deleted) }
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {
+    if (deleted) await this.session.run(q.deleteGrantsToUser, { user_id: id })
+    return super.setDeleted(id, deleted)
+  }
+
+  override async update(id: number, fields: Partial<NewRow<UserRow>>): Promise<UserRow | undefined> {
+    const { userName: _, ...changeable } = fields
+    return super.update(id, changeable)
+  }
+}
+
+export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWrites {
+  constructor(context: Context) {
+    super(context, groups)
+  }
+
+  async byName(groupName: string): Promise<GroupRow | undefined> {
+    const values = await this.session.first(q.groupByName, { name: groupName })
+    return values && groups.toRow(values)
+  }
+
+  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>> {
+    return listRows(this.session, groups, { filter, viewer: everybody, page, now: this.clock.now() })
+  }
+
+  async members(groupId: number): Promise<string[]> {
+    return (await this.session.all(q.members, { group_id: groupId })).map(([name]) => name as string)
+  }
+
+  async ofUser(userId: number): Promise<GroupRow[]> {
+    return (await this.session.all(q.ofUser, { user_id: userId })).map(groups.toRow)
+  }
+
+  async setMembers(groupId: number, userIds: readonly number[]): Promise<void> {
+    await this.session.run(q.clearMembers, { group_id: groupId })
+    for (const userId of userIds) await this.addMember(groupId, userId)
+  }
+
+  async addMember(groupId: number, userId: number): Promise<void> {
+    await this.session.run(q.addMember, { group_id: groupId, user_id: userId })
+  }
+
+  async removeMember(groupId: number, userId: number): Promise<void> {
+    await this.session.run(q.removeMember, { group_id: groupId, user_id: userId })
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<GroupRow | undefined> {
+    if (deleted) await this.session.run(q.deleteGrantsToGroup, { group_id: id })
+    return super.setDeleted(id, deleted)
+  }
+
+  override async update(id: number, fields: Partial<NewRow<GroupRow>>): Promise<GroupRow | undefined> {
+    const { groupName: _, ...changeable } = fields
+    return super.update(id, changeable)
+  }
+}

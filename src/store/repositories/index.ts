@@ -1,0 +1,125 @@
+import type { Clock } from "#kit"
+import type { Session } from "../driver.ts"
+import type { Member } from "../group-member.ts"
+import type { ImageRow } from "../rows.ts"
+import type { AuditEntry, Change, JournalEntry, Reads } from "../store.ts"
+import { images } from "../tables/kinds.ts"
+import { Groups, Users } from "./accounts.ts"
+import { Datasets } from "./datasets.ts"
+import { Grants } from "./grants.ts"
+import { Projects } from "./projects.ts"
+import { Sessions, Tokens } from "./proofs.ts"
+import { Audit, Journal } from "./records.ts"
+import { type Context, ResourceRows } from "./resource.ts"
+import { RunPorts } from "./run-ports.ts"
+import { Runs } from "./runs.ts"
+import { Subjects } from "./subjects.ts"
+
+/** All tables over one session, each made when it is first asked for: most changes touch two. */
+export class TablesOver implements Reads {
+  protected readonly context: Context
+  #users: Users | undefined
+  #groups: Groups | undefined
+  #tokens: Tokens | undefined
+  #sessions: Sessions | undefined
+  #subjects: Subjects | undefined
+  #images: ResourceRows<ImageRow> | undefined
+  #data: Datasets | undefined
+  #projects: Projects | undefined
+  #runs: Runs | undefined
+  #ports: RunPorts | undefined
+  #grants: Grants | undefined
+  #events: Journal | undefined
+  #audits: Audit | undefined
+
+  constructor(session: Session, clock: Clock) {
+    this.context = { session, clock }
+  }
+
+  get users(): Users {
+    this.#users ??= new Users(this.context)
+    return this.#users
+  }
+  get groups(): Groups {
+    this.#groups ??= new Groups(this.context)
+    return this.#groups
+  }
+  get tokens(): Tokens {
+    this.#tokens ??= new Tokens(this.context)
+    return this.#tokens
+  }
+  get sessions(): Sessions {
+    this.#sessions ??= new Sessions(this.context)
+    return this.#sessions
+  }
+  get subjects(): Subjects {
+    this.#subjects ??= new Subjects(this.context)
+    return this.#subjects
+  }
+  get images(): ResourceRows<ImageRow> {
+    this.#images ??= new ResourceRows(this.context, images)
+    return this.#images
+  }
+  get data(): Datasets {
+    this.#data ??= new Datasets(this.context)
+    return this.#data
+  }
+  get projects(): Projects {
+    this.#projects ??= new Projects(this.context)
+    return this.#projects
+  }
+  get runs(): Runs {
+    this.#runs ??= new Runs(this.context)
+    return this.#runs
+  }
+  get ports(): RunPorts {
+    this.#ports ??= new RunPorts(this.context)
+    return this.#ports
+  }
+  get grants(): Grants {
+    this.#grants ??= new Grants(this.context)
+    return this.#grants
+  }
+  get events(): Journal {
+    this.#events ??= new Journal(this.context)
+    return this.#events
+  }
+  get audits(): Audit {
+    this.#audits ??= new Audit(this.context)
+    return this.#audits
+  }
+}
+
+/** The tables inside one change. */
+export class ChangeOver extends TablesOver implements Change {
+  readonly #member: Member
+
+  constructor(member: Member, clock: Clock) {
+    super(member, clock)
+    this.#member = member
+  }
+
+  journal(entry: JournalEntry): Promise<void> {
+    return this.events.add(entry)
+  }
+
+  audit(entry: AuditEntry): Promise<void> {
+    return this.audits.add(entry)
+  }
+
+  trimJournal(upTo: number): Promise<number> {
+    return this.events.trim(upTo)
+  }
+
+  trimAudit(until: number, limit: number): Promise<number> {
+    return this.audits.trim(until, limit)
+  }
+
+  trimAuditOf(actor: string, most: number, limit: number): Promise<number> {
+    return this.audits.trimOf(actor, most, limit)
+  }
+
+  afterCommit(effect: () => void): void {
+    this.#member.afterCommit(effect)
+  }
+}

@@ -1,0 +1,142 @@
+import type { Clock } from "#kit"
+import type { Arg, Session, Value } from "../driver.ts"
+import { Duplicate, type Unique } from "../errors.ts"
+import { type Columns, listRows } from "../lists/list.ts"
+import { outlinesOf } from "../lists/outlines.ts"
+import { type Query, query } from "../queries/query.ts"
+import type { Outlines, Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
+import { grantedType, type ResourceTable, type StampedTable } from "../tables/columns.ts"
+
+/** How rows of one table are read and written. */
+export interface Kind<Row extends Stamped> {
+  table: StampedTable
+  /** Field by field the column that holds it, as far as it may be compared with. */
+  columns: Columns<Row>
+  /** The column that `sort: name` goes by stands in every table. */
+  unique?: Unique
+  toRow(values: readonly Value[]): Row
+  /** All columns that a caller decides on. */
+  toColumns(row: NewRow<Row>): Record<string, Arg>
+}
+
+export interface Context {
+  session: Session
+  clock: Clock
+}
+
+/** Reads and writes that all stamped tables share. */
+export class StampedRows<Row extends Stamped> implements Writes<Row> {
+  protected readonly session: Session
+  protected readonly clock: Clock
+  protected readonly kind: Kind<Row>
+  readonly #queries: Queries
+
+  constructor({ session, clock }: Context, kind: Kind<Row>) {
+    this.session = session
+    this.clock = clock
+    this.kind = kind
+    this.#queries = queriesOf(kind.table)
+  }
+
+  async get(id: number): Promise<Row | undefined> {
+    if (!Number.isSafeInteger(id)) return undefined
+    const values = await this.session.first(this.#queries.get, { id })
+    return values && this.kind.toRow(values)
+  }
+
+  async getMany(ids: readonly number[]): Promise<Row[]> {
+    if (ids.length === 0) return []
+    const rows = await this.session.all(this.#queries.getMany, { ids: ids.filter(Number.isSafeInteger) })
+    return rows.map(this.kind.toRow)
+  }
+
+  async insert(row: NewRow<Row>): Promise<Row> {
+    const now = this.clock.now()
+    const values = await this.session.first(this.#queries.insert, { ...this.kind.toColumns(row), created_at: now, updated_at: now })
+    if (values) return this.kind.toRow(values)
+    throw new Duplicate(this.kind.unique ?? "userName")
+  }
+
+  async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
+    const row = await this.get(id)
+    if (row === undefined) return undefined
+    const columns = this.kind.toColumns({ ...row, ...fields } as unknown as NewRow<Row>)
+    const values = await this.session.first(this.#queries.update, { ...columns, id, updated_at: this.clock.now() })
+    return values && this.kind.toRow(values)
+  }
+
+  async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
+    const now = this.clock.now()
+    const values = await this.session.first(this.#queries.setDeleted, { id, deleted_at: deleted ? now : null, updated_at: now })
+    return values && this.kind.toRow(values)
+  }
+}
+
+/** Rows that somebody owns and may publish. */
+export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
+  list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
+    return listRows(this.session, this.kind, { filter, viewer, page, now: this.clock.now() })
+  }
+
+  async outlines(ids: readonly number[]): Promise<Outlines<Row>> {
+    return this.#outlines(ids, false)
+  }
+
+  async partOutlines(ids: readonly number[]): Promise<Outlines<Row>> {
+    return this.#outlines(ids, true)
+  }
+
+  async #outlines(ids: readonly number[], part: boolean): Promise<Outlines<Row>> {
+    if (ids.length === 0) return { rows: [] }
+    const { table } = this.kind
+    return outlinesOf(this.kind, await this.session.all(query("outlines", { table, part }), { ids }))
+  }
+
+  async parts(ids: readonly number[]): Promise<Row[]> {
+    if (ids.length === 0) return []
+    return (await this.session.all(query("parts", { table: this.kind.table }), { ids })).map(this.kind.toRow)
+  }
+
+  override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
+    await this.session.run(setGrantsLive, { ...this.#resource(id), is_live: !deleted })
+    return super.setDeleted(id, deleted)
+  }
+
+  override async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
+    const row = await super.update(id, fields)
+    if (row === undefined || (fields as Partial<Row>).userId === undefined) return row
+    const owner = { ...this.#resource(id), owner_id: row.userId }
+    if ((await this.session.run(handOverGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
+    return row
+  }
+
+  #resource(id: number) {
+    return { thing_type: grantedType(this.kind.table as ResourceTable), thing_id: id }
+  }
+}
+
+const setGrantsLive = query("setGrantsLive")
+const handOverGrants = query("handOverGrants")
+const deleteGrantToOwner = query("deleteGrantToOwner")
+
+interface Queries {
+  get: Query<{ id: number }>
+  getMany: Query<{ ids: readonly number[] }>
+  insert: Query<Readonly<Record<string, unknown>>>
+  update: Query<Readonly<Record<string, unknown>> & { id: number }>
+  setDeleted: Query<{ id: number; deleted_at: number | null; updated_at: number }>
+}
+
+const known = new Map<StampedTable, Queries>()
+function queriesOf(table: StampedTable): Queries {
+  const queries = known.get(table) ?? {
+    get: query("get", table),
+    getMany: query("getMany", table),
+    insert: query("insert", table),
+    update: query("update", table),
+    setDeleted: query("setDeleted", table),
+  }
+  known.set(table, queries)
+  return queries
+}

@@ -1,0 +1,209 @@
+import type { RunState } from "#contract"
+import { bounds, runStateNames } from "#contract"
+import type { Value } from "../driver.ts"
+import { Duplicate } from "../errors.ts"
+import { addViewer, addWhere, fetchPage, type Listed } from "../lists/list.ts"
+import type { ListArgs, ListShape } from "../queries/lists.ts"
+import { query } from "../queries/query.ts"
+import type { Page, PageRequest, RunRow, Viewer } from "../rows.ts"
+import type { Holdings, IdempotencyEntry, LiveRun, RunFilter, RunReads, RunWrites } from "../store.ts"
+import { toColumns, toLiveRun, toRun } from "../tables/run-rows.ts"
+import type { Context } from "./resource.ts"
+
+const q = {
+  get: query("get", "runs"),
+  byKey: query("runByKey"),
+  live: query("liveRuns"),
+  held: query("heldRuns"),
+  queued: query("queuedRuns"),
+  holdings: query("holdingsOf"),
+  liveVersions: query("liveVersions"),
+  old: query("oldRuns"),
+  longHistories: query("longHistories"),
+  firstOfHistory: query("firstOfHistory"),
+  deleteKeys: query("deleteKeysOfRuns"),
+  deleteGrants: query("deleteGrantsOnRuns"),
+  deleteRuns: query("deleteRuns"),
+  liveOf: query("liveRunOf"),
+  lastOf: query("lastRunOf"),
+  ready: query("readyProjects"),
+  insert: query("insertRun"),
+  next: query("nextRun"),
+  update: query("updateRun"),
+  recalled: query("recalled"),
+  remember: query("remember"),
+  forgetOld: query("forgetOld"),
+}
+
+/** How long an answer is remembered, in milliseconds. */
+const remembered = bounds.runs.idempotencyMs.value
+const ended: readonly RunState[] = ["ended", "failed"]
+
+export class Runs implements RunReads, RunWrites {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  async get(id: number): Promise<RunRow | undefined> {
+    return Number.isSafeInteger(id) ? this.#one(await this.#context.session.first(q.get, { id })) : undefined
+  }
+
+  async byKey(key: string): Promise<RunRow | undefined> {
+    return this.#one(await this.#context.session.first(q.byKey, { key }))
+  }
+
+  async live(): Promise<RunRow[]> {
+    return (await this.#context.session.all(q.live, {})).map(toRun)
+  }
+
+  async held(): Promise<LiveRun[]> {
+    return (await this.#context.session.all(q.held, {})).map(toLiveRun)
+  }
+
+  async queued(): Promise<LiveRun[]> {
+    return (await this.#context.session.all(q.queued, {})).map(toLiveRun)
+  }
+
+  async holdings(userId: number): Promise<Holdings> {
+    const found = (await this.#context.session.first(q.holdings, { user_id: userId })) as Value[]
+    const [runs = 0, queued = 0, cpus = 0, memoryMiB = 0, gpus = 0] = found.map(Number)
+    return { runs, queued, cpus, memoryMiB, gpus }
+  }
+
+  async liveVersions(): Promise<Map<number, number>> {
+    return new Map((await this.#context.session.all(q.liveVersions, {})) as unknown as [number, number][])
+  }
+
+  async longHistories(most: number): Promise<{ userId: number; count: number }[]> {
+    const found = await this.#context.session.all(q.longHistories, { most })
+    return found.map(([key, count]) => ({ userId: Number((key as string).slice("runs ended ".length)), count: Number(count) }))
+  }
+
+  async trim(which: Parameters<RunWrites["trim"]>[0], limit: number): Promise<{ key: string; userId: number }[]> {
+    const { session } = this.#context
+    const found =
+      "userId" in which
+        ? await session.all(q.firstOfHistory, { user_id: which.userId, limit })
+        : await session.all(q.old, { until: which.until, limit })
+    if (found.length === 0) return []
+    const ids = found.map(([id]) => id as number)
+    await session.run(q.deleteKeys, { ids })
+    await session.run(q.deleteGrants, { ids })
+    await session.run(q.deleteRuns, { ids })
+    return found.map(([, key, userId]) => ({ key: key as string, userId: userId as number }))
+  }
+
+  async liveOf(userId: number, projectId: number): Promise<RunRow | undefined> {
+    return this.#one(await this.#context.session.first(q.liveOf, { user_id: userId, project_id: projectId }))
+  }
+
+  async lastOf(userId: number, projectId: number): Promise<RunRow | undefined> {
+    return this.#one(await this.#context.session.first(q.lastOf, { user_id: userId, project_id: projectId }))
+  }
+
+  async readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]> {
+    if (projectIds.length === 0) return []
+    const found = await this.#context.session.all(q.ready, { user_id: userId, project_ids: projectIds })
+    return found.map(([id]) => id as number)
+  }
+
+  async list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>> {
+    const { session, clock } = this.#context
+    const args: ListArgs = { now: clock.now() }
+    const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
+    if (shape.part === "states") args.states = filter.states ?? []
+    if (!(await addWhere(session, listed, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (filter.ids) {
+      shape.ids = true
+      args.ids = filter.ids.filter(Number.isSafeInteger)
+    }
+    addViewer("runs", viewer, { args, shape })
+    return fetchPage(session, listed, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
+  }
+
+  async insert(row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
+    const now = this.#context.clock.now()
+    const values = await this.#context.session.first(q.insert, { ...toColumns(row), created_at: now, updated_at: now })
+    if (values) return toRun(values)
+    throw new Duplicate("liveRun")
+  }
+
+  async insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
+    await this.#context.session.all(q.next, { id })
+    const run = await this.insert(row)
+    if (run.id !== id) throw new Duplicate("runId")
+    return run
+  }
+
+  async move(id: number, from: readonly RunState[], fields: Parameters<RunWrites["move"]>[2]): Promise<RunRow | undefined> {
+    const row = await this.get(id)
+    if (row === undefined || !from.includes(row.state)) return undefined
+    const columns = toColumns({ ...row, ...fields })
+    return this.#one(await this.#context.session.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
+  }
+
+  async remember(entry: IdempotencyEntry): Promise<boolean> {
+    const { session, clock } = this.#context
+    await session.run(q.forgetOld, { until: clock.now() - remembered })
+    const columns = {
+      user_id: entry.userId,
+      key: entry.key,
+      body_hash: entry.bodyHash,
+      run_id: entry.runId,
+      created_at: entry.createdAt,
+    }
+    if ((await session.run(q.remember, columns)) > 0) return true
+    return (await this.recalled(entry.userId, entry.key))?.bodyHash === entry.bodyHash
+  }
+
+  async recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
+    const { session, clock } = this.#context
+    const v = await session.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
+    if (v === undefined) return undefined
+    const [, , bodyHash, runId, createdAt] = v
+    return { userId, key, bodyHash: bodyHash as string, runId: runId as number, createdAt: createdAt as number }
+  }
+
+  #one(values: readonly Value[] | undefined): RunRow | undefined {
+    return values && toRun(values)
+  }
+}
+
+/** The parts that an index of their own holds are told from other selections of states. */
+function partOf(states: readonly RunState[] | undefined): ListShape["part"] {
+  if (states === undefined) return "live"
+  const wanted = runStateNames.filter((name) => states.includes(name))
+  if (wanted.length === ended.length && wanted.every((name) => ended.includes(name))) return "history"
+  const live = runStateNames.filter((name) => !ended.includes(name))
+  return wanted.length === live.length && wanted.every((name) => live.includes(name)) ? "live" : "states"
+}
+
+const listed: Listed<RunRow> = {
+  table: "runs",
+  columns: {
+    id: "id",
+    key: "key",
+    projectId: "project_id",
+    userId: "user_id",
+    userName: "user_name",
+    state: "state",
+    wanted: "wanted",
+    nodes: "nodes",
+    cpus: "cpus",
+    memoryMiB: "memory_mib",
+    gpus: "gpus",
+    gpuMemoryMiB: "gpu_memory_mib",
+    createdAt: "created_at",
+    updatedAt: "updated_at",
+    version: "version",
+    startTime: "start_time",
+    readyTime: "ready_time",
+    endTime: "end_time",
+    lastActivity: "last_activity",
+    expiresAt: "expires_at",
+    imageDigest: "image_digest",
+  },
+  toRow: toRun,
+}

@@ -1,0 +1,31 @@
+import { readFileSync, statSync } from "node:fs"
+import { hostname } from "node:os"
+import type { Place, Whereabouts } from "../database-identity.ts"
+
+/**
+ * The file that the server holds while it has a database open. It stays where it is whatever
+ * becomes of the database, and a copy of it is another file.
+ */
+export const lockOf = (file: string) => `${file}.lock`
+
+/** Where an SQLite database is kept; its lock is there already. */
+export function whereaboutsOf(file: string): Whereabouts {
+  const machine = machineName()
+  return {
+    here: { machine, path: file, mark: markOf(file) ?? "" },
+    isKept: (place: Place) => place.mark !== "" && markOf(place.path) === place.mark,
+  }
+}
+
+function markOf(file: string): string | undefined {
+  const found = statSync(lockOf(file), { bigint: true, throwIfNoEntry: false })
+  return found && `${found.ino}-${found.birthtimeNs}`
+}
+
+function machineName(): string {
+  try {
+    return readFileSync("/etc/machine-id", "utf8").trim() || hostname()
+  } catch {
+    return hostname()
+  }
+}
