@@ -1,5 +1,5 @@
 import { Failure, invalid } from "#contract"
-import { leastMemoryMiB } from "#engine"
+import { minMemoryMiB } from "#engine"
 
 /** The units in which `Memory` and `GpuMemory` can be spoken of; inside everything is MiB. */
 export const memoryUnits = ["bytes", "MiB", "GiB"] as const
@@ -19,8 +19,8 @@ export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
 /** The memory of a run; 0 is the default's. */
 export function runMemory(amount: number, unit: MemoryUnit): number {
   const inMiB = toMiB(amount, unit, "Memory")
-  if (inMiB > 0 && inMiB < leastMemoryMiB) {
-    const least = unit === "bytes" ? leastMemoryMiB * mib : leastMemoryMiB
+  if (inMiB > 0 && inMiB < minMemoryMiB) {
+    const least = unit === "bytes" ? minMemoryMiB * mib : minMemoryMiB
     throw new Failure("invalid", `Memory must be 0 for the default, or at least ${least} ${unit}; got ${amount}`, { field: "Memory" })
   }
   return inMiB

@@ -1,7 +1,7 @@
 import type { Clock } from "#kit"
 import type { DockerOptions } from "./docker/docker-options.ts"
 import type { Engine } from "./engine.ts"
-import type { FakeWorld } from "./fake/fake-daemon.ts"
+import type { FakeDaemon } from "./fake/fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake/fake-engine-options.ts"
 
 export type EngineOptions = ({ kind: "docker" } & DockerOptions) | ({ kind: "fake" } & FakeEngineOptions)
@@ -23,7 +23,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
  * What a fake engine holds. It outlives the engines made on it; with `stateDir` its containers also
  * outlive the process.
  */
-export async function openFakeWorld(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
-  const { FakeWorld } = await import("./fake/fake-daemon.ts")
-  return FakeWorld.open(options)
+export async function openFakeDaemon(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
+  const { FakeDaemon } = await import("./fake/fake-daemon.ts")
+  return FakeDaemon.open(options)
 }

@@ -37,13 +37,13 @@ export interface Engine extends AsyncDisposable {
    * though where `terms` want proof the registry is asked for its yes. Rejects with the same
    * `EngineError` as a start where the image may not be had on these terms.
    */
-  image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined>
+  image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined>
 
   /**
    * Fetches an image, also where one of that name is there: the name may lead to a newer one by
    * now. What was built on this machine is never replaced. On failure nothing of what came remains.
    */
-  pull(reference: string, options: PullOptions): Promise<ImageFacts>
+  pull(reference: string, options: PullOptions): Promise<ImageInfo>
 
   /**
    * Fetches the image when it is missing, makes the container and starts it. Resolves once the
@@ -55,11 +55,11 @@ export interface Engine extends AsyncDisposable {
    * else `observe` tells). Rejects with an `EngineError`, or with the signal's reason. A `stop` of
    * the key cuts it short with `engine_error`.
    *
-   * `mountsNow` is asked right before directories are mounted, when nothing is left to wait for:
-   * what it answers counts instead of the spec's mounts, and what it rejects with ends the start.
-   * Not asked where the container runs already.
+   * `resolveMounts` is asked right before directories are mounted, when nothing is left to wait
+   * for: what it answers counts instead of the spec's mounts, and what it rejects with ends the
+   * start. Not asked where the container runs already.
    */
-  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started>
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult>
 
   /**
    * Everything of this instance that the engine holds, running or not. Rejects with
@@ -98,7 +98,7 @@ export interface Engine extends AsyncDisposable {
    * are part of it, mounts, memory and the log are not. It counts files, so ask rarely. Rejects as
    * `observe` does.
    */
-  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>>
+  writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>>
 
   /**
    * Bytes free where runs' own file systems lie, whoever fills it; null where that cannot be told.
@@ -111,7 +111,7 @@ export interface Engine extends AsyncDisposable {
    * variables too. Undefined when the engine holds nothing of the key. For a database that has
    * forgotten it.
    */
-  recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined>
+  recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined>
 
   /**
    * Where this process reaches a port of a running run. `undefined` when the engine does not run
@@ -121,7 +121,7 @@ export interface Engine extends AsyncDisposable {
 }
 
 /** What may be mounted by now. */
-export type MountsNow = () => Promise<readonly Mount[]>
+export type ResolveMounts = () => Promise<readonly Mount[]>
 
 export interface Address {
   host: string
@@ -131,7 +131,7 @@ export interface Address {
    * which `observe` tells later. Asked when a connection has been made, before anything is sent.
    * Absent where nobody can tell.
    */
-  isHeld?: () => boolean
+  isCurrent?: () => boolean
 }
 
 /** What is to run. Values are final. */
@@ -144,11 +144,11 @@ export interface RunSpec {
   /** OCI reference. */
   image: string
   /**
-   * `sha256:…` as `Started` tells it: a name that leads to another image fails the start with
+   * `sha256:…` as `StartResult` tells it: a name that leads to another image fails the start with
    * `image_unavailable`. Absent: any image is meant.
    */
   imageDigest?: string | undefined
-  imageTerms: ImageTerms
+  imagePolicy: ImagePolicy
   /**
    * Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has
    * one. Empty means the image's own.
@@ -187,19 +187,19 @@ export interface RunSpec {
  * On what terms an image may be had by whom it is for. Where images may come from at all, and how
  * large they may be, the engine was told when it was made.
  */
-export interface ImageTerms {
+export interface ImagePolicy {
   /** What the registry is told; absent: nothing. Neither logged nor kept, and in no message. */
   credentials?: RegistryCredentials
   /**
    * Whether the registry must hand it out to these credentials also where the engine has it
    * already: others may have fetched it with theirs.
    */
-  prove: boolean
+  verifyAccess: boolean
   /**
    * Whether it may be one that no registry vouches for: built on this machine, or here although its
    * registry is not allowed.
    */
-  local: boolean
+  allowLocal: boolean
 }
 
 export interface RegistryCredentials {
@@ -208,15 +208,15 @@ export interface RegistryCredentials {
 }
 
 export interface PullOptions {
-  terms: ImageTerms
+  policy: ImagePolicy
   /** As `StartStep.progress`. */
   report: (progress: Progress | null) => void
   signal: AbortSignal
 }
 
 /** An image as the engine holds it. */
-export interface ImageFacts {
-  /** As `Started.imageDigest`. */
+export interface ImageInfo {
+  /** As `StartResult.imageDigest`. */
   digest: string
   /** Bytes, unpacked. */
   size: number
@@ -233,13 +233,13 @@ export interface ImageFacts {
  * A spec without the terms of its image: whose credentials counted is kept by nobody. Nor is there
  * its bound of disk, which follows from the limits as they stand.
  */
-export type Recalled = Omit<RunSpec, "imageTerms" | "diskMiB">
+export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB">
 
 /** What a run wrote to its own file system. */
-export interface Layer {
+export interface WritableLayer {
   bytes: number
   /** The `diskMiB` that the engine holds it to; null where it does not. */
-  boundMiB: number | null
+  maxMiB: number | null
 }
 
 export interface Mount {
@@ -253,7 +253,7 @@ export interface Mount {
   readOnly: boolean
 }
 
-export interface Started {
+export interface StartResult {
   /** `sha256:…` of the image that runs. */
   imageDigest: string
   nodeNames: string[]
@@ -300,7 +300,7 @@ export function checkDigest({ image, imageDigest }: Pick<RunSpec, "image" | "ima
 }
 
 /** No engine makes a container with less. Source: Docker's `linuxMinMemory`. */
-export const leastMemoryMiB = 6
+export const minMemoryMiB = 6
 
 /** Null is what the engine cannot tell. Amounts of memory and traffic are bytes. */
 export interface RunStats {

@@ -1,6 +1,6 @@
 import { fullReference, type OciReference, reasonSentences, referenceText } from "#contract"
-import { EngineError, type ImageTerms } from "./engine.ts"
-import type { Registries } from "./registry-allowlist.ts"
+import { EngineError, type ImagePolicy } from "./engine.ts"
+import type { RegistryAllowlist } from "./registry-allowlist.ts"
 
 /** Reads a reference; throws an `EngineError` for what is none. */
 export function referenceOf(image: string): OciReference {
@@ -20,7 +20,7 @@ export interface Held {
 }
 
 export interface Judging {
-  registries: Registries
+  registries: RegistryAllowlist
   /** Rejects where the registry does not hand out this digest. */
   prove(reference: OciReference): Promise<void>
 }
@@ -29,23 +29,23 @@ export interface Judging {
  * Whether an image that the engine holds may be used on these terms; rejects with an `EngineError`
  * where not.
  */
-export async function mayUse({ reference, registryDigest }: Held, terms: ImageTerms, { registries, prove }: Judging): Promise<void> {
+export async function mayUse({ reference, registryDigest }: Held, policy: ImagePolicy, { registries, prove }: Judging): Promise<void> {
   if (registryDigest === undefined) {
-    if (!terms.local) throw builtHere(reference)
+    if (!policy.allowLocal) throw builtHere(reference)
     return
   }
-  if (terms.local && !terms.prove) return
+  if (policy.allowLocal && !policy.verifyAccess) return
   const refusal = registries.refusal(reference)
   if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
-  if (!terms.prove) return
+  if (!policy.verifyAccess) return
   await registries.check(reference)
   await prove({ ...reference, tag: "", digest: registryDigest })
 }
 
 /** An image of this machine is never replaced by what a registry has under its name. */
-export function mayReplace({ reference, registryDigest }: Held, terms: ImageTerms): void {
+export function mayReplace({ reference, registryDigest }: Held, policy: ImagePolicy): void {
   if (registryDigest !== undefined) return
-  if (!terms.local) throw builtHere(reference)
+  if (!policy.allowLocal) throw builtHere(reference)
   throw new EngineError(
     "image_unavailable",
     `${referenceText(reference)} was built on this machine, and is not replaced by what a registry has`,

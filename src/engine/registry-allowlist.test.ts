@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { networkInterfaces } from "node:os"
 import { test } from "node:test"
 import { fullReference } from "#contract"
-import { isRegistryEntry, Registries } from "./registry-allowlist.ts"
+import { isRegistryPattern, RegistryAllowlist } from "./registry-allowlist.ts"
 
 function hostOf(image: string): { host: string } {
   const reference = fullReference(image)
@@ -13,7 +13,7 @@ function hostOf(image: string): { host: string } {
 const allowed = ["public"]
 
 test("by default images come from well-known registries alone, and the refusal says how to add one", async () => {
-  const registries = new Registries()
+  const registries = new RegistryAllowlist()
   for (const host of ["docker.io", "ghcr.io", "europe-docker.pkg.dev", "eu.gcr.io", "nvcr.io", "quay.io"])
     assert.equal(registries.refusal({ host }), undefined, host)
   for (const host of ["registry.example.org", "ghcr.io:444", "pkg.dev", "ghcr.io.example.org", "127.0.0.1:5000"])
@@ -26,7 +26,7 @@ test("by default images come from well-known registries alone, and the refusal s
 })
 
 test("with `public`, images come from all public names, and from no others", () => {
-  const registries = new Registries({ allowed })
+  const registries = new RegistryAllowlist({ allowed })
   for (const image of ["debian", "team/x:1", "ghcr.io/team/x", "registry.gitlab.com:5050/team/x", "GHCR.io/team/x"])
     assert.equal(registries.refusal(hostOf(image)), undefined, image)
   const literals = [
@@ -55,7 +55,10 @@ test("with `public`, images come from all public names, and from no others", () 
 
 test("what is listed is allowed, whatever its addresses, and nothing else where `public` is not listed", async () => {
   const lookup = async () => ["10.0.0.1"]
-  const registries = new Registries({ allowed: ["ghcr.io", "registry.lan:5000", "127.0.0.1:*", "*.example.com", "[::1]:5000"], lookup })
+  const registries = new RegistryAllowlist({
+    allowed: ["ghcr.io", "registry.lan:5000", "127.0.0.1:*", "*.example.com", "[::1]:5000"],
+    lookup,
+  })
   for (const image of [
     "ghcr.io/x",
     "registry.lan:5000/x",
@@ -83,10 +86,10 @@ test("a public name that leads to any address that is not public is refused", as
     "127.0.0.1 10.9.8.7 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 255.255.255.255 ::1 :: fe80::1 fd00::1 ::ffff:10.0.0.1 64:ff9b::a00:1 2002:a00:1::1 ff02::1"
   const own = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? [])
   for (const address of [...inside.split(" "), ...own]) {
-    const registries = new Registries({ allowed, lookup: async () => ["93.184.216.34", address] })
+    const registries = new RegistryAllowlist({ allowed, lookup: async () => ["93.184.216.34", address] })
     await assert.rejects(registries.check(hostOf("rebind.quayside.dev/x")), { code: "image_pull_denied", message: /not public/ }, address)
   }
-  const registries = new Registries({ allowed, lookup: async () => ["93.184.216.34", "2606:2800:220:1::1"] })
+  const registries = new RegistryAllowlist({ allowed, lookup: async () => ["93.184.216.34", "2606:2800:220:1::1"] })
   await registries.check(hostOf("fine.quayside.dev/x"))
 })
 
@@ -94,29 +97,29 @@ test("a name that nobody knows is told apart, and the default registry is looked
   const lookup = async () => {
     throw new Error("ENOTFOUND")
   }
-  const registries = new Registries({ allowed, lookup })
+  const registries = new RegistryAllowlist({ allowed, lookup })
   await assert.rejects(registries.check(hostOf("nowhere.quayside.dev/x")), { code: "image_pull_failed", message: /not known by name/ })
   await registries.check(hostOf("debian"))
 })
 
 test("entries of the list are hosts, with a port or any, domains, and `public`", () => {
   for (const entry of ["public", "docker.io", "ghcr.io:444", "x:*", "*.example.com", "[::1]:5000", "localhost"])
-    assert.ok(isRegistryEntry(entry), entry)
+    assert.ok(isRegistryPattern(entry), entry)
   for (const entry of ["*", "", "https://ghcr.io", "ghcr.io/team", "a b", "*.*.com", "x:99999999", "-x"])
-    assert.ok(!isRegistryEntry(entry), entry)
+    assert.ok(!isRegistryPattern(entry), entry)
 })
 
 test("a name that nobody answers for is waited for only so long, and keeps others waiting no longer", async () => {
   const held: (() => void)[] = []
   const lookup = (name: string) =>
     name === "fine.quayside.dev" ? Promise.resolve(["93.184.216.34"]) : new Promise<string[]>((resolve) => held.push(() => resolve([])))
-  const registries = new Registries({ allowed, lookup, patienceMs: 5 })
+  const registries = new RegistryAllowlist({ allowed, lookup, patienceMs: 5 })
   const alive = setInterval(() => {}, 1_000)
   await assert.rejects(registries.check(hostOf("silent.quayside.dev/x")), { code: "image_pull_failed" })
   await assert.rejects(registries.check(hostOf("silent2.quayside.dev/x")), { code: "image_pull_failed" })
   await assert.rejects(registries.check(hostOf("fine.quayside.dev/x")), { code: "image_pull_failed" }, "two at a time, whoever asks")
   assert.equal(held.length, 2)
   for (const answer of held) answer()
-  await new Registries({ allowed, lookup }).check(hostOf("fine.quayside.dev/x"))
+  await new RegistryAllowlist({ allowed, lookup }).check(hostOf("fine.quayside.dev/x"))
   clearInterval(alive)
 })

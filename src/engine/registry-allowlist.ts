@@ -34,18 +34,18 @@ const entryForm = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::(?:\d{1,5}|\*))
  * Whether an entry of the list of registries is `public`, a host with or without a port (`*`: any),
  * or `*.` and a domain.
  */
-export function isRegistryEntry(text: string): boolean {
+export function isRegistryPattern(text: string): boolean {
   return entryForm.test(text)
 }
 
 /** Answers all addresses of a name; rejects where there are none. */
-export type Lookup = (name: string) => Promise<string[]>
+export type ResolveHost = (name: string) => Promise<string[]>
 
 export interface RegistriesOptions {
-  /** Entries as `isRegistryEntry` wants them. Default: `wellKnownRegistries`. */
+  /** Entries as `isRegistryPattern` wants them. Default: `wellKnownRegistries`. */
   allowed?: readonly string[]
   /** Default: as the system resolves names. */
-  lookup?: Lookup
+  lookup?: ResolveHost
   /** How long a name's addresses are waited for, in milliseconds. Default 10,000. */
   patienceMs?: number
 }
@@ -57,9 +57,9 @@ export interface RegistriesOptions {
 const lookups = new Semaphore(nameLookups.value)
 
 /** Where images may come from. */
-export class Registries {
+export class RegistryAllowlist {
   readonly #allowed: readonly string[]
-  readonly #lookup: Lookup
+  readonly #lookup: ResolveHost
   readonly #patienceMs: number
 
   constructor({ allowed = wellKnownRegistries, lookup: resolve = systemLookup, patienceMs = nameLookupMs.value }: RegistriesOptions = {}) {

@@ -41,7 +41,7 @@ export interface Address {
    * Whether the run has it still, where one can tell: asked for each new connection, before
    * anything is sent.
    */
-  isHeld?: (() => boolean) | undefined
+  isCurrent?: (() => boolean) | undefined
 }
 
 /** A live run as the gateway sees it. */

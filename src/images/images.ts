@@ -1,5 +1,5 @@
 import { fullReference, type ProjectType } from "#contract"
-import type { Engine, ImageFacts, ImageTerms, Registries } from "#engine"
+import type { Engine, ImageInfo, ImagePolicy, RegistryAllowlist } from "#engine"
 import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
@@ -11,7 +11,7 @@ export interface ImagesOptions {
   engine: Engine
   store: Store
   events: Events
-  registries: Registries
+  registries: RegistryAllowlist
   credentials: readonly CredentialEntry[]
   clock: Clock
   logger: Logger
@@ -31,7 +31,7 @@ export interface Wanted {
 /** What is known of an image without fetching it. */
 export interface ImageState {
   /** Undefined: the engine does not have it. */
-  facts: ImageFacts | undefined
+  facts: ImageInfo | undefined
   types: ProjectType[]
   isPulling: boolean
 }
@@ -44,14 +44,14 @@ export interface Images extends AsyncDisposable {
    */
   refusal(reference: string): string | undefined
   /** The terms on which a person may have an image now. */
-  terms(person: Person, wanted: { reference: string; byAdmin: boolean }): ImageTerms
+  terms(person: Person, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
   /** Rejects with an `EngineError`. */
   state(wanted: Wanted): Promise<ImageState>
   /**
    * Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a
    * `Failure` at once where the person fetches too many.
    */
-  pull(wanted: Wanted, actor: Actor): Promise<ImageFacts>
+  pull(wanted: Wanted, actor: Actor): Promise<ImageInfo>
 }
 
 export function createImages(options: ImagesOptions): Images {
@@ -62,7 +62,7 @@ export function createImages(options: ImagesOptions): Images {
   const terms: Images["terms"] = (person, { reference, byAdmin }) => {
     const parsed = fullReference(reference)
     const own = parsed && credentials.for(person, parsed)
-    return { ...(own ? { credentials: own } : {}), prove: parsed !== undefined && credentials.guard(parsed), local: byAdmin }
+    return { ...(own ? { credentials: own } : {}), verifyAccess: parsed !== undefined && credentials.guard(parsed), allowLocal: byAdmin }
   }
   const termsOf = ({ image, byAdmin, person }: Wanted) => terms(person, { reference: image.image, byAdmin })
 

@@ -3,22 +3,22 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createEngine, openFakeWorld } from "#engine"
+import { createEngine, openFakeDaemon } from "#engine"
 import { createEvents } from "#events"
 import { ManualClock, silentLogger, systemClock } from "#kit"
 import { type ImageRow, openStore } from "#store"
 import { Pulls } from "./pulls.ts"
 
 const actor = { userName: "ann", address: "127.0.0.1", requestId: "r" }
-const terms = { prove: false, local: false }
+const terms = { verifyAccess: false, allowLocal: false }
 
 async function open(clock = systemClock) {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), "quayside-pulls-"))
   stack.defer(() => rm(folder, { recursive: true }))
   const store = stack.use(await openStore({ url: `sqlite:${join(folder, "quayside.db")}`, logger: silentLogger, clock: systemClock }))
-  const world = stack.use(await openFakeWorld())
-  const engine = stack.use(await createEngine({ kind: "fake", world, instance: "test" }))
+  const daemon = stack.use(await openFakeDaemon())
+  const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test" }))
   const events = createEvents({ store, logger: silentLogger })
   const pulls = stack.use(new Pulls({ engine, store, events, clock, logger: silentLogger }))
   const image = (reference: string) => ({ id: 7, image: reference }) as ImageRow

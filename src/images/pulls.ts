@@ -1,5 +1,5 @@
 import { Failure, type Progress, type Reason, reasonSentences } from "#contract"
-import { type Engine, EngineError, type ImageFacts, type ImageTerms } from "#engine"
+import { type Engine, EngineError, type ImageInfo, type ImagePolicy } from "#engine"
 import type { Actor, Events } from "#events"
 import { type Clock, IdleTimeout, type Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
@@ -21,7 +21,7 @@ export interface PullsOptions {
 export interface PullWish {
   image: ImageRow
   userId: number
-  terms: ImageTerms
+  terms: ImagePolicy
   actor: Actor
 }
 
@@ -32,7 +32,7 @@ export interface PullWish {
 export class Pulls implements AsyncDisposable {
   readonly #options: PullsOptions
   /** By person and reference. */
-  readonly #underWay = new Map<string, Promise<ImageFacts>>()
+  readonly #underWay = new Map<string, Promise<ImageInfo>>()
   readonly #ending = new AbortController()
 
   constructor(options: PullsOptions) {
@@ -47,7 +47,7 @@ export class Pulls implements AsyncDisposable {
    * Joins the person's own pull of the same image where there is one. Rejects with an
    * `EngineError`; throws a `Failure` at once where the person has too many.
    */
-  pull(wish: PullWish): Promise<ImageFacts> {
+  pull(wish: PullWish): Promise<ImageInfo> {
     const key = keyOf(wish.userId, wish.image.image)
     const known = this.#underWay.get(key)
     if (known) return known
@@ -62,7 +62,7 @@ export class Pulls implements AsyncDisposable {
     return pulling
   }
 
-  async #run(wish: PullWish): Promise<ImageFacts> {
+  async #run(wish: PullWish): Promise<ImageInfo> {
     const { engine, clock, events, store } = this.#options
     const { image, terms, actor } = wish
     const late = new AbortController()
@@ -77,7 +77,7 @@ export class Pulls implements AsyncDisposable {
     await store.change((tx) => events.imagePulled(tx, actor, image))
     idleTimeout.start(silentMs)
     try {
-      const facts = await engine.pull(image.image, { terms, report, signal: AbortSignal.any([late.signal, this.#ending.signal]) })
+      const facts = await engine.pull(image.image, { policy: terms, report, signal: AbortSignal.any([late.signal, this.#ending.signal]) })
       await this.#tell(image, { State: "present", Progress: null, Reason: null })
       return facts
     } catch (error) {

@@ -1,5 +1,5 @@
 import { type ProjectType, projectTypes } from "#contract"
-import type { ImageFacts } from "#engine"
+import type { ImageInfo } from "#engine"
 import { typeRules } from "#runs"
 
 /** What programs of a type are called where an image names them. */
@@ -16,7 +16,7 @@ const programs: Readonly<Record<ProjectType, RegExp>> = {
  * The types for which an image looks made, by the ports that it exposes and what it and its program
  * are called; `http` is any program. Whether it works only a start shows.
  */
-export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageFacts): ProjectType[] {
+export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageInfo): ProjectType[] {
   const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
   return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${typeRules[type].port}/tcp`))
 }

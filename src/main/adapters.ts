@@ -10,7 +10,7 @@ import {
   Refusal,
   runResource,
 } from "#access"
-import type { Engine, ImageTerms } from "#engine"
+import type { Engine, ImagePolicy } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
 import type { GatewayHost, PortLedger, Visitor } from "#gateway"
@@ -61,7 +61,7 @@ function refusalOf({ status, message, retryAfterSeconds, userName }: Refusal) {
  * credentials.
  */
 export function imageTermsOf({ store, images, clock }: { store: Store; images: Images; clock: Clock }) {
-  return async (run: RunRow): Promise<ImageTerms> => {
+  return async (run: RunRow): Promise<ImagePolicy> => {
     const starter = await impersonate(store, await store.users.get(run.userId), clock.now())
     const person = starter ?? { userName: run.userName, groupNames: [] }
     const terms = images.terms(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path"
 import { createIdentity } from "#access"
 import { type ApiServer, createApi, expireGrants, prepareRun, reviseRun, undoMoves } from "#api"
-import { Registries } from "#engine"
+import { RegistryAllowlist } from "#engine"
 import { createEvents } from "#events"
 import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
@@ -67,7 +67,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   checkRights(settings)
   checkOpenId(settings)
   const credentials = credentialsFrom(settings.registryCredentials)
-  const registries = new Registries({ allowed: settings.registries })
+  const registries = new RegistryAllowlist({ allowed: settings.registries })
   const store = stack.use(
     await openStore({
       url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`,
@@ -115,7 +115,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       logger,
       events: runEvents(events),
       settings: runSettings(settings, dataDir),
-      imageTerms: imageTermsOf({ store, images, clock }),
+      imagePolicy: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree, events }),
       revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
       storage: { book, meter: { room: async () => (await starting).room(), count: (account) => tree.count(account) } },

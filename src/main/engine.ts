@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { createEngine, type Engine, EngineError, openFakeWorld, type Registries } from "#engine"
+import { createEngine, type Engine, EngineError, openFakeDaemon, type RegistryAllowlist } from "#engine"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { SettingError, type Settings } from "./settings.ts"
@@ -22,17 +22,17 @@ export async function engineOf(made: {
   dataDir: string
   filesRoot: string
   instance: string
-  registries: Registries
+  registries: RegistryAllowlist
   clock: Clock
   logger: Logger
   stack: AsyncDisposableStack
 }): Promise<Engine> {
   const { settings, dataDir, filesRoot, instance, registries, clock, logger, stack } = made
   if (settings.engine === "fake") {
-    const world = stack.use(await openFakeWorld({ stateDir: join(dataDir, "fake-engine"), clock }))
+    const daemon = stack.use(await openFakeDaemon({ stateDir: join(dataDir, "fake-engine"), clock }))
     return createEngine({
       kind: "fake",
-      world,
+      daemon,
       instance,
       filesRoot,
       mockGpus: settings.mockGpus,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { bounds, defaultLimits, type EffectiveLimits, limitNames, nearest } from "#contract"
-import { isNetworkPool, isRegistryEntry, isSubnet, leastMemoryMiB, wellKnownRegistries } from "#engine"
+import { isNetworkPool, isRegistryPattern, isSubnet, minMemoryMiB, wellKnownRegistries } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
 /** A setting that cannot be used; the message names it, says what is wanted and what came. */
@@ -86,7 +86,7 @@ const limitList = (value: string): EffectiveLimits => {
 /** Hosts as image references name them. */
 const registries = (value: string) =>
   list(value.toLowerCase()).map((entry) =>
-    isRegistryEntry(entry)
+    isRegistryPattern(entry)
       ? entry
       : wanted("`public` and registries like ghcr.io, registry.lan:5000 or *.example.com, with commas between"),
   )
@@ -102,7 +102,7 @@ const memory = (value: string) => {
 }
 const runMemory = (value: string) => {
   const amount = memory(value)
-  return amount >= leastMemoryMiB ? amount : wanted(`an amount of memory of at least ${leastMemoryMiB}MiB`)
+  return amount >= minMemoryMiB ? amount : wanted(`an amount of memory of at least ${minMemoryMiB}MiB`)
 }
 
 const issuer = (value: string) => {

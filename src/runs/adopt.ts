@@ -1,4 +1,4 @@
-import { EngineError, type ObservedRun, type Recalled } from "#engine"
+import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
 import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
 import type { Context } from "./context.ts"
 import { boundsOf } from "./limits.ts"
@@ -13,7 +13,7 @@ import { typeRule } from "./types.ts"
  */
 export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
   try {
-    const spec = seen.state === "running" ? await ctx.engine.recall(seen.key, ctx.closed) : undefined
+    const spec = seen.state === "running" ? await ctx.engine.recoverSpec(seen.key, ctx.closed) : undefined
     if (!spec) return false
     return (await ctx.store.change((tx) => adoptIn(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
@@ -26,7 +26,7 @@ export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
 
 interface Found {
   seen: ObservedRun
-  spec: Recalled
+  spec: RecoveredSpec
 }
 
 async function adoptIn(ctx: Context, tx: Change, { seen, spec }: Found): Promise<RunRow | undefined> {
@@ -72,7 +72,7 @@ function rowOf({ seen, spec, person, project }: Found & { person: UserRow; proje
   }
 }
 
-function planOf(spec: Recalled, { type }: ProjectRow): RunPlan {
+function planOf(spec: RecoveredSpec, { type }: ProjectRow): RunPlan {
   const { tokenVariable } = typeRule(type)
   const { HOME = "", ...env } = spec.env
   return {

@@ -1,5 +1,5 @@
 import type { Progress, Reason } from "#contract"
-import type { Engine, ImageTerms } from "#engine"
+import type { Engine, ImagePolicy } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
@@ -62,7 +62,7 @@ export interface Context {
    */
   readonly wished: Map<number, StopWish>
   /** On what terms the run's person may have its image now. */
-  imageTerms(run: RunRow): Promise<ImageTerms>
+  imagePolicy(run: RunRow): Promise<ImagePolicy>
   /**
    * Plans a run that waits anew, and judges the plan of one that is being started, by what these
    * reads tell.

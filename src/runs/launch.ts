@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonSentences } from "#contract"
-import { type Address, EngineError, type Mount, type Started, type StartStep } from "#engine"
+import { type Address, EngineError, type Mount, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
@@ -77,13 +77,13 @@ export class Launch implements Disposable {
       await this.#revise()
       await this.#patiently(this.#prepare())
     }
-    const [imageTerms, diskMiB] = await Promise.all([
-      this.#ctx.imageTerms(this.#run),
+    const [imagePolicy, diskMiB] = await Promise.all([
+      this.#ctx.imagePolicy(this.#run),
       diskBoundOf(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
     ])
-    const spec = { ...specOf(this.#run), imageTerms, diskMiB }
-    const mountsNow = () => this.#mountsNow()
-    const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal, mountsNow))
+    const spec = { ...specOf(this.#run), imagePolicy, diskMiB }
+    const resolveMounts = () => this.#resolveMounts()
+    const started = await this.#patiently(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#cut.signal, resolveMounts))
     this.#started = true
     this.#enter("starting")
     // The program's own time begins now, however long the engine took to start it.
@@ -116,7 +116,7 @@ export class Launch implements Disposable {
   /**
    * Asked by the engine when nothing is left to wait for: fetching an image may have taken hours.
    */
-  async #mountsNow(): Promise<Mount[]> {
+  async #resolveMounts(): Promise<Mount[]> {
     await this.#revise()
     return mountsOf(this.#run.spec)
   }
@@ -183,7 +183,7 @@ export class NotJudged extends Error {}
  * With placement by Quayside, nodes and devices are what admission handed out, whatever the engine
  * calls them.
  */
-function factsOf({ imageDigest, nodeNames, gpuDevices }: Started, { engine }: Context): Facts {
+function factsOf({ imageDigest, nodeNames, gpuDevices }: StartResult, { engine }: Context): Facts {
   return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }
 }
 

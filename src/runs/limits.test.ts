@@ -177,9 +177,9 @@ test("A disk that fills is a reason to look at once at what runs wrote, and one 
   await using it = await scene({ MaxDisk: 120 }, 60 * minute)
   it.world.fake.freeDisk = 50 * gib
   const engine = await it.world.engine()
-  const layers = engine.layers.bind(engine)
+  const layers = engine.writableLayers.bind(engine)
   let looks = 0
-  engine.layers = (signal) => {
+  engine.writableLayers = (signal) => {
     looks += 1
     return layers(signal)
   }

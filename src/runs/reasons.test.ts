@@ -136,7 +136,7 @@ test("A missing mount is named", async () => {
   await using world = await TestWorld.open()
   const engine = await world.engine()
   const { createEngine } = await import("#engine")
-  const withRoot = await createEngine({ kind: "fake", world: world.fake, instance: "test", filesRoot: "/nonexistent" })
+  const withRoot = await createEngine({ kind: "fake", daemon: world.fake, instance: "test", filesRoot: "/nonexistent" })
   await engine[Symbol.asyncDispose]()
   await using runs = await world.runs({ engine: withRoot })
   const mounts = [{ source: "/users/ann/data", target: "/work/data", readOnly: true }]

@@ -1,5 +1,5 @@
 import { type Progress, reasonSentences } from "#contract"
-import { type Engine, EngineError, type ImageTerms, type LogLine, type LogOptions } from "#engine"
+import { type Engine, EngineError, type ImagePolicy, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
@@ -37,7 +37,7 @@ export interface RunsOptions {
    * On what terms a run's person may have its image, asked at each attempt to start it. Default:
    * without credentials, and built here only where an administrator registered it.
    */
-  imageTerms?: (run: RunRow) => Promise<ImageTerms>
+  imagePolicy?: (run: RunRow) => Promise<ImagePolicy>
   /**
    * Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start
    * it. An `EngineError` is the run's reason. Default: nothing.
@@ -218,7 +218,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): Parts {
     closed,
     probing: { count: 0, turns: new ProbeTurns() },
     wished: new Map(),
-    imageTerms: options.imageTerms ?? (async ({ spec }) => ({ prove: false, local: spec.imageByAdmin ?? false })),
+    imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepare: options.prepare ?? (async () => {}),
     revise: options.revise ?? (async (_, { spec }) => ({ plan: spec })),
     observeSoon: () => supervisor.observeSoon(),

@@ -28,7 +28,7 @@ export function mountsOf({ mounts }: RunPlan): Mount[] {
  * What the engine is asked for: all defaults of the type filled in. The terms of the image, and the
  * bound of disk, are as they stand when it is asked.
  */
-export function specOf(run: RunRow): Omit<RunSpec, "imageTerms" | "diskMiB"> {
+export function specOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
   const { spec: plan } = run
   const rule = typeRule(plan.type)
   const placeholders = { port: String(portOf(run)), baseUrl: basePath(run) }

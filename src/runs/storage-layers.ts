@@ -1,4 +1,4 @@
-import type { Layer } from "#engine"
+import type { WritableLayer } from "#engine"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import type { StorageRoom } from "./storage-meter.ts"
@@ -9,7 +9,7 @@ export class LayerGrowth {
   readonly #ctx: Context
   readonly #usage: Pick<Usage, "layer">
   readonly #before = new Map<string, number>()
-  #now: ReadonlyMap<string, Layer> = new Map()
+  #now: ReadonlyMap<string, WritableLayer> = new Map()
 
   constructor(ctx: Context, usage: Pick<Usage, "layer">) {
     this.#ctx = ctx
@@ -30,7 +30,7 @@ export class LayerGrowth {
     const free = await engine.freeDisk(closed)
     if (free === null || Math.abs(free - freeBytes) > totalBytes / 100) return () => 0
     try {
-      this.#now = await engine.layers(closed)
+      this.#now = await engine.writableLayers(closed)
     } catch (err) {
       if (!closed.aborted) logger.warn({ err }, "what runs wrote to their own file systems could not be looked at")
     }

@@ -54,9 +54,9 @@ test("A container of which the engine could not tell at first is taken up when i
   await using world = await TestWorld.open()
   await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
   const engine = await world.engine()
-  const recall = engine.recall.bind(engine)
+  const recall = engine.recoverSpec.bind(engine)
   let asked = 0
-  engine.recall = async (key, signal) => {
+  engine.recoverSpec = async (key, signal) => {
     asked += 1
     if (asked === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
     return recall(key, signal)

@@ -1,4 +1,4 @@
-import type { Layer, RunStats } from "#engine"
+import type { RunStats, WritableLayer } from "#engine"
 import type { RunRow } from "#store"
 import type { Activity } from "./activity.ts"
 import type { Context } from "./context.ts"
@@ -42,7 +42,7 @@ export class Usage {
   readonly #activity: Activity
   readonly #series = new Map<number, Sample[]>()
   readonly #before = new Map<number, { time: number; stats: RunStats }>()
-  #layers: ReadonlyMap<string, Layer> = new Map()
+  #layers: ReadonlyMap<string, WritableLayer> = new Map()
   #sampling: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
@@ -63,7 +63,7 @@ export class Usage {
   }
 
   /** What the run wrote to its own file system, when that was last looked at. */
-  layer(run: RunRow): Layer | undefined {
+  layer(run: RunRow): WritableLayer | undefined {
     return this.#layers.get(run.key)
   }
 
@@ -125,7 +125,7 @@ export class Usage {
       }
       this.#layersAt = clock.now()
       this.#mostFree = free ?? 0
-      this.#layers = await engine.layers(closed)
+      this.#layers = await engine.writableLayers(closed)
     } catch (error) {
       if (!closed.aborted) logger.warn({ err: error }, "what runs wrote to their own file systems could not be looked at")
     }

@@ -138,10 +138,10 @@ export class Warden {
    * the same, and only a new start gives it more.
    */
   #tellBound(run: RunRow): void {
-    const { bytes = 0, boundMiB = null } = this.#usage.layer(run) ?? {}
-    if (boundMiB === null || bytes <= boundMiB * mib || this.#ofBound.has(run.id)) return
+    const { bytes = 0, maxMiB = null } = this.#usage.layer(run) ?? {}
+    if (maxMiB === null || bytes <= maxMiB * mib || this.#ofBound.has(run.id)) return
     this.#ofBound.add(run.id)
-    const told = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${boundMiB} MiB that were allowed when it was started`
+    const told = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${maxMiB} MiB that were allowed when it was started`
     this.#ctx.events.warning(run, `${told}: its programs are soon told that the disk is full, until it is started again`)
   }
 

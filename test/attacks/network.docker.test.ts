@@ -215,7 +215,7 @@ describe("a hostile run on the network", () => {
 
   test("does not get the address of a run that is gone when it is somebody else's", async () => {
     // As few networks as there are people, so that one given away twice shows.
-    await using small = await makeDockerRig({ networkPool: "10.214.7.0/24", networkKeepMs: 0 })
+    await using small = await makeDockerRig({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
     const gone = new Set<number>()
     for (let n = 0; n < 8; n += 1) {
       const spec = specOf({ image: small.image, command: serving, user: `person${n}` })

@@ -306,8 +306,8 @@ export const isolation = [
     "src/engine/image-policy.ts",
     ["test/api/images.test.ts"],
     [
-      ["anybody uses what was built on the machine", "if (!terms.local) throw builtHere(reference)\n    return", "return"],
-      ["what credentials fetched starts for everybody", "if (!terms.prove) return\n", "return\n"],
+      ["anybody uses what was built on the machine", "if (!policy.allowLocal) throw builtHere(reference)\n    return", "return"],
+      ["what credentials fetched starts for everybody", "if (!policy.verifyAccess) return\n", "return\n"],
     ],
   ),
   ...faults(

@@ -194,7 +194,7 @@ export const runs = [
     "src/runs/launch.ts",
     ["test/api/stale-rights.test.ts"],
     [
-      ["a start that fetches an image mounts by the rights of before", "this.#cut.signal, mountsNow)", "this.#cut.signal)"],
+      ["a start that fetches an image mounts by the rights of before", "this.#cut.signal, resolveMounts)", "this.#cut.signal)"],
       ["a start that is taken up is not judged", "      await this.#revise()\n      await this.#patiently", "      await this.#patiently"],
     ],
   ),

@@ -83,7 +83,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
     const observing = rig.engine.observe(controller.signal)
     controller.abort(new Error("enough"))
     await assert.rejects(observing, /enough/)
-    const image = rig.engine.image(rig.image, { prove: false, local: true })
+    const image = rig.engine.image(rig.image, { verifyAccess: false, allowLocal: true })
     await Promise.all([assert.rejects(rig.engine.ping(), unreachable), assert.rejects(image, unreachable)])
     await daemon.kill("SIGCONT")
     await rig.engine.ping()

@@ -7,24 +7,24 @@ import {
   type Engine,
   EngineError,
   type GpuDevice,
-  type ImageFacts,
-  type ImageTerms,
-  type Layer,
+  type ImageInfo,
+  type ImagePolicy,
   type LogLine,
   type LogOptions,
-  type MountsNow,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
-  type Recalled,
+  type RecoveredSpec,
+  type ResolveMounts,
   type RunSpec,
   type RunStats,
-  type Started,
+  type StartResult,
   type StartStep,
+  type WritableLayer,
 } from "../engine.ts"
 import { Turns } from "../keyed-lock.ts"
 import { mockGpuDevices } from "../mock-gpus.ts"
-import { Registries } from "../registry-allowlist.ts"
+import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { LaneName } from "./client/call-queue.ts"
 import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
 import { ifFound } from "./client/errors.ts"
@@ -102,9 +102,9 @@ class DockerEngine implements Engine {
     this.#observer = new Observer(this.#client, options.instance)
     this.#pins = pins
     this.#firewall = firewall
-    const { instance, clock, networkPool: pool = defaultPool, networkPrefix: prefix, networkKeepMs: keepMs = defaultKeepMs } = options
+    const { instance, clock, networkPool: pool = defaultPool, networkPrefix: prefix, networkIdleMs: keepMs = defaultKeepMs } = options
     this.#networks = new Networks(this.#client, { instance, pool, prefix, keepMs, confined: firewall !== undefined, clock })
-    const { registries = new Registries(), maxImageBytes: maxBytes = 0 } = options
+    const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0 } = options
     this.#images = new Images(this.#client, { registries, maxBytes })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
     this.#starter = new Starter({ client, pins, networks, firewall, images, seccomp, options })
@@ -127,19 +127,19 @@ class DockerEngine implements Engine {
     return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus: await this.#devices() }]
   }
 
-  image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
-    return this.#images.find(reference, terms, signal)
+  image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
+    return this.#images.find(reference, policy, signal)
   }
 
-  pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
-    return this.#images.pull(reference, terms, { report, signal })
+  pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
+    return this.#images.pull(reference, policy, { report, signal })
   }
 
-  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
     return this.#turns.start(spec.key, signal, async (both) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
       await this.#checkGpus(spec)
-      const imageDigest = await this.#starter.start({ spec, report, mountsNow }, both)
+      const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, both)
       return { imageDigest, nodeNames: [await this.#nodeName(both)], gpuDevices: [...spec.gpus] }
     })
   }
@@ -236,8 +236,8 @@ class DockerEngine implements Engine {
     return containerStats(this.#observer.running, signal)
   }
 
-  layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
-    return this.#observer.layers(signal)
+  writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
+    return this.#observer.writableLayers(signal)
   }
 
   /**
@@ -254,7 +254,7 @@ class DockerEngine implements Engine {
     }
   }
 
-  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
+  async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
     const found = await this.#find(key, signal)
     return found && specOfContainer(found)
   }
@@ -268,14 +268,14 @@ class DockerEngine implements Engine {
     })
     if (!found?.State.Running) return undefined
     const host = Object.values(found.NetworkSettings.Networks).find((network) => network.IPAddress !== "")?.IPAddress
-    return host === undefined ? undefined : { host, port, isHeld: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
+    return host === undefined ? undefined : { host, port, isCurrent: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
   }
 
   async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {
     const found = await this.#observer.locate(key, signal)
     if (!found) return undefined
     const { id, host } = found
-    return { host, port, isHeld: this.#holders.of({ id, pid: () => this.#observer.pidOf(id), host }) }
+    return { host, port, isCurrent: this.#holders.of({ id, pid: () => this.#observer.pidOf(id), host }) }
   }
 
   async #find(key: string, signal: AbortSignal | undefined, lane: LaneName = "look"): Promise<Dockerode.ContainerInspectInfo | undefined> {

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "#kit"
-import type { Registries } from "../registry-allowlist.ts"
+import type { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { GroupInternet } from "./firewall/firewall-rules.ts"
 
 export interface DockerOptions {
@@ -38,7 +38,7 @@ export interface DockerOptions {
   /** Networks and addresses that runs do not reach although they are public. Default none. */
   deny?: readonly string[]
   /** How long an unused network of a person is kept, in milliseconds. Default 300,000. */
-  networkKeepMs?: number
+  networkIdleMs?: number
   /**
    * `off` sets no rules: for a daemon whose networks are not this host's. Default: as `isolation`.
    */
@@ -46,7 +46,7 @@ export interface DockerOptions {
   /** So many devices that exist on paper only. Default 0. */
   mockGpus?: number
   /** Where images may come from. Default: `wellKnownRegistries`. */
-  registries?: Registries
+  registries?: RegistryAllowlist
   /** Bytes of the largest image that is fetched; 0 is no bound. Default 0. */
   maxImageBytes?: number
   /**

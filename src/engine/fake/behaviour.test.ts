@@ -8,7 +8,7 @@ import { ManualClock } from "#kit"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import type { Engine, RunSpec, StartStep } from "../engine.ts"
 import { behaviourOf } from "./behaviour.ts"
-import { FakeWorld } from "./fake-daemon.ts"
+import { FakeDaemon } from "./fake-daemon.ts"
 import { FakeEngine } from "./fake-engine.ts"
 
 const never = new AbortController().signal
@@ -29,8 +29,8 @@ for (const [image, code] of Object.entries({
   "fake/engine-error": "engine_error",
 })) {
   test(`a start of ${image} fails with ${code}`, async () => {
-    await using world = await FakeWorld.open()
-    const engine = new FakeEngine({ world, instance: "one" })
+    await using daemon = await FakeDaemon.open()
+    const engine = new FakeEngine({ daemon, instance: "one" })
     await assert.rejects(engine.start(specOf({ image }), ignore, never), { code })
     assert.deepEqual(await engine.observe(), [])
   })
@@ -39,8 +39,8 @@ for (const [image, code] of Object.entries({
 for (const state of ["pulling", "creating", "starting"] as const) {
   const image = { pulling: "fake/stuck-pull", creating: "fake/stuck-create", starting: "fake/stuck-start" }[state]
   test(`a start of ${image} hangs in ${state} until it is aborted`, async () => {
-    await using world = await FakeWorld.open()
-    const engine = new FakeEngine({ world, instance: "one" })
+    await using daemon = await FakeDaemon.open()
+    const engine = new FakeEngine({ daemon, instance: "one" })
     const controller = new AbortController()
     const steps: StartStep[] = []
     const start = engine.start(specOf({ image }), (step) => steps.push(step), controller.signal)
@@ -52,10 +52,10 @@ for (const state of ["pulling", "creating", "starting"] as const) {
   })
 }
 
-test("a slow pull takes its time by the world's clock and is not repeated", async () => {
+test("a slow pull takes its time by the daemon's clock and is not repeated", async () => {
   const clock = new ManualClock()
-  await using world = await FakeWorld.open({ clock })
-  const engine = new FakeEngine({ world, instance: "one" })
+  await using daemon = await FakeDaemon.open({ clock })
+  const engine = new FakeEngine({ daemon, instance: "one" })
   const sums: number[] = []
   const start = engine.start(specOf({ image: "fake/slow-pull:1000" }), (step) => sums.push(step.progress?.current ?? 0), never)
   for (let n = 0; n < 10; n += 1) {
@@ -67,11 +67,11 @@ test("a slow pull takes its time by the world's clock and is not repeated", asyn
   await engine.start(specOf({ image: "fake/slow-pull:1000" }), ignore, never)
 })
 
-test("a world that cannot be reached refuses everything, loses nothing and tells the watcher when it is back", async () => {
-  await using world = await FakeWorld.open()
-  const engine = new FakeEngine({ world, instance: "one" })
+test("a daemon that cannot be reached refuses everything, loses nothing and tells the watcher when it is back", async () => {
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one" })
   const spec = await started(engine, "fake/http")
-  world.reachable = false
+  daemon.reachable = false
   for (const call of [
     engine.ping(),
     engine.observe(),
@@ -84,7 +84,7 @@ test("a world that cannot be reached refuses everything, loses nothing and tells
   let told = 0
   const watching = engine.watch(() => (told += 1), controller.signal)
   assert.equal(told, 0)
-  world.reachable = true
+  daemon.reachable = true
   assert.equal(told, 1)
   assert.equal((await engine.observe())[0]?.state, "running")
   controller.abort()
@@ -94,15 +94,15 @@ test("a world that cannot be reached refuses everything, loses nothing and tells
 test("programs serve again, and ended ones stay ended, when a later process opens the state directory", async () => {
   const stateDir = await mkdtemp(join(tmpdir(), "quayside-fake-"))
   try {
-    const first = await FakeWorld.open({ stateDir })
-    const engine = new FakeEngine({ world: first, instance: "one" })
+    const first = await FakeDaemon.open({ stateDir })
+    const engine = new FakeEngine({ daemon: first, instance: "one" })
     const [serving, ended] = [await started(engine, "fake/http"), await started(engine, "fake/http")]
     await first.exit(ended.key, 5)
     const before = await engine.observe()
     await first[Symbol.asyncDispose]()
 
-    await using second = await FakeWorld.open({ stateDir })
-    const again = new FakeEngine({ world: second, instance: "one" })
+    await using second = await FakeDaemon.open({ stateDir })
+    const again = new FakeEngine({ daemon: second, instance: "one" })
     assert.deepEqual(await again.observe(), before)
     assert.equal((await page(again, serving, "/")).status, 200)
   } finally {
@@ -111,8 +111,8 @@ test("programs serve again, and ended ones stay ended, when a later process open
 })
 
 test("a program echoes, exits, logs and speaks WebSocket on request, with and without a prefix", async () => {
-  await using world = await FakeWorld.open()
-  const engine = new FakeEngine({ world, instance: "one" })
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one" })
   const spec = await started(engine, "fake/http")
   const echo = (await (await page(engine, spec, "/run/7/echo?a=1", { method: "POST", body: "hello" })).json()) as {
     url: string
@@ -131,22 +131,22 @@ test("a program echoes, exits, logs and speaks WebSocket on request, with and wi
 })
 
 test("an unhealthy program answers 500", async () => {
-  await using world = await FakeWorld.open()
-  const engine = new FakeEngine({ world, instance: "one" })
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one" })
   assert.equal((await page(engine, await started(engine, "fake/unhealthy"), "/")).status, 500)
 })
 
 test("a stop of fake/stuck-stop hangs until it is aborted", async () => {
-  await using world = await FakeWorld.open()
-  const engine = new FakeEngine({ world, instance: "one" })
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one" })
   const spec = await started(engine, "fake/stuck-stop")
   await assert.rejects(engine.stop(spec.key, { signal: AbortSignal.timeout(10) }), { name: "TimeoutError" })
   assert.equal((await engine.observe())[0]?.state, "running")
 })
 
 test("mock GPUs are handed out by their ids", async () => {
-  await using world = await FakeWorld.open()
-  const engine = new FakeEngine({ world, instance: "one", mockGpus: 2 })
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one", mockGpus: 2 })
   assert.deepEqual(
     (await engine.capacity())[0]?.gpus.map((gpu) => gpu.id),
     ["mock-0", "mock-1"],

@@ -2,17 +2,17 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { conformance } from "../testing/conformance.ts"
-import { FakeWorld } from "./fake-daemon.ts"
+import { FakeDaemon } from "./fake-daemon.ts"
 import { FakeEngine } from "./fake-engine.ts"
 
 conformance("fake", async () => {
-  const world = await FakeWorld.open()
+  const daemon = await FakeDaemon.open()
   const filesRoot = await mkdtemp(join(tmpdir(), "quayside-fake-"))
   await mkdir(join(filesRoot, "data"))
   return {
-    engine: new FakeEngine({ world, instance: "one", filesRoot }),
-    reopen: async () => new FakeEngine({ world, instance: "one", filesRoot }),
-    stranger: async () => new FakeEngine({ world, instance: "two", filesRoot }),
+    engine: new FakeEngine({ daemon, instance: "one", filesRoot }),
+    reopen: async () => new FakeEngine({ daemon, instance: "one", filesRoot }),
+    stranger: async () => new FakeEngine({ daemon, instance: "two", filesRoot }),
     images: {
       serves: { image: "fake/http" },
       exits: { image: "fake/exits:3" },
@@ -25,7 +25,7 @@ conformance("fake", async () => {
     built: "fake/built",
     source: "/data",
     async [Symbol.asyncDispose]() {
-      await world[Symbol.asyncDispose]()
+      await daemon[Symbol.asyncDispose]()
       await rm(filesRoot, { recursive: true })
     },
   }

@@ -1,7 +1,7 @@
 import type { LogLine, RunSpec } from "../engine.ts"
 
 /** What is kept of a spec: no credentials. */
-export type FakeSpec = Omit<RunSpec, "imageTerms">
+export type FakeSpec = Omit<RunSpec, "imagePolicy">
 
 /** One fake container, as it is written to the state directory. */
 export interface FakeContainer {

@@ -14,7 +14,7 @@ const keptLines = 1_000
  * look at it, as a Docker daemon does, so a test can end a server and start another one on the same
  * world.
  */
-export class FakeWorld implements AsyncDisposable {
+export class FakeDaemon implements AsyncDisposable {
   /**
    * While false every call of an engine on this world fails with `engine_unreachable`; the programs
    * go on.
@@ -40,14 +40,14 @@ export class FakeWorld implements AsyncDisposable {
    * With a state directory the containers come back, and serve again, when a later process opens
    * it.
    */
-  static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeWorld> {
-    const world = new FakeWorld(options.clock ?? systemClock, options.stateDir)
+  static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
+    const daemon = new FakeDaemon(options.clock ?? systemClock, options.stateDir)
     if (options.stateDir) mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
-    for (const container of world.#load()) {
-      world.containers.set(container.spec.key, container)
-      if (container.state === "running") await world.#serve(container)
+    for (const container of daemon.#load()) {
+      daemon.containers.set(container.spec.key, container)
+      if (container.state === "running") await daemon.#serve(container)
     }
-    return world
+    return daemon
   }
 
   get reachable(): boolean {
@@ -58,7 +58,7 @@ export class FakeWorld implements AsyncDisposable {
     this.events.emit("changed")
   }
 
-  add(instance: string, { imageTerms: _, ...spec }: FakeSpec & Partial<RunSpec>): FakeContainer {
+  add(instance: string, { imagePolicy: _, ...spec }: FakeSpec & Partial<RunSpec>): FakeContainer {
     const container: FakeContainer = {
       instance,
       spec,

@@ -1,9 +1,9 @@
-import type { Registries } from "../registry-allowlist.ts"
-import type { FakeWorld } from "./fake-daemon.ts"
+import type { RegistryAllowlist } from "../registry-allowlist.ts"
+import type { FakeDaemon } from "./fake-daemon.ts"
 
 export interface FakeEngineOptions {
   /** What the engine holds; disposed of by whoever opened it. */
-  world: FakeWorld
+  daemon: FakeDaemon
   /** Whose containers are seen. */
   instance: string
   /** When given, mount sources must exist below it. */
@@ -17,7 +17,7 @@ export interface FakeEngineOptions {
    * Where images may come from; only names count, nothing is looked up. Default: registries with
    * public names.
    */
-  registries?: Registries
+  registries?: RegistryAllowlist
   /** Default 0: no bound. */
   maxImageBytes?: number
 }

@@ -7,26 +7,26 @@ import {
   checkDigest,
   type Engine,
   EngineError,
-  type ImageFacts,
-  type ImageTerms,
-  type Layer,
+  type ImageInfo,
+  type ImagePolicy,
   type LogLine,
   type LogOptions,
-  type MountsNow,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
-  type Recalled,
+  type RecoveredSpec,
+  type ResolveMounts,
   type RunSpec,
   type RunStats,
-  type Started,
+  type StartResult,
   type StartStep,
+  type WritableLayer,
 } from "../engine.ts"
 import { Turns } from "../keyed-lock.ts"
 import { mockGpuDevices } from "../mock-gpus.ts"
 import { type Behaviour, behaviourOf } from "./behaviour.ts"
 import type { FakeContainer } from "./fake-container.ts"
-import type { FakeWorld } from "./fake-daemon.ts"
+import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
 import { digestOf, FakeImages } from "./fake-images.ts"
 import { untilAborted } from "./fake-pull.ts"
@@ -37,7 +37,7 @@ type Report = (step: StartStep) => void
 interface Making {
   spec: RunSpec
   report: Report
-  mountsNow: MountsNow | undefined
+  resolveMounts: ResolveMounts | undefined
 }
 
 /**
@@ -48,13 +48,13 @@ export class FakeEngine implements Engine {
   readonly name = "fake"
   readonly placement = "quayside"
   readonly #options: FakeEngineOptions
-  readonly #world: FakeWorld
+  readonly #daemon: FakeDaemon
   readonly #images: FakeImages
   readonly #turns = new Turns()
 
   constructor(options: FakeEngineOptions) {
     this.#options = options
-    this.#world = options.world
+    this.#daemon = options.daemon
     this.#images = new FakeImages(options)
   }
 
@@ -62,7 +62,7 @@ export class FakeEngine implements Engine {
 
   async ping(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (!this.#world.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
+    if (!this.#daemon.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
   }
 
   check(signal?: AbortSignal): Promise<void> {
@@ -75,50 +75,50 @@ export class FakeEngine implements Engine {
     return [{ name: "fake", cpus, memoryMiB, gpus: mockGpuDevices(mockGpus) }]
   }
 
-  async image(reference: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
+  async image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
     await this.ping(signal)
-    return this.#images.find(reference, terms)
+    return this.#images.find(reference, policy)
   }
 
-  async pull(reference: string, { terms, report, signal }: PullOptions): Promise<ImageFacts> {
+  async pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
     await this.ping(signal)
-    return this.#images.pull(reference, terms, { report, signal })
+    return this.#images.pull(reference, policy, { report, signal })
   }
 
-  start(spec: RunSpec, report: Report, signal: AbortSignal, mountsNow?: MountsNow): Promise<Started> {
-    return this.#turns.start(spec.key, signal, (both) => this.#start({ spec, report, mountsNow }, both))
+  start(spec: RunSpec, report: Report, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
+    return this.#turns.start(spec.key, signal, (both) => this.#start({ spec, report, resolveMounts }, both))
   }
 
-  async #start(making: Making, signal: AbortSignal): Promise<Started> {
+  async #start(making: Making, signal: AbortSignal): Promise<StartResult> {
     const { spec } = making
     await this.ping(signal)
     const left = this.#mine(spec.key)
     if (left?.state === "running") return startedOf(left)
-    if (left) await this.#world.remove(spec.key)
+    if (left) await this.#daemon.remove(spec.key)
     try {
       return await this.#make(making, signal)
     } catch (error) {
-      await this.#world.remove(spec.key)
+      await this.#daemon.remove(spec.key)
       throw error
     }
   }
 
-  async #make({ spec: wanted, report, mountsNow }: Making, signal: AbortSignal): Promise<Started> {
+  async #make({ spec: wanted, report, resolveMounts }: Making, signal: AbortSignal): Promise<StartResult> {
     const behaviour = behaviourOf(wanted.image)
     this.#checkSpec(wanted)
-    await this.#images.ensure(wanted.image, wanted.imageTerms, { report: (progress) => report({ state: "pulling", progress }), signal })
+    await this.#images.ensure(wanted.image, wanted.imagePolicy, { report: (progress) => report({ state: "pulling", progress }), signal })
     checkDigest(wanted, digestOf(wanted.image))
     report({ state: "creating", progress: null })
-    const spec = mountsNow ? { ...wanted, mounts: await mountsNow() } : wanted
+    const spec = resolveMounts ? { ...wanted, mounts: await resolveMounts() } : wanted
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
-    const container = this.#world.add(this.#options.instance, spec)
+    const container = this.#daemon.add(this.#options.instance, spec)
     await this.#perhapsStuck(behaviour, "creating", signal)
     report({ state: "starting", progress: null })
     await this.#perhapsStuck(behaviour, "starting", signal)
     if (behaviour.start) throw failure(behaviour.start)
     await this.ping(signal)
-    await this.#world.run(container)
+    await this.#daemon.run(container)
     return startedOf(container)
   }
 
@@ -149,12 +149,12 @@ export class FakeEngine implements Engine {
 
   async watch(changed: () => void, signal: AbortSignal): Promise<void> {
     const tell = () => {
-      if (this.#world.reachable) changed()
+      if (this.#daemon.reachable) changed()
     }
     tell()
-    this.#world.events.on("changed", tell)
+    this.#daemon.events.on("changed", tell)
     await untilAborted(signal).catch(() => {})
-    this.#world.events.off("changed", tell)
+    this.#daemon.events.off("changed", tell)
   }
 
   stop(key: string, options: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
@@ -168,35 +168,35 @@ export class FakeEngine implements Engine {
     const behaviour = behaviourOf(container.spec.image)
     await this.#perhapsStuck(behaviour, "stopping", signal)
     if (container.state === "running") {
-      if (behaviour.name === "stubborn") await this.#world.clock.sleep(graceMs, signal)
-      await this.#world.exit(key, behaviour.name === "stubborn" ? 137 : 143)
+      if (behaviour.name === "stubborn") await this.#daemon.clock.sleep(graceMs, signal)
+      await this.#daemon.exit(key, behaviour.name === "stubborn" ? 137 : 143)
     }
-    await this.#world.remove(key)
+    await this.#daemon.remove(key)
   }
 
   async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
     await this.ping(options.signal)
     const container = this.#mine(key)
-    if (container) yield* readLogs(this.#world, container, options)
+    if (container) yield* readLogs(this.#daemon, container, options)
   }
 
   async stats(signal?: AbortSignal): Promise<RunStats[]> {
     signal?.throwIfAborted()
-    const now = this.#world.clock.now()
+    const now = this.#daemon.clock.now()
     return this.#all().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
   }
 
-  async layers(signal?: AbortSignal): Promise<ReadonlyMap<string, Layer>> {
+  async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
     await this.ping(signal)
-    return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), boundMiB: spec.diskMiB ?? null }]))
+    return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), maxMiB: spec.diskMiB ?? null }]))
   }
 
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
     signal?.throwIfAborted()
-    return this.#world.freeDisk
+    return this.#daemon.freeDisk
   }
 
-  async recall(key: string, signal?: AbortSignal): Promise<Recalled | undefined> {
+  async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
     await this.ping(signal)
     return this.#mine(key)?.spec
   }
@@ -205,16 +205,16 @@ export class FakeEngine implements Engine {
     await this.ping(signal)
     const container = this.#mine(key)
     if (container?.state !== "running") return undefined
-    const listening = port === container.spec.port ? this.#world.portOf(key) : undefined
+    const listening = port === container.spec.port ? this.#daemon.portOf(key) : undefined
     return { host: "127.0.0.1", port: listening ?? closedPort }
   }
 
   #all(): FakeContainer[] {
-    return [...this.#world.containers.values()].filter((container) => container.instance === this.#options.instance)
+    return [...this.#daemon.containers.values()].filter((container) => container.instance === this.#options.instance)
   }
 
   #mine(key: string): FakeContainer | undefined {
-    const container = this.#world.containers.get(key)
+    const container = this.#daemon.containers.get(key)
     return container?.instance === this.#options.instance ? container : undefined
   }
 
@@ -231,7 +231,7 @@ function failure(code: keyof typeof reasonSentences): EngineError {
   return new EngineError(code, reasonSentences[code], { detail: "said by the fake engine" })
 }
 
-function startedOf({ spec }: FakeContainer): Started {
+function startedOf({ spec }: FakeContainer): StartResult {
   return { imageDigest: digestOf(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
 }
 

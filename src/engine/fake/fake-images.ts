@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
-import { EngineError, type ImageFacts, type ImageTerms, type Progress } from "../engine.ts"
+import { EngineError, type ImageInfo, type ImagePolicy, type Progress } from "../engine.ts"
 import { mayReplace, mayUse, referenceOf } from "../image-policy.ts"
-import { Registries } from "../registry-allowlist.ts"
+import { RegistryAllowlist } from "../registry-allowlist.ts"
 import { behaviourOf } from "./behaviour.ts"
-import type { FakeWorld } from "./fake-daemon.ts"
+import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
 import { ask, bytesOf, pull } from "./fake-pull.ts"
 
@@ -14,43 +14,43 @@ interface Fetching {
 
 /** The fake engine's images, under the same terms as a real engine's. */
 export class FakeImages {
-  readonly #world: FakeWorld
-  readonly #registries: Registries
+  readonly #daemon: FakeDaemon
+  readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
 
-  constructor({ world, registries = new Registries(), maxImageBytes = 0 }: FakeEngineOptions) {
-    this.#world = world
+  constructor({ daemon, registries = new RegistryAllowlist(), maxImageBytes = 0 }: FakeEngineOptions) {
+    this.#daemon = daemon
     this.#registries = registries
     this.#maxBytes = maxImageBytes
   }
 
-  async find(image: string, terms: ImageTerms): Promise<ImageFacts | undefined> {
+  async find(image: string, policy: ImagePolicy): Promise<ImageInfo | undefined> {
     if (!this.#has(image)) return undefined
-    await mayUse(held(image), terms, {
+    await mayUse(held(image), policy, {
       registries: this.#registries,
-      prove: async () => ask(behaviourOf(image), terms.credentials),
+      prove: async () => ask(behaviourOf(image), policy.credentials),
     })
     return factsOf(image)
   }
 
-  async ensure(image: string, terms: ImageTerms, how: Fetching): Promise<void> {
-    if (!(await this.find(image, terms))) await this.#fetch(image, terms, how)
+  async ensure(image: string, policy: ImagePolicy, how: Fetching): Promise<void> {
+    if (!(await this.find(image, policy))) await this.#fetch(image, policy, how)
   }
 
-  async pull(image: string, terms: ImageTerms, how: Fetching): Promise<ImageFacts> {
-    if (this.#has(image)) mayReplace(held(image), terms)
-    await this.#fetch(image, terms, how)
+  async pull(image: string, policy: ImagePolicy, how: Fetching): Promise<ImageInfo> {
+    if (this.#has(image)) mayReplace(held(image), policy)
+    await this.#fetch(image, policy, how)
     return factsOf(image)
   }
 
-  async #fetch(image: string, { credentials }: ImageTerms, how: Fetching): Promise<void> {
+  async #fetch(image: string, { credentials }: ImagePolicy, how: Fetching): Promise<void> {
     const refusal = this.#registries.refusal(referenceOf(image))
     if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
-    await pull(this.#world, { image, behaviour: behaviourOf(image), credentials, maxBytes: this.#maxBytes, ...how })
+    await pull(this.#daemon, { image, behaviour: behaviourOf(image), credentials, maxBytes: this.#maxBytes, ...how })
   }
 
   #has(image: string): boolean {
-    return this.#world.images.has(image) || behaviourOf(image).builtHere === true
+    return this.#daemon.images.has(image) || behaviourOf(image).builtHere === true
   }
 }
 
@@ -58,7 +58,7 @@ function held(image: string) {
   return { reference: referenceOf(image), registryDigest: behaviourOf(image).builtHere ? undefined : digestOf(image) }
 }
 
-function factsOf(image: string): ImageFacts {
+function factsOf(image: string): ImageInfo {
   const size = bytesOf(behaviourOf(image))
   return { digest: digestOf(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
 }

@@ -2,7 +2,7 @@ import { reasonSentences } from "#contract"
 import { EngineError, type Progress, type RegistryCredentials } from "../engine.ts"
 import { checkSize } from "../image-policy.ts"
 import type { Behaviour } from "./behaviour.ts"
-import type { FakeWorld } from "./fake-daemon.ts"
+import type { FakeDaemon } from "./fake-daemon.ts"
 
 const usualBytes = 10_000_000
 const steps = 10
@@ -28,7 +28,7 @@ export function ask({ needsCredentials, builtHere }: Behaviour, credentials: Reg
 }
 
 /** Pretends to fetch an image, in ten steps. */
-export async function pull(world: FakeWorld, { image, behaviour, credentials, maxBytes, report, signal }: FakePull): Promise<void> {
+export async function pull(daemon: FakeDaemon, { image, behaviour, credentials, maxBytes, report, signal }: FakePull): Promise<void> {
   signal.throwIfAborted()
   report(null)
   ask(behaviour, credentials)
@@ -36,13 +36,13 @@ export async function pull(world: FakeWorld, { image, behaviour, credentials, ma
   if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw refusal(behaviour.pull)
   const wait = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {
-    if (wait > 0) await world.clock.sleep(wait, signal)
+    if (wait > 0) await daemon.clock.sleep(wait, signal)
     checkSize(bytes, maxBytes)
     report({ step: "downloading", current: (bytes / steps) * step, total: bytes, unit: "bytes" })
     if (step === steps / 2 && behaviour.pull) throw refusal(behaviour.pull)
     if (step === steps / 2 && behaviour.stuck === "pulling") await untilAborted(signal)
   }
-  world.images.add(image)
+  daemon.images.add(image)
 }
 
 function refusal(code: keyof typeof reasonSentences): EngineError {

@@ -1,12 +1,12 @@
 import type { LogLine, LogOptions } from "../engine.ts"
 import type { FakeContainer } from "./fake-container.ts"
-import type { FakeWorld } from "./fake-daemon.ts"
+import type { FakeDaemon } from "./fake-daemon.ts"
 
 /**
  * The kept lines, then, with `follow`, each new one until the program ends or the signal is
  * aborted.
  */
-export async function* readLogs(world: FakeWorld, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
+export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options
   const { key } = container.spec
   const fresh: LogLine[] = []
@@ -21,7 +21,7 @@ export async function* readLogs(world: FakeWorld, container: FakeContainer, opti
     wake()
   }
   const kept = container.lines.filter((line) => since === undefined || line.time > since)
-  if (follow) world.events.on(`log:${key}`, onLine).on(`end:${key}`, onEnd)
+  if (follow) daemon.events.on(`log:${key}`, onLine).on(`end:${key}`, onEnd)
   signal?.addEventListener("abort", onEnd, { once: true })
   try {
     yield* tail === undefined ? kept : kept.slice(Math.max(0, kept.length - tail))
@@ -33,7 +33,7 @@ export async function* readLogs(world: FakeWorld, container: FakeContainer, opti
       })
     }
   } finally {
-    world.events.off(`log:${key}`, onLine).off(`end:${key}`, onEnd)
+    daemon.events.off(`log:${key}`, onLine).off(`end:${key}`, onEnd)
     signal?.removeEventListener("abort", onEnd)
   }
 }

@@ -105,14 +105,14 @@ function startTests(lent: () => Subject): void {
 }
 
 function imageTests(lent: () => Subject): void {
-  const anyone = { prove: false, local: false }
+  const anyone = { verifyAccess: false, allowLocal: false }
 
   test("tells what an image is that it has, without fetching one that it has not", async () => {
     const { engine, images } = lent()
     assert.equal(await engine.image(images.missing.image, anyone), undefined)
     const spec = specOf(images.serves)
     const started = await engine.start(spec, ignore, never)
-    const facts = await engine.image(images.serves.image, spec.imageTerms)
+    const facts = await engine.image(images.serves.image, spec.imagePolicy)
     assert.equal(facts?.digest, started.imageDigest)
     assert.ok(facts.size > 0)
     await engine.stop(spec.key)
@@ -121,16 +121,18 @@ function imageTests(lent: () => Subject): void {
   test("hands an image that was built on the machine to nobody without the right to it, and never replaces it", async () => {
     const { engine, built } = lent()
     const code = "image_unavailable"
-    assert.ok(await engine.image(built, { prove: false, local: true }))
+    assert.ok(await engine.image(built, { verifyAccess: false, allowLocal: true }))
     await assert.rejects(engine.image(built, anyone), { code })
-    await assert.rejects(engine.start(specOf({ image: built, imageTerms: anyone }), ignore, never), { code })
+    await assert.rejects(engine.start(specOf({ image: built, imagePolicy: anyone }), ignore, never), { code })
     for (const local of [true, false])
-      await assert.rejects(engine.pull(built, { terms: { prove: false, local }, report: ignore, signal: never }), { code })
+      await assert.rejects(engine.pull(built, { policy: { verifyAccess: false, allowLocal: local }, report: ignore, signal: never }), {
+        code,
+      })
   })
 
   test("fetches from no registry that it may not fetch from, and tells whose image is nowhere", async () => {
     const { engine, images } = lent()
-    const pull = (image: string) => engine.pull(image, { terms: anyone, report: ignore, signal: never })
+    const pull = (image: string) => engine.pull(image, { policy: anyone, report: ignore, signal: never })
     await assert.rejects(pull("169.254.169.254/x/y"), { code: "image_pull_denied" })
     await assert.rejects(pull(images.missing.image), { code: "image_not_found" })
   })
@@ -233,14 +235,14 @@ function observeTests(lent: () => Subject): void {
     await engine.start(spec, ignore, never)
     await using again = await reopen()
     await using other = await stranger()
-    const recalled = await again.recall(spec.key)
-    const { env: _, command: __, imageTerms: ___, ...rest } = spec
+    const recalled = await again.recoverSpec(spec.key)
+    const { env: _, command: __, imagePolicy: ___, ...rest } = spec
     assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
     assert.equal(recalled?.env.WORD, "a=b")
     assert.deepEqual(recalled?.command.slice(0, spec.command.length), spec.command)
-    assert.equal(await other.recall(spec.key), undefined)
+    assert.equal(await other.recoverSpec(spec.key), undefined)
     await engine.stop(spec.key)
-    assert.equal(await engine.recall(spec.key), undefined)
+    assert.equal(await engine.recoverSpec(spec.key), undefined)
   })
 
   test("keeps the exit code of a program that ended", async () => {
@@ -272,7 +274,7 @@ function observeTests(lent: () => Subject): void {
     assert.ok(stats && stats.cpuSeconds !== null && stats.memory !== null && stats.networkIn !== null && stats.networkOut !== null)
     assert.ok(stats.memory > 0 && stats.memory <= spec.memoryMiB * 2 ** 20)
     assert.deepEqual([stats.gpuMemory, stats.gpuBusy], [null, null])
-    const written = (await engine.layers()).get(spec.key)
+    const written = (await engine.writableLayers()).get(spec.key)
     assert.ok(written !== undefined && written.bytes < 2 ** 20)
     await engine.stop(spec.key)
     await engine.observe()
@@ -280,7 +282,7 @@ function observeTests(lent: () => Subject): void {
       (await engine.stats()).some(({ key }) => key === spec.key),
       false,
     )
-    assert.equal((await engine.layers()).has(spec.key), false)
+    assert.equal((await engine.writableLayers()).has(spec.key), false)
   })
 
   test("calls the watcher after a start and after a stop", async () => {

@@ -62,7 +62,7 @@ export class Connection implements AnswerSink {
     // The first to hear of it: what was written before waits for this.
     socket.once("connect", () => {
       clearTimeout(timer)
-      if (address.isHeld?.() === false) this.#fail(new Error("the run no longer has this address"))
+      if (address.isCurrent?.() === false) this.#fail(new Error("the run no longer has this address"))
     })
     socket.on("drain", () => this.#handler?.onDrain())
     socket.on("end", () => this.#finish())

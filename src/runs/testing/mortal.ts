@@ -1,4 +1,4 @@
-import type { FakeWorld } from "#engine"
+import type { FakeDaemon } from "#engine"
 import type { Change, Store } from "#store"
 
 const never = new Promise<never>(() => {})
@@ -68,7 +68,7 @@ export class Mortal {
     })
   }
 
-  fake(real: FakeWorld): FakeWorld {
+  fake(real: FakeDaemon): FakeDaemon {
     const clock = {
       now: () => real.clock.now(),
       sleep: (ms: number, signal?: AbortSignal) => this.#does(() => real.clock.sleep(ms, signal)),

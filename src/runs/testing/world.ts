@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { ReasonCode, RunState } from "#contract"
-import { createEngine, type Engine, type FakeWorld, openFakeWorld } from "#engine"
+import { createEngine, type Engine, type FakeDaemon, openFakeDaemon } from "#engine"
 import { type Clock, silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
 import { eventually } from "../../../test/fixtures/eventually.ts"
@@ -49,14 +49,14 @@ export interface WorldOptions {
  */
 export class TestWorld implements AsyncDisposable {
   readonly store: Store
-  readonly fake: FakeWorld
+  readonly fake: FakeDaemon
   readonly users: number[] = []
   projectId = 0
   readonly moves: { id: number; from: RunState | undefined; to: RunState; reason: ReasonCode | undefined }[] = []
   readonly #options: WorldOptions
   readonly #held = new AsyncDisposableStack()
 
-  private constructor(store: Store, fake: FakeWorld, options: WorldOptions) {
+  private constructor(store: Store, fake: FakeDaemon, options: WorldOptions) {
     this.store = store
     this.fake = fake
     this.#options = options
@@ -65,7 +65,7 @@ export class TestWorld implements AsyncDisposable {
   static async open(options: WorldOptions = {}): Promise<TestWorld> {
     const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
     const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
-    const fake = await openFakeWorld({ clock: options.clock ?? systemClock })
+    const fake = await openFakeDaemon({ clock: options.clock ?? systemClock })
     const world = new TestWorld(store, fake, options)
     world.#held.defer(() => rm(directory, { recursive: true }))
     world.#held.use(store)
@@ -89,9 +89,9 @@ export class TestWorld implements AsyncDisposable {
     })
   }
 
-  engine(world: FakeWorld = this.fake): Promise<Engine> {
+  engine(daemon: FakeDaemon = this.fake): Promise<Engine> {
     const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
-    return createEngine({ kind: "fake", world, instance: "test", cpus, memoryMiB, mockGpus })
+    return createEngine({ kind: "fake", daemon, instance: "test", cpus, memoryMiB, mockGpus })
   }
 
   /**

@@ -78,8 +78,8 @@ describe("The Docker engine where the daemon can bound a container's own file sy
     const spec = specOf({ image, command: ["sh", "-c", script], diskMiB: 30 })
     await it.rig.engine.start(spec, ignore, never)
     for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break
-    const layer = (await it.rig.engine.layers()).get(spec.key)
-    assert.equal(layer?.boundMiB, 30)
+    const layer = (await it.rig.engine.writableLayers()).get(spec.key)
+    assert.equal(layer?.maxMiB, 30)
     assert.ok(layer.bytes >= 20 * mib && layer.bytes < 22 * mib, String(layer.bytes))
     const volume = await it.rig.docker(
       "inspect",
@@ -104,7 +104,7 @@ test("Where the daemon refuses the bound, since its file system has no quotas, t
   const spec = specOf({ ...it.room, command: ["sh", "-c", `${writing(100)}; sync; echo written; exec sleep 1000`], diskMiB: 20 })
   await it.rig.engine.start(spec, ignore, never)
   for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break
-  assert.equal((await it.rig.engine.layers()).get(spec.key)?.boundMiB, null)
+  assert.equal((await it.rig.engine.writableLayers()).get(spec.key)?.maxMiB, null)
   const left = await it.rig.engine.freeDisk()
   assert.ok(left !== null && left < free - 90 * mib, `${left} of ${free} bytes are free`)
 })

@@ -1,12 +1,12 @@
 import type Dockerode from "dockerode"
-import type { Recalled } from "../../engine.ts"
+import type { RecoveredSpec } from "../../engine.ts"
 import { identityOf, origin } from "./labels.ts"
 
 /**
  * The opposite of `containerOptions`: what a container was made from. Undefined for one that
  * Quayside has not made.
  */
-export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspectInfo): Recalled | undefined {
+export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspectInfo): RecoveredSpec | undefined {
   const identity = identityOf(Config.Labels)
   if (!identity) return undefined
   const { key, run, project, user, gpuDevices } = identity

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { checkDigest, EngineError, type MountsNow, type RunSpec, type StartStep } from "../../engine.ts"
+import { checkDigest, EngineError, type ResolveMounts, type RunSpec, type StartStep } from "../../engine.ts"
 import type { Abort, Api, DockerClient } from "../client/docker-client.ts"
 import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isMomentary, isNetworkFull, isNetworkGone } from "../client/errors.ts"
 import type { DockerOptions } from "../docker-options.ts"
@@ -48,7 +48,7 @@ interface Wanted {
   spec: RunSpec
   report: Report
   /** As `Engine.start` has it. */
-  mountsNow: MountsNow | undefined
+  resolveMounts: ResolveMounts | undefined
 }
 
 interface Making extends Wanted {
@@ -118,7 +118,7 @@ export class Starter {
     if (left?.State.Running) return left.Image
     checkListed(spec, this.#options.instance)
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
-    const imageId = await this.#images.ensure(spec.image, spec.imageTerms, { report, signal })
+    const imageId = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
     checkDigest(spec, imageId)
     report({ state: "creating", progress: null })
     const diskBytes = await this.#diskBound.bytesFor(spec, imageId, signal)
@@ -177,9 +177,13 @@ export class Starter {
     }
   }
 
-  async #make({ spec, imageId, diskBytes, report, mountsNow }: Making, { network, address }: Place, signal: AbortSignal): Promise<string> {
+  async #make(
+    { spec, imageId, diskBytes, report, resolveMounts }: Making,
+    { network, address }: Place,
+    signal: AbortSignal,
+  ): Promise<string> {
     if (!this.#accounts.isKnown(imageId)) await this.#look(spec, imageId, signal)
-    const mounts = await this.#prepare({ spec, mountsNow }, signal)
+    const mounts = await this.#prepare({ spec, resolveMounts }, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#finish((_, abort) => container.start(abort), { owner: spec.user, signal })
@@ -213,10 +217,10 @@ export class Starter {
     return pinned.value
   }
 
-  async #pin({ spec, mountsNow }: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+  async #pin({ spec, resolveMounts }: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
     const { uid, gid = uid } = this.#options
     const files = accountFiles({ user: spec.user, home: homeOf(spec), uid, gid })
-    const mounts = mountsNow ? await mountsNow() : spec.mounts
+    const mounts = resolveMounts ? await resolveMounts() : spec.mounts
     signal.throwIfAborted()
     return this.#pins.pin({ key: spec.key, mounts, files, uid, gid }, signal)
   }

@@ -3,11 +3,11 @@ import { after, before, describe, test } from "node:test"
 import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
-import type { Engine, ImageTerms } from "../../engine.ts"
-import { Registries } from "../../registry-allowlist.ts"
+import type { Engine, ImagePolicy } from "../../engine.ts"
+import { RegistryAllowlist } from "../../registry-allowlist.ts"
 
 const credentials = { username: "robot", password: "robot-password" }
-const stranger: ImageTerms = { prove: false, local: false }
+const stranger: ImagePolicy = { verifyAccess: false, allowLocal: false }
 const never = new AbortController().signal
 
 /**
@@ -32,31 +32,34 @@ describe("an image", () => {
   })
 
   const named = (name: string) => `${registry.host}/${name}`
-  const start = (image: string, imageTerms: ImageTerms, engine: Engine = rig.engine) =>
-    engine.start(specOf({ image, imageTerms }), () => {}, never)
-  const pull = (image: string, terms: ImageTerms, engine: Engine = rig.engine) =>
-    engine.pull(image, { terms, report: () => {}, signal: never })
+  const start = (image: string, imagePolicy: ImagePolicy, engine: Engine = rig.engine) =>
+    engine.start(specOf({ image, imagePolicy }), () => {}, never)
+  const pull = (image: string, policy: ImagePolicy, engine: Engine = rig.engine) =>
+    engine.pull(image, { policy, report: () => {}, signal: never })
   const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
 
   test("of a registry that wants credentials comes for whom they are for, and serves nobody else afterwards", async () => {
     const image = `${closed.host}/good/one`
-    await assert.rejects(start(image, { prove: true, local: false }), { code: "image_pull_denied" })
-    await assert.rejects(start(image, { credentials, prove: true, local: false }), { code: "command_not_found" })
-    await assert.rejects(start(image, { prove: true, local: true }), { code: "image_pull_denied" })
-    await assert.rejects(rig.engine.image(image, { prove: true, local: false }), { code: "image_pull_denied" })
+    await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
+    await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
+    await assert.rejects(start(image, { verifyAccess: true, allowLocal: true }), { code: "image_pull_denied" })
+    await assert.rejects(rig.engine.image(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
     const wrong = { ...credentials, password: "guessed" }
-    await assert.rejects(start(image, { credentials: wrong, prove: true, local: false }), (error: Error & { detail?: string }) => {
-      assert.doesNotMatch(`${error.message} ${error.detail} ${JSON.stringify(error)}`, /guessed|robot/)
-      return true
-    })
-    await assert.rejects(start(image, { credentials, prove: true, local: false }), { code: "command_not_found" })
+    await assert.rejects(
+      start(image, { credentials: wrong, verifyAccess: true, allowLocal: false }),
+      (error: Error & { detail?: string }) => {
+        assert.doesNotMatch(`${error.message} ${error.detail} ${JSON.stringify(error)}`, /guessed|robot/)
+        return true
+      },
+    )
+    await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
   })
 
   test("that a tag no longer means at its registry is still proved as what it is", async () => {
     const image = named("good/moved")
     await pull(image, stranger)
     registry.renew("good/moved")
-    await assert.rejects(start(image, { prove: true, local: false }), { code: "image_pull_denied" })
+    await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
     await assert.rejects(start(image, stranger), { code: "command_not_found" })
   })
 
@@ -65,9 +68,12 @@ describe("an image", () => {
     await assert.rejects(start(rig.image, stranger), { code: "image_unavailable", message: /where an administrator registered it/ })
     await assert.rejects(rig.engine.image(rig.image, stranger), { code: "image_unavailable" })
     for (const each of [id, id.slice(0, 20), id.slice("sha256:".length, 20)])
-      await assert.rejects(start(each, { prove: false, local: true }), { code: "image_pull_denied" }, each)
-    assert.equal((await rig.engine.image(rig.image, { prove: false, local: true }))?.digest, id)
-    await assert.rejects(pull(rig.image, { prove: false, local: true }), { code: "image_unavailable", message: /is not replaced/ })
+      await assert.rejects(start(each, { verifyAccess: false, allowLocal: true }), { code: "image_pull_denied" }, each)
+    assert.equal((await rig.engine.image(rig.image, { verifyAccess: false, allowLocal: true }))?.digest, id)
+    await assert.rejects(pull(rig.image, { verifyAccess: false, allowLocal: true }), {
+      code: "image_unavailable",
+      message: /is not replaced/,
+    })
   })
 
   test("that a registry once handed out and that was tagged here under another name was not handed out under that one", async () => {
@@ -94,7 +100,7 @@ describe("an image", () => {
     const before = await pull(named("zeros/other"), stranger)
     registry.renew("zeros/other")
     await assert.rejects(pull(named("zeros/other"), stranger, engine), { code: "image_too_large" })
-    assert.equal((await engine.image(named("zeros/other"), { prove: false, local: true }))?.digest, before.digest)
+    assert.equal((await engine.image(named("zeros/other"), { verifyAccess: false, allowLocal: true }))?.digest, before.digest)
   })
 
   test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
@@ -107,7 +113,7 @@ describe("an image", () => {
     }
     const image = named("labels/held")
     await rig.docker("pull", "--quiet", image)
-    await assert.rejects(start(image, { prove: false, local: true }), { code: "image_unavailable" })
+    await assert.rejects(start(image, { verifyAccess: false, allowLocal: true }), { code: "image_unavailable" })
     await rig.docker("rmi", image)
   })
 
@@ -124,13 +130,16 @@ describe("an image", () => {
 
   test("of a registry that is not allowed, by its name or by what its name leads to, is not asked for", async () => {
     const elsewhere = named("good/elsewhere")
-    await using named_ = await rig.open({ registries: new Registries({ allowed: ["public"] }) })
-    await assert.rejects(start(elsewhere, { prove: false, local: true }, named_), { code: "image_pull_denied", message: /no public name/ })
+    await using named_ = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"] }) })
+    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, named_), {
+      code: "image_pull_denied",
+      message: /no public name/,
+    })
     const lookup = async () => ["93.184.216.34", "10.1.2.3"]
-    await using resolved = await rig.open({ registries: new Registries({ allowed: ["public"], lookup }) })
+    await using resolved = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"], lookup }) })
     await assert.rejects(start("registry.quayside.dev/good/x", stranger, resolved), { code: "image_pull_denied", message: /not public/ })
     await pull(elsewhere, stranger)
     await assert.rejects(start(elsewhere, stranger, named_), { code: "image_pull_denied" })
-    await assert.rejects(start(elsewhere, { prove: false, local: true }, named_), { code: "command_not_found" })
+    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, named_), { code: "command_not_found" })
   })
 })

@@ -1,7 +1,7 @@
 import { fullReference, type OciReference, referenceText } from "#contract"
-import { EngineError, type ImageFacts, type ImageTerms, type Progress, type StartStep } from "../../engine.ts"
+import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type StartStep } from "../../engine.ts"
 import { checkSize, mayReplace, mayUse, referenceOf } from "../../image-policy.ts"
-import type { Registries } from "../../registry-allowlist.ts"
+import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { Api, DockerClient } from "../client/docker-client.ts"
 import { ifFound, pullError } from "../client/errors.ts"
 import { checkConfig, type Inspected, inspectImage } from "./image-config.ts"
@@ -10,7 +10,7 @@ import { fetchImage } from "./pull-image.ts"
 import { askForManifest } from "./request-manifest.ts"
 
 export interface ImagesOptions {
-  registries: Registries
+  registries: RegistryAllowlist
   /** Bytes; 0 is no bound. */
   maxBytes: number
 }
@@ -18,7 +18,7 @@ export interface ImagesOptions {
 /** The daemon's images: what is there, who may use it, and how it comes. */
 export class Images {
   readonly #client: DockerClient
-  readonly #registries: Registries
+  readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
   readonly #origins: Origins
 
@@ -29,42 +29,42 @@ export class Images {
     this.#origins = new Origins(client)
   }
 
-  async find(image: string, terms: ImageTerms, signal?: AbortSignal): Promise<ImageFacts | undefined> {
-    const held = await this.#held(referenceOf(image), terms, signal)
+  async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
+    const held = await this.#held(referenceOf(image), policy, signal)
     return held && factsOf(held)
   }
 
   /** The digest of the image, which is fetched first where the daemon does not have it. */
   async ensure(
     image: string,
-    terms: ImageTerms,
+    policy: ImagePolicy,
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
   ): Promise<string> {
     const reference = referenceOf(image)
-    const held = await this.#held(reference, terms, signal)
+    const held = await this.#held(reference, policy, signal)
     if (held) return held.Id
     const told = (progress: Progress | null) => report({ state: "pulling", progress })
-    return (await this.#fetch(reference, terms, { report: told, signal })).Id
+    return (await this.#fetch(reference, policy, { report: told, signal })).Id
   }
 
   async pull(
     image: string,
-    terms: ImageTerms,
+    policy: ImagePolicy,
     how: { report: (progress: Progress | null) => void; signal: AbortSignal },
-  ): Promise<ImageFacts> {
+  ): Promise<ImageInfo> {
     const reference = referenceOf(image)
     const before = await this.#inspect(reference, how.signal)
-    if (before) mayReplace({ reference, registryDigest: registryDigest(before, reference) }, terms)
-    return factsOf(await this.#fetch(reference, terms, { ...how, before: before?.Id }))
+    if (before) mayReplace({ reference, registryDigest: registryDigest(before, reference) }, policy)
+    return factsOf(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
   }
 
-  async #held(reference: OciReference, terms: ImageTerms, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+  async #held(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
     const held = await this.#inspect(reference, signal)
     if (!held) return undefined
-    const proving = terms.local || (await this.#origins.areTold()) ? terms : { ...terms, prove: true }
+    const proving = policy.allowLocal || (await this.#origins.areTold()) ? policy : { ...policy, verifyAccess: true }
     await mayUse({ reference, registryDigest: registryDigest(held, reference) }, proving, {
       registries: this.#registries,
-      prove: (exact) => this.#prove(exact, terms, signal),
+      prove: (exact) => this.#prove(exact, policy, signal),
     })
     checkConfig(held)
     return held
@@ -76,12 +76,12 @@ export class Images {
    */
   async #fetch(
     reference: OciReference,
-    terms: ImageTerms,
+    policy: ImagePolicy,
     how: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
   ): Promise<Inspected> {
     await this.#registries.check(reference)
     how.report(null)
-    await fetchImage(this.#client, reference, { ...how, credentials: terms.credentials, maxBytes: this.#maxBytes })
+    await fetchImage(this.#client, reference, { ...how, credentials: policy.credentials, maxBytes: this.#maxBytes })
     let id = ""
     try {
       const fetched = await this.#inspect(reference, how.signal)
@@ -106,7 +106,7 @@ export class Images {
   }
 
   /** The daemon asks the registry, from where it would fetch. */
-  async #prove(reference: OciReference, { credentials }: ImageTerms, signal: AbortSignal | undefined): Promise<void> {
+  async #prove(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), {
         signal,
@@ -145,7 +145,7 @@ function registryDigest({ RepoDigests }: Inspected, { host, path, digest }: OciR
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 
-function factsOf({ Id, Size, Config }: Inspected): ImageFacts {
+function factsOf({ Id, Size, Config }: Inspected): ImageInfo {
   const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
   return {
     digest: Id,

@@ -30,8 +30,8 @@ async function processes(): Promise<
 test("a container has its address until its process ends, loses it, or is another container's", async () => {
   await using proc = await processes()
   await proc.put(holder.id, "127.0.0.1", holder.host)
-  const isHeld = new Holders(proc.path).of(holder)
-  assert.equal(isHeld(), true)
+  const isCurrent = new Holders(proc.path).of(holder)
+  assert.equal(isCurrent(), true)
   const changes = [
     () => proc.end(),
     () => proc.put(holder.id, "127.0.0.1", "10.213.0.55"),
@@ -39,9 +39,9 @@ test("a container has its address until its process ends, loses it, or is anothe
   ]
   for (const change of changes) {
     await change()
-    assert.equal(isHeld(), false)
+    assert.equal(isCurrent(), false)
     await proc.put(holder.id, holder.host)
-    assert.equal(isHeld(), true)
+    assert.equal(isCurrent(), true)
   }
 })
 

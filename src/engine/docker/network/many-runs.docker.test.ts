@@ -78,11 +78,11 @@ describe("more runs of one person than a network has room for", () => {
     assert.ok(specs.every(({ key }) => keys.has(key)))
     for (const address of addresses) {
       assert.match(address?.host ?? "", /^10\.215\.32\./)
-      assert.equal(address?.isHeld?.(), true)
+      assert.equal(address?.isCurrent?.(), true)
     }
     for (let unknown = count; unknown > 0; ) unknown = (await again.observe()).filter(({ startedAt }) => startedAt === null).length
-    assert.ok(addresses.every((address) => address?.isHeld?.()))
+    assert.ok(addresses.every((address) => address?.isCurrent?.()))
     await rig.docker("kill", `quayside-${specs[0]?.key}`)
-    assert.equal(addresses[0]?.isHeld?.(), false)
+    assert.equal(addresses[0]?.isCurrent?.(), false)
   })
 })

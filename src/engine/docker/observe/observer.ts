@@ -1,6 +1,6 @@
 import type Dockerode from "dockerode"
 import { abortable, Semaphore } from "#kit"
-import type { Layer, ObservedRun } from "../../engine.ts"
+import type { ObservedRun, WritableLayer } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { ifFound } from "../client/errors.ts"
 import { diskBoundOf, identityOf, instanceLabel } from "../containers/labels.ts"
@@ -112,7 +112,7 @@ export class Observer {
   }
 
   /** Each container's writable layer with its anonymous volumes, by the run's key. */
-  async layers(signal: AbortSignal | undefined): Promise<Map<string, Layer>> {
+  async writableLayers(signal: AbortSignal | undefined): Promise<Map<string, WritableLayer>> {
     const list = (await this.#list(signal, { size: true, ms: layersMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
     const volumes = await Promise.all(list.map(async (container) => (await this.#details(container, signal))?.volumes ?? []))
     const sizes = await bytesBelow(volumes.flat(), { ms: layersMs, signal })
@@ -120,7 +120,7 @@ export class Observer {
       list.flatMap(({ Labels, SizeRw = 0 }, n) => {
         const identity = identityOf(Labels)
         const bytes = (volumes[n] ?? []).reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw)
-        return identity ? [[identity.key, { bytes, boundMiB: diskBoundOf(Labels) }] as const] : []
+        return identity ? [[identity.key, { bytes, maxMiB: diskBoundOf(Labels) }] as const] : []
       }),
     )
   }
