@@ -73,7 +73,7 @@ export const confinement = [
     ],
   ]),
   ...faults("src/gateway/upstream/connection.ts", stale, [
-    ["whoever has a run's address now is taken for the run", "if (address.isHeld?.() === false)", "if (false)"],
+    ["whoever has a run's address now is taken for the run", "if (address.isCurrent?.() === false)", "if (false)"],
   ]),
   ...faults("src/engine/docker/host/nvidia-gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
   ...faults("src/api/http/access-log.ts", secrets, [
