@@ -12,7 +12,7 @@ import { longFunctions } from "./fixtures/long-functions.ts"
 const root = resolve(import.meta.dirname, "..")
 
 /** A folder imports only from those before it. */
-const order = "kit contract client store engine events access runs images gateway files control api web cli main".split(" ")
+const order = "kit contract http client store engine events access runs images gateway files control api web cli main".split(" ")
 /** What also runs in a browser. */
 const browserFolders = ["contract", "web"]
 /**
@@ -206,10 +206,10 @@ test("what runs in a browser knows nothing of Node", () => {
   none(places(files, /\b(process\.|Buffer\b|setImmediate\b|__dirname\b|import\.meta\.dirname)/), "Node's globals")
 })
 
-test("Node's HTTP comes from kit: importing it loads what a start has no time for", () => {
+test("Node's HTTP comes from http: importing it loads what a start has no time for", () => {
   const imports = /^import (?!type )[^"]*"node:https?"/m
   const breaches = product.filter(({ text }) => imports.test(text)).map(({ path }) => path)
-  none(breaches, '`import { http } from "#kit"` is wanted in')
+  none(breaches, '`import { http } from "#http"` is wanted in')
 })
 
 test("only store speaks SQL", () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { bounds } from "#contract"
-import { TrustedProxies } from "#kit"
+import { TrustedProxies } from "#http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { respondsAsync } from "./handlers/prefer.ts"
 import { depthOf } from "./http/body.ts"

@@ -1,7 +1,7 @@
 import { type Action, type Caller, can, onlyRun, Refusal, soleAuthorization } from "#access"
 import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
-import { assignConnection } from "#kit"
+import { assignConnection } from "#http"
 import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type ServerState, type Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { forbidden } from "./handlers/rules.ts"

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
-import { hasBody, hasTinyChunks, tinyChunksMsg } from "#kit"
+import { hasBody, hasTinyChunks, tinyChunksMsg } from "#http"
 import { ClientGone, invalid, Refusal } from "./refusal.ts"
 import type { Call } from "./requests/dav-request.ts"
 

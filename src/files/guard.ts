@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
-import { transferEncodingError } from "#kit"
+import { transferEncodingError } from "#http"
 import { isReading } from "./methods/method-names.ts"
 import { forbidden, invalid } from "./refusal.ts"
 

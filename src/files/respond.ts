@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
-import { drainBody } from "#kit"
+import { drainBody } from "#http"
 import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
 
 /**

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import {
+  attributeRequest,
   type ConnectionLimit,
-  countRequest,
   handleParseErrors,
   http,
   isUnknownMethod,
@@ -10,7 +10,7 @@ import {
   type PipeliningOptions,
   queueRequest,
   serverOptions,
-} from "#kit"
+} from "#http"
 import { createHandler, type HandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
 import { Refusal } from "./refusal.ts"
@@ -34,7 +34,7 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
   const busy = watchStalls(server, settings.scene.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     if (response.destroyed) return
-    countRequest(request, response)
+    attributeRequest(request, response)
     const done = busy(request, response)
     // A connection that ends early is seen where it matters; without listeners it would end the
     // process.

@@ -1,4 +1,5 @@
-import type { Clock, Logger, TrustedProxies } from "#kit"
+import type { TrustedProxies } from "#http"
+import type { Clock, Logger } from "#kit"
 import type { Activity } from "./activity.ts"
 import type { Addresses } from "./addresses.ts"
 import type { CookieJar } from "./cookie-jar.ts"

@@ -1,4 +1,4 @@
-import { hasBody } from "#kit"
+import { hasBody } from "#http"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import type { Opening } from "./openings.ts"

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { transferEncodingError } from "#kit"
+import { transferEncodingError } from "#http"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"
 import { answerAtOrigin } from "./origin-form.ts"

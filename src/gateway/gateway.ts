@@ -1,5 +1,6 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { type Clock, type ConnectionLimit, type Logger, Signer, silentLogger, systemClock, TrustedProxies } from "#kit"
+import { type ConnectionLimit, TrustedProxies } from "#http"
+import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import { Activity } from "./activity.ts"
 import { Addresses } from "./addresses.ts"
 import { CookieJar } from "./cookie-jar.ts"

@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import { assignConnection, drainBody, hasBody } from "#kit"
+import { assignConnection, drainBody, hasBody } from "#http"
 import { wantsPage } from "./browser.ts"
 import type { Call } from "./call.ts"
 import type { Core } from "./core.ts"

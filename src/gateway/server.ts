@@ -3,18 +3,18 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
 import {
-  ChunkBuffer,
+  attributeRequest,
   type ConnectionLimit,
-  countRequest,
   handleParseErrors,
   hasPendingRequest,
   http,
-  keepConnectionCounted,
+  markConnectionInUse,
   type ParseError,
   type PipeliningOptions,
   queueRequest,
   serverOptions,
-} from "#kit"
+} from "#http"
+import { ChunkBuffer } from "#kit"
 import type { Call } from "./call.ts"
 import { ownHeaders } from "./pages.ts"
 
@@ -44,7 +44,7 @@ export function createHttpServer(take: (call: Call) => void, connections?: Conne
   server.maxHeadersCount = 0
   connections?.watch(server)
   const receive = (call: Call) => {
-    countRequest(call.request, call.response)
+    attributeRequest(call.request, call.response)
     linger(call)
     take(call)
   }
@@ -82,8 +82,8 @@ function linger({ request, response }: Call): void {
 
 /** A refusal needs a response, so there is one until the protocol changes. */
 function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
-  keepConnectionCounted(socket)
-  countRequest(request)
+  markConnectionInUse(socket)
+  attributeRequest(request)
   const response = new http.ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)

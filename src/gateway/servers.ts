@@ -1,6 +1,7 @@
 import type { Server } from "node:http"
 import type { AddressInfo, ListenOptions } from "node:net"
-import type { ConnectionLimit, Logger } from "#kit"
+import type { ConnectionLimit } from "#http"
+import type { Logger } from "#kit"
 import type { Call } from "./call.ts"
 import { createHttpServer } from "./server.ts"
 

@@ -1,4 +1,4 @@
-import { http } from "#kit"
+import { http } from "#http"
 import type { RunRow } from "#store"
 import type { Context } from "./context.ts"
 import { basePath, upstreamHeaders } from "./spec.ts"

@@ -1,5 +1,5 @@
 import type { Address } from "#engine"
-import { http } from "#kit"
+import { http } from "#http"
 import type { Readiness } from "./types.ts"
 
 export interface ProbeTarget {

@@ -155,8 +155,8 @@ export const api = [
     ],
   ),
   ...faults(
-    "src/kit/trusted-proxies.ts",
-    ["src/kit/trusted-proxies.test.ts"],
+    "src/http/requests/trusted-proxies.ts",
+    ["src/http/requests/trusted-proxies.test.ts"],
     [
       [
         "anybody's X-Forwarded-For counts",

@@ -65,5 +65,5 @@ export const events = [
       '  socket.setTimeout(0)\n  socket.on("data", nothing)',
     ],
   ]),
-  ...faults("src/kit/pipelining.ts", connections, [["a stream is over twice", "    this.#isKept = true\n", ""]]),
+  ...faults("src/http/connections/pipelining.ts", connections, [["a stream is over twice", "    this.#isKept = true\n", ""]]),
 ]

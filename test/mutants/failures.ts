@@ -117,13 +117,13 @@ export const failures = [
     [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
   ),
   ...faults(
-    "src/kit/drain.ts",
+    "src/http/requests/drain.ts",
     ["src/files/requests/limits.test.ts"],
     [["a refusal is lost in the reset of its connection", "socket.destroySoon = () => socket.end(endIfOver)", "void endIfOver"]],
   ),
   ...faults(
-    "src/kit/drain.ts",
-    ["src/kit/drain.test.ts"],
+    "src/http/requests/drain.ts",
+    ["src/http/requests/drain.test.ts"],
     [
       ["what nobody wants is taken piece by piece", " || hasTinyChunks(request)", ""],
       ["what nobody wants is taken without end", "left < 0 || ", ""],

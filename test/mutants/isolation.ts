@@ -76,20 +76,20 @@ export const isolation = [
     [["a connection that is still being answered is given to another protocol", " && !hasPendingRequest(socket)", ""]],
   ),
   ...faults(
-    "src/kit/pipelining.ts",
+    "src/http/connections/pipelining.ts",
     ["src/files/requests/limits.test.ts", "src/gateway/bytes.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
-    "src/kit/pipelining.ts",
-    ["src/kit/parse-errors.test.ts"],
+    "src/http/connections/pipelining.ts",
+    ["src/http/connections/parse-errors.test.ts"],
     [
       ["a client that ended in the middle of a request keeps its connection", "if (socket.readableEnded) socket.destroy()\n    else ", ""],
       ["a client that ends behind what is no request keeps its connection", 'else socket.once("end", () => socket.destroy())', ""],
     ],
   ),
   ...faults(
-    "src/kit/pipelining.ts",
+    "src/http/connections/pipelining.ts",
     ["test/api/http.test.ts"],
     [
       ["what is no request is told as the answer to the one before it", "isItsBody || !this.#isBusy", "true"],
@@ -97,13 +97,13 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/kit/pipelining.ts",
+    "src/http/connections/pipelining.ts",
     ["test/api/event-connections.test.ts"],
     [["a stream takes a connection on which others wait", "this.#waiting.length > 0", "false"]],
   ),
   ...faults(
-    "src/kit/request.ts",
-    ["src/kit/request.test.ts"],
+    "src/http/node/buffered-request.ts",
+    ["src/http/node/buffered-request.test.ts"],
     [
       ["a body waits in as many pieces as it was cut into", "if (chunk.length >= long && !holds)", "if (chunk.length > 0)"],
       [

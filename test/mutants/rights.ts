@@ -183,7 +183,7 @@ export const rights = [
     ["a name that is guessed from everywhere is shut", "most: wrongPerNameMaxMs.value", "most: 2_000_000"],
     ["a right password forgives the address", "this.#pairs.delete(pair)", "this.#addresses.delete(from)"],
   ]),
-  ...faults("src/kit/network.ts", throttle, [["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"]]),
+  ...faults("src/kit/ip-address.ts", throttle, [["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"]]),
   ...faults("src/access/passwords/password-checker.ts", identity, [
     ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
     [

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { hasBody, hasTinyChunks, tinyChunksMsg } from "#kit"
+import { hasBody, hasTinyChunks, tinyChunksMsg } from "#http"
 
 /** How deep a body's lists and objects may lie in each other. */
 export const depthMax = bounds.texts.bodyLevels.value

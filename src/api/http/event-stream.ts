@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import type { Sink } from "#events"
-import { detachConnection, keepConnectionCounted } from "#kit"
+import { detachConnection, markConnectionInUse } from "#http"
 import type { RequestContext } from "./request-context.ts"
 
 /** What is not taken so long after the end of a stream is thrown away. */
@@ -60,7 +60,7 @@ function take({ request: { socket }, response }: RequestContext): void {
   socket.on("end", destroy)
   socket.on("error", nothing)
   socket.on("close", over)
-  keepConnectionCounted(socket)
+  markConnectionInUse(socket)
 }
 
 function nothing(): void {}

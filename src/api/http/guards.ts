@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { Failure } from "#contract"
-import { isLoopbackAddress, peerAddress, transferEncodingError } from "#kit"
+import { peerAddress, transferEncodingError } from "#http"
+import { isLoopbackAddress } from "#kit"
 
 /** `host:port`, `[v6]:port` or `host`, without the port and in lower case. */
 export function hostName(host: string): string {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { type ConnectionLimit, countRequest, handleParseErrors, http, type PipeliningOptions, queueRequest, serverOptions } from "#kit"
+import { attributeRequest, type ConnectionLimit, handleParseErrors, http, type PipeliningOptions, queueRequest, serverOptions } from "#http"
 import { sendFailure } from "./answer.ts"
 import { refusalOf } from "./refusal.ts"
 import { newRequestId } from "./request-context.ts"
@@ -110,7 +110,7 @@ export class Listener {
       return
     }
     this.#underWay += 1
-    countRequest(request, response)
+    attributeRequest(request, response)
     queueRequest(request, response, this.#inTurn)
   }
 }

@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { http, isUnknownMethod, type ParseError } from "#kit"
+import { http, isUnknownMethod, type ParseError } from "#http"
 import { newRequestId } from "./request-context.ts"
 
 /**

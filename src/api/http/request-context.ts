@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { TrustedProxies } from "#kit"
+import type { TrustedProxies } from "#http"
 
 /** Who proved nothing: no account can have this name. */
 export const anonymous = "-"

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { WebSocketServer } from "ws"
-import { http } from "#kit"
+import { http } from "#http"
 import type { Behaviour } from "./behaviour.ts"
 import type { FakeSpec } from "./fake-container.ts"
 

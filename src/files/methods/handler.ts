@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { assignConnection, TrustedProxies } from "#kit"
+import { assignConnection, TrustedProxies } from "#http"
 import { shareWith } from "../cors.ts"
 import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "../guard.ts"
 import { readableTags } from "../locks/lock-check.ts"

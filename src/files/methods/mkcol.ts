@@ -1,4 +1,4 @@
-import { hasBody } from "#kit"
+import { hasBody } from "#http"
 import { checkLocks } from "../locks/lock-check.ts"
 import { Refusal } from "../refusal.ts"
 import { assertCreatable } from "../requests/address.ts"

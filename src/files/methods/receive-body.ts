@@ -1,7 +1,7 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
-import { hasBody } from "#kit"
+import { hasBody } from "#http"
 import { ClientGone } from "../refusal.ts"
 
 /** The body stops being read while this much waits for the disk. */

@@ -1,6 +1,6 @@
 import type { Server } from "node:http"
 import { bounds } from "#contract"
-import { ConnectionLimit, connectionLimits, TrustedProxies } from "#kit"
+import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import type { Authority } from "../access/authority.ts"
 import { OpenCalls } from "../access/open-requests.ts"
 import { Rights } from "../access/rights-cache.ts"

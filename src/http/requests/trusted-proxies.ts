@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
+import { isAddressOrNetwork, plainAddress } from "#kit"
 
 /**
  * Tells where requests come from. `X-Forwarded-For` counts only from peers that are trusted, and is
@@ -57,17 +58,6 @@ export function peerAddress(request: IncomingMessage): string {
   return plainAddress(request.socket.remoteAddress ?? "unknown")
 }
 
-export function isLoopbackAddress(address: string): boolean {
-  return address === "::1" || (isIP(address) === 4 && address.startsWith("127."))
-}
-
-/** Whether an entry is an address, or a network like `10.0.0.0/8`. */
-export function isAddressOrNetwork(entry: string): boolean {
-  const [address = "", bits, more] = entry.split("/")
-  const most = isIP(address) === 6 ? 128 : 32
-  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
-}
-
 function addTo(list: BlockList, entry: string): void {
   const [address = "", bits] = entry.split("/")
   if (!isAddressOrNetwork(entry))
@@ -78,9 +68,4 @@ function addTo(list: BlockList, entry: string): void {
 
 function family(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4"
-}
-
-/** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
-export function plainAddress(address: string): string {
-  return /^::ffff:/i.test(address) && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
-import { http, queueRequest } from "./index.ts"
+import { http, queueRequest } from "#http"
 import { handleParseErrors } from "./parse-errors.ts"
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

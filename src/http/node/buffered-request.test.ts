@@ -3,8 +3,8 @@ import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
+import { hasTinyChunks, serverOptions } from "./buffered-request.ts"
 import { createServer } from "./http.ts"
-import { hasTinyChunks, serverOptions } from "./request.ts"
 
 /**
  * What a server makes of some bytes: the pieces of the first request's body, when it is read after

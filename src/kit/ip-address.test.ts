@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { networkOf } from "./network.ts"
+import { networkOf } from "./ip-address.ts"
 
 test("takes a /64 of IPv6 as one sender and a mapped IPv4 address as itself", () => {
   assert.equal(networkOf("::ffff:10.0.0.1"), "10.0.0.1")

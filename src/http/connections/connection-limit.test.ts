@@ -4,8 +4,8 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { eventually } from "../../test/fixtures/eventually.ts"
-import { assignConnection, ConnectionLimit, connectionLimits, keepConnectionCounted, TrustedProxies } from "./index.ts"
+import { assignConnection, ConnectionLimit, connectionLimits, markConnectionInUse, TrustedProxies } from "#http"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 
 const few = { maxAnonymous: 6, maxPerAddress: 4, maxAuthenticated: 6, maxPerPerson: 4, proxies: new TrustedProxies([]) }
 
@@ -19,7 +19,7 @@ async function naming(options = few) {
       .on("error", () => {})
       .on("data", (name) => {
         socket.write(assignConnection(socket, `${name}`.replace("hold ", "")) ? "yes" : "no")
-        if (`${name}`.startsWith("hold ")) keepConnectionCounted(socket)
+        if (`${name}`.startsWith("hold ")) markConnectionInUse(socket)
       })
   })
   new ConnectionLimit(options).watch(server)
@@ -96,7 +96,7 @@ test("connections leave descriptors to all else, and somebody who was proved may
 
 const outOfDescriptors = `
 import { connect, createServer } from "node:net"
-import { TrustedProxies, ConnectionLimit } from "#kit"
+import { ConnectionLimit, TrustedProxies } from "#http"
 const many = { maxAnonymous: 9999, maxPerAddress: 9999, maxAuthenticated: 9999, maxPerPerson: 9999, proxies: new TrustedProxies([]) }
 const server = createServer((socket) => socket.on("error", () => {}).end("served"))
 new ConnectionLimit(many).watch(server)

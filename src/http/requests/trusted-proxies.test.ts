@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import type { IncomingMessage } from "node:http"
 import { test } from "node:test"
-import { isAddressOrNetwork, TrustedProxies } from "./trusted-proxies.ts"
+import { isAddressOrNetwork } from "#kit"
+import { TrustedProxies } from "./trusted-proxies.ts"
 
 function from(remoteAddress: string, forwarded?: string): IncomingMessage {
   return {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { hasTinyChunks } from "./request.ts"
+import { hasTinyChunks } from "../node/buffered-request.ts"
 
 export interface DrainOptions {
   /** A body with so many bytes or more is answered before it is there. Default 65,536. */

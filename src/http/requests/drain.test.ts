@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net"
 import { connect } from "node:net"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { drainBody, http } from "./index.ts"
-import { serverOptions } from "./request.ts"
+import { drainBody, http } from "#http"
+import { serverOptions } from "../node/buffered-request.ts"
 
 /** Says no to whatever comes, before it read any of it. */
 async function refusing(): Promise<AsyncDisposable & { port: number }> {

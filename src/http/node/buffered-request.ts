@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { ChunkBuffer, isMostlyTinyChunks } from "./chunk-buffer.ts"
+import { ChunkBuffer, isMostlyTinyChunks } from "#kit"
 import { IncomingMessage as Incoming } from "./http.ts"
 
 /** From here on a piece goes on as it came. */

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server, Socket } from "node:net"
-import { FairBudget } from "./fair-budget.ts"
-import { networkOf } from "./network.ts"
+import { FairBudget, networkOf, plainAddress } from "#kit"
+import type { TrustedProxies } from "../requests/trusted-proxies.ts"
 import { hasPendingRequest } from "./pipelining.ts"
-import { plainAddress, type TrustedProxies } from "./trusted-proxies.ts"
 
 export interface ConnectionLimitOptions {
   /**
@@ -184,7 +183,7 @@ class Connection {
 }
 
 /** To be called at the beginning of each request. */
-export function countRequest(request: IncomingMessage, response?: ServerResponse): void {
+export function attributeRequest(request: IncomingMessage, response?: ServerResponse): void {
   ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
 }
 
@@ -199,7 +198,7 @@ export function assignConnection(socket: Socket, person: Person): boolean {
  * Has the connection count as in use until it is closed, whatever became of the request that it
  * came with and of the socket's listeners.
  */
-export function keepConnectionCounted(socket: Socket): void {
+export function markConnectionInUse(socket: Socket): void {
   const connection = (socket as WatchedSocket)[entry]
   if (!connection) return
   connection.isHeld = true
