@@ -12,7 +12,7 @@ import { longFunctions } from "./fixtures/long-functions.ts"
 const root = resolve(import.meta.dirname, "..")
 
 /** A folder imports only from those before it. */
-const order = "kit contract http client store engine events access runs images gateway files control api web cli main".split(" ")
+const order = "kit contract http client store engine events access runs images gateway files projects control api web cli main".split(" ")
 /** What also runs in a browser. */
 const browserFolders = ["contract", "web"]
 /**

@@ -1,7 +1,3 @@
 export type { ApiSettings, OpenIdSignIn, Services } from "./context.ts"
-export { expireGrants } from "./expired-grants.ts"
-export { prepareRun } from "./handlers/code.ts"
-export { undoMoves } from "./handlers/hand-over.ts"
-export { reviseRun } from "./handlers/revise.ts"
 export { type ApiServer, createApi } from "./server.ts"
 export type { MemoryUnit } from "./units.ts"

@@ -1,7 +1,6 @@
-import { type Caller, runResource } from "#access"
+import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "./context.ts"
-import { isAllowed } from "./handlers/rules.ts"
 import { openIdPages, signIn } from "./openid-pages.ts"
 import { file, message, type Page, type PageAnswer, redirect, sessionCaller, withParameters } from "./page.ts"
 

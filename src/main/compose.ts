@@ -1,12 +1,13 @@
 import { join, resolve } from "node:path"
 import { createIdentity } from "#access"
-import { type ApiServer, createApi, expireGrants, prepareRun, reviseRun, undoMoves } from "#api"
+import { type ApiServer, createApi } from "#api"
 import { RegistryAllowlist } from "#engine"
 import { createEvents } from "#events"
 import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
+import { expireGrants, finishInterruptedMoves, prepareRun, reviseRun } from "#projects"
 import { createRuns, StorageBook } from "#runs"
 import { openStore } from "#store"
 import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
@@ -104,7 +105,9 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
   const ending = new AbortController()
   stack.defer(() => ending.abort())
-  const undone = undoMoves({ store, tree, clock, logger }, ending.signal).catch((err) => logger.warn({ err }, "moves were not undone"))
+  const undone = finishInterruptedMoves({ store, tree, clock, logger }, ending.signal).catch((err) =>
+    logger.warn({ err }, "interrupted moves were not finished"),
+  )
   if (store.dialect === "sqlite") await undone
   stack.use(expireGrants({ store, events, clock, logger }))
   const runs = stack.use(

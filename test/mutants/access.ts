@@ -106,7 +106,7 @@ export const access = [
     [["a run begins after its person was disabled", "await checkStarter(tx, request)", ""]],
   ),
   ...faults(
-    "src/api/handlers/while-allowed.ts",
+    "src/projects/revalidate.ts",
     ["test/api/accounts.test.ts"],
     [["logs go on after the proof was revoked", 'if (!now || !about || (await decide(store, now, action, about)) !== "yes") break', ""]],
   ),

@@ -41,10 +41,10 @@ export const api = [
     ],
     ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
   ]),
-  ...faults("src/api/handlers/trust.ts", writing, [
+  ...faults("src/projects/trust.ts", writing, [
     ["anybody marks something as trusted", "given !== stored && !caller.isAdmin", "given !== stored && caller === undefined"],
   ]),
-  ...faults("src/api/handlers/rules.ts", writing, [
+  ...faults("src/projects/references.ts", writing, [
     [
       "anybody makes things that belong to others",
       'if (!caller.isAdmin) {\n    throw new Failure("forbidden", "Only administrators may name',
@@ -55,6 +55,8 @@ export const api = [
       "!(caller.isAdmin || caller.groupIds.includes(group.id))",
       "!(caller.isAdmin || group.id > 0)",
     ],
+  ]),
+  ...faults("src/access/policy/authorize.ts", writing, [
     [
       "what is hidden is forbidden, which tells that it is there",
       'const verdict = resource === undefined ? "hidden" :',
@@ -75,7 +77,7 @@ export const api = [
     ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
     ["computed fields are not compared", "else computed.push([name, toColumn(value), toColumn])", ""],
   ]),
-  ...faults("src/api/handlers/data.ts", writing, [
+  ...faults("src/projects/dataset-directory.ts", writing, [
     [
       "a person has a dataset in somebody else's home",
       "caller.isAdmin || (path.startsWith(home)",
@@ -84,7 +86,7 @@ export const api = [
     ["a person has a dataset among their projects' directories", " && path !== projects && !path.startsWith(`${projects}/`))", ")"],
   ]),
   ...faults(
-    "src/api/handlers/sharing.ts",
+    "src/projects/sharing.ts",
     [...writing, "test/api/grants.test.ts"],
     [
       [

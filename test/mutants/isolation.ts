@@ -151,7 +151,7 @@ export const isolation = [
     [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
   ),
   ...faults(
-    "src/api/handlers/project-code.ts",
+    "src/projects/code/copy-project.ts",
     ["test/api/code.test.ts"],
     [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
   ),
@@ -167,12 +167,12 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/api/handlers/hand-over.ts",
+    "src/projects/transfer-ownership.ts",
     ["test/api/hand-over.test.ts"],
     [
       ["a file that is handed over has another name in somebody's home", "await tree.sever(to)", "undefined"],
-      ["what cannot be severed is handed over", "await tree.sever(row.accessInfo)", ""],
-      ["a dataset is handed over while a run can write to it", "if (held)\n", "if (held === null)\n"],
+      ["what cannot be severed is handed over", "await tree.sever(dataset.accessInfo)", ""],
+      ["a dataset is handed over while a run can write to it", "if (run)\n", "if (run === null)\n"],
     ],
   ),
   ...faults(
@@ -260,12 +260,12 @@ export const isolation = [
     ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
-  ...faults("src/api/handlers/home.ts", home, [
+  ...faults("src/projects/plan/home.ts", home, [
     ["what anybody wrote runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
     ["a stranger's image holds somebody's home", '?? withheldBy(reads, starter, "image", image)', "?? undefined"],
     ["nobody is told why their home is not there", "if (withheld === undefined || project", "if (withheld !== undefined || project"],
   ]),
-  ...faults("src/api/handlers/trust.ts", home, [
+  ...faults("src/projects/trust.ts", home, [
     [
       "what was trusted stays so, whoever changes it",
       "return { writtenBy: caller.userId, isTrusted: false }",
@@ -278,7 +278,7 @@ export const isolation = [
     ],
   ]),
   ...faults(
-    "src/api/handlers/trust.ts",
+    "src/projects/trust.ts",
     ["test/api/trust.test.ts"],
     [
       ["what was trusted stays so when it is published", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
@@ -291,12 +291,12 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/api/handlers/project-code.ts",
+    "src/projects/code/release.ts",
     ["test/api/trust.test.ts"],
     [
       [
         "what was trusted stays so when new code is released",
-        "const ends = stored.isTrusted && !context.caller.isAdmin",
+        "const ends = stored.isTrusted && !requester.caller.isAdmin",
         "const ends = false",
       ],
     ],

@@ -55,7 +55,7 @@ export const origins = [
     ["src/gateway/bytes.test.ts"],
     [["what follows a 204 is read as the next answer", "keep && !announcesForbiddenBody(head)", "keep"]],
   ),
-  ...faults("src/api/handlers/authors.ts", authors, [
+  ...faults("src/projects/plan/authors.ts", authors, [
     ["a stranger's project counts as one's own", "if (project.userId !== starter.userId) certain", "if (project.userId < 0) certain"],
     ["a stranger's image counts as one's own", "else if (!image.isTrusted) people", "else if (image.userId < 0) people"],
     [

@@ -52,7 +52,7 @@ export const runs = [
     [["rates are not counted", "if (caller && !caller.isAdmin) count(", "if (false) count("]],
   ),
   ...faults(
-    "src/api/handlers/object-room.ts",
+    "src/projects/object-limits.ts",
     ["test/api/limits.test.ts"],
     [["objects are not counted", "if (caller.isAdmin) return", "return"]],
   ),
@@ -157,7 +157,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/api/handlers/plan-rights.ts",
+    "src/projects/plan/plan-rights.ts",
     ["test/api/runs.test.ts"],
     [
       ["a repeat has an image that its person may no longer use", '!own || can(starter, "image:use", own) !== "yes"', "!own"],
@@ -165,7 +165,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/api/handlers/plan-rights.ts",
+    "src/projects/plan/plan-rights.ts",
     ["test/api/borrowed-rights.test.ts"],
     [
       [

@@ -1,24 +1,23 @@
 import {
   type Action,
+  authorizeWithGrants,
   type Caller,
   dataResource,
   decide,
   grantResource,
   imageResource,
+  notFound,
   projectResource,
   type Resource,
   runResource,
   viewerOf,
 } from "#access"
 import { complete, Failure, type Grant, grantFields, parseBody } from "#contract"
+import { checkSharing, groupOf, peopleOf } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { membersOf } from "./groups.ts"
 import { iso, listAnswer, pageOf } from "./lists.ts"
-import { authorizeWithGrants, groupOf } from "./rules.ts"
-import { checkSharing } from "./sharing.ts"
-import { notFound } from "./single.ts"
 
 type Granted = GrantRow["thingType"]
 /** What a grant may be on: the field that names it, and what messages call it. */
@@ -120,7 +119,7 @@ async function create(services: Services, context: Context<"createGrant">) {
         field: "UserName",
       })
     const put = { thingType: type, thingId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
-    await context.server.objects.demand(tx, caller, ownerId)
+    await context.server.objects.checkRoom(tx, caller, ownerId)
     const granted = await tx.grants.put(put)
     if (type === "data") await checkShared(tx, id)
     const verb = granted.version === 1 ? "created" : "updated"
@@ -129,11 +128,6 @@ async function create(services: Services, context: Context<"createGrant">) {
   })
   context.setHeader("etag", etagOf(row))
   return grantAnswer(row)
-}
-
-/** Whom a grant gives something. */
-export async function peopleOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
-  return groupId === 0 ? [userId] : membersOf(tx, groupId)
 }
 
 async function checkShared(tx: Change, dataId: number): Promise<void> {

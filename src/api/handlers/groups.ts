@@ -1,6 +1,7 @@
-import { groupResource } from "#access"
+import { authorize, groupResource } from "#access"
 import { bodyId, complete, Failure, type Group, groupFields, type Limits, parseBody } from "#contract"
 import type { Events } from "#events"
+import { membersOf } from "#projects"
 import type { Change, GroupRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
@@ -9,7 +10,6 @@ import { listFilter, stamps } from "./account-answers.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
-import { authorize } from "./rules.ts"
 
 async function groupAnswer({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
@@ -106,12 +106,6 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
     ...granted.rows.map(({ thingType, thingId }) => ({ type: thingType, id: thingId })),
   ]
   await events.sightChanged(tx, { resources, people })
-}
-
-/** The IDs of a group's members. */
-export async function membersOf(tx: Change, groupId: number): Promise<number[]> {
-  const members = await Promise.all((await tx.groups.members(groupId)).map((name) => tx.users.byName(name)))
-  return members.filter((member) => member !== undefined).map((member) => member.id)
 }
 
 /**

@@ -1,18 +1,13 @@
-import { type Action, imageResource } from "#access"
+import { type Action, authorizeWithGrants, imageResource } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
 import type { ImageState, Wanted } from "#images"
 import { abortable } from "#kit"
-import type { ImageRow, Reads } from "#store"
+import { isByAdmin } from "#projects"
+import type { ImageRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
 import { needId } from "./resource.ts"
-import { authorizeWithGrants } from "./rules.ts"
-
-/** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
-export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
-  return image.isTrusted || (await reads.users.get(image.userId))?.isAdmin === true
-}
 
 /**
  * What a person writes as an image's reference must be something that may come here; administrators

@@ -1,15 +1,14 @@
-import { imageResource, newResource } from "#access"
+import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
 import type { Image } from "#contract"
 import { complete, Failure, imageFields, parseBody } from "#contract"
+import { checkTrusted, endTrustInProjectsOf, newOwnerOf, originOf, ownerOf, tellTrustEnded, trustAfter, writtenBy } from "#projects"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { draftOf, imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
-import { authorize, authorizeWithGrants, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
-import { checkTrusted, endTrustInProjectsOf, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
 export const images: Kind<ImageRow, Image> = {
   type: "image",
@@ -105,7 +104,7 @@ async function create(services: Services, context: Context): Promise<Image> {
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
-    await context.server.objects.demand(tx, context.caller, owner.id)
+    await context.server.objects.checkRoom(tx, context.caller, owner.id)
     const made = await tx.images.insert({
       ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
       userId: owner.id,

@@ -1,4 +1,4 @@
-import { type Caller, imageResource, mountsOf, newResource, projectResource } from "#access"
+import { authorize, authorizeWithGrants, type Caller, imageResource, isAllowed, mountsOf, newResource, projectResource } from "#access"
 import {
   checkPlain,
   complete,
@@ -11,14 +11,13 @@ import {
   runStateNames,
 } from "#contract"
 import type { Events } from "#events"
+import { badReference, checkTrusted, groupOf, newOwnerOf, originOf, ownerOf, tellTrustEnded, trustAfter, writtenBy } from "#projects"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
 import { projectAnswers, projectDraft } from "./answers.ts"
 import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
-import { authorize, authorizeWithGrants, badReference, groupOf, isAllowed, newOwnerOf, ownerOf } from "./rules.ts"
 import { timeColumn } from "./single.ts"
-import { checkTrusted, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
 
 export const projects: Kind<ProjectRow, Project> = {
   type: "project",
@@ -201,7 +200,7 @@ async function create(services: Services, context: Context): Promise<Project> {
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
       typeof tx.projects.insert
     >[0]
-    await context.server.objects.demand(tx, caller, owner.id)
+    await context.server.objects.checkRoom(tx, caller, owner.id)
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)

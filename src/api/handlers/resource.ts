@@ -1,4 +1,4 @@
-import { type Action, decide, loadAllGrants, type Resource, viewerOf } from "#access"
+import { type Action, authorizeWithGrants, decide, loadAllGrants, notFound, type Resource, viewerOf } from "#access"
 import { bodyId, Failure } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
@@ -6,8 +6,7 @@ import { checkMatch, etagOf } from "../http/etag.ts"
 import type { Draft } from "./answers.ts"
 import { pageOf, sortOf, wordsOf } from "./lists.ts"
 import { answerList } from "./long-lists.ts"
-import { authorizeWithGrants } from "./rules.ts"
-import { type Columns, findOne, notFound } from "./single.ts"
+import { type Columns, findOne } from "./single.ts"
 
 interface Row {
   id: number
@@ -184,7 +183,7 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     const restores = resource?.deleted && (await decide(tx, context.caller, action(kind, "restore"), resource)) === "yes"
     if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.what })
     if (!stored || !restores) return stored as R
-    await context.server.objects.demand(tx, context.caller, stored.userId, { isRestored: true })
+    await context.server.objects.checkRoom(tx, context.caller, stored.userId, { isRestored: true })
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })

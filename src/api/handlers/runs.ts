@@ -1,15 +1,14 @@
-import { type Action, projectResource, runResource, viewerOf } from "#access"
+import { type Action, authorizeWithGrants, projectResource, runResource, viewerOf } from "#access"
 import { Failure, type RunningProject, runStateNames } from "#contract"
 import type { LogLine } from "#engine"
+import { revalidate } from "#projects"
 import type { RunRow } from "#store"
 import { type Context, type Handlers, Lines, type Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, pageOf, sortOf } from "./lists.ts"
 import { answerList } from "./long-lists.ts"
-import { authorizeWithGrants } from "./rules.ts"
 import { runAnswers, runDraft } from "./run-answers.ts"
 import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
-import { whileAllowed } from "./while-allowed.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
@@ -124,7 +123,7 @@ async function logs(services: Services, context: Context<"runLogs">) {
     const now = await services.store.runs.get(run.id)
     return now && resourceOf(services, now)
   }
-  const signal = follow ? whileAllowed(services, context, { action: "run:logs", resource }) : context.signal
+  const signal = follow ? revalidate(services, context, { action: "run:logs", resource }) : context.signal
   const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
   return new Lines(asText(services.runs.logs(run, options)), follow, signal)
 }

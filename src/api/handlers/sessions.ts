@@ -1,11 +1,10 @@
-import { type Caller, can, Refusal, sessionMs } from "#access"
+import { type Caller, can, forbidden, Refusal, sessionMs } from "#access"
 import { complete, parseBody, sessionFields, type Whoami } from "#contract"
 import { limitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
 import { answeredLimits } from "./limits.ts"
 import { iso } from "./lists.ts"
-import { forbidden } from "./rules.ts"
 
 async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
   const limits = answeredLimits(await limitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)

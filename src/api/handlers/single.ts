@@ -1,4 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises"
+import { notFound } from "#access"
 import { Failure } from "#contract"
 import type { Page, PageRequest } from "#store"
 
@@ -75,9 +76,4 @@ async function searchFor<Row, Answer extends object>(
     // Others have their turn between slices: this may go through everything that the caller sees.
     await turn()
   }
-}
-
-/** The same whether it is hidden from the caller or missing. */
-export function notFound(what: string): Failure {
-  return new Failure("not_found", `There is no such ${what}, or it may not be seen`)
 }

@@ -1,16 +1,14 @@
 import { createHash, randomBytes } from "node:crypto"
-import { type Caller, can, decide, impersonate, projectResource, runResource } from "#access"
+import { authorizeWithGrants, type Caller, can, decide, impersonate, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
+import { type Plan, planRun } from "#projects"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
 import { runMemory, toMiB } from "../units.ts"
-import type { Plan } from "./plan-rights.ts"
 import { respondsAsync } from "./prefer.ts"
-import { authorizeWithGrants } from "./rules.ts"
 import { runAnswers } from "./run-answers.ts"
-import { planRun } from "./run-plan.ts"
 import { allowedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">

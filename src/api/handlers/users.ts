@@ -1,4 +1,4 @@
-import { can, Refusal, userResource } from "#access"
+import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { bodyId, complete, Failure, parseBody, type User, userFields } from "#contract"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -9,8 +9,6 @@ import { leaveGroups } from "./groups.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
-import { authorize } from "./rules.ts"
-import { notFound } from "./single.ts"
 
 function userAnswer({ settings }: Services, row: UserRow): User {
   return {

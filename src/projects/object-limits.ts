@@ -36,7 +36,7 @@ export class ObjectRoom {
    * Throws `Failure` (403) when the owner has no room for one more resource. Administrators may
    * give people more than their limit.
    */
-  async demand(tx: Readable, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
+  async checkRoom(tx: Readable, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
     if (caller.isAdmin) return
     const advance = this.#advances.get(ownerId)
     if (advance && advance.left > 0 && advance.until > this.#clock.now()) advance.left -= 1

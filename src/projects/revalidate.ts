@@ -1,5 +1,6 @@
-import { type Action, type Caller, decide, type Resource } from "#access"
-import type { Context, Services } from "../context.ts"
+import { type Action, type Caller, decide, type Identity, type Resource } from "#access"
+import type { Clock, Logger } from "#kit"
+import type { Reads } from "#store"
 
 const everyMs = 2_000
 /**
@@ -8,24 +9,31 @@ const everyMs = 2_000
  */
 const unansweredMax = 30
 
+interface RevalidationContext {
+  store: Pick<Reads, "grants">
+  identity: Pick<Identity, "recall">
+  clock: Clock
+  logger: Logger
+}
+
 /**
  * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end
  * of the proof or the right, whichever process ended it. `resource` is asked for each time,
  * undefined when there is none any more.
  */
-export function whileAllowed(
-  services: Services,
-  { caller, signal }: Pick<Context, "caller" | "signal">,
+export function revalidate(
+  context: RevalidationContext,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
   asked: { action: Action; resource: () => Promise<Resource | undefined> },
 ): AbortSignal {
   const controller = new AbortController()
-  void watch(services, { caller, signal }, asked).then((why) => controller.abort(why))
+  void watch(context, { caller, signal }, asked).then((why) => controller.abort(why))
   return AbortSignal.any([signal, controller.signal])
 }
 
 /** Resolves with the reason when the right has ended, or the request is over. */
 async function watch(
-  { store, identity, clock, logger }: Services,
+  { store, identity, clock, logger }: RevalidationContext,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
   { action, resource }: { action: Action; resource: () => Promise<Resource | undefined> },
 ): Promise<unknown> {

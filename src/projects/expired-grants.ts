@@ -1,7 +1,7 @@
 import type { Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
-import { peopleOf } from "./handlers/grants.ts"
+import { peopleOf } from "./grantees.ts"
 
 const everyMs = 5_000
 const atOnce = 100

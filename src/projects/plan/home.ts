@@ -1,6 +1,6 @@
 import type { Caller } from "#access"
 import type { ImageRow, ProjectRow, Reads } from "#store"
-import { type Answered, isTrusted } from "./trust.ts"
+import { type Answered, isTrusted } from "../trust.ts"
 
 interface Asked {
   starter: Caller

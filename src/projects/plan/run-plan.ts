@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto"
 import { type Caller, homeOf } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan } from "#store"
+import { projectDirectories } from "../code/directories.ts"
 import { authorsAgain, authorsOf } from "./authors.ts"
-import { projectDirectories } from "./code.ts"
 import { type Draft, type DraftMount, judgeDraft, type Plan } from "./plan-rights.ts"
 
 type PlanReads = Pick<Reads, "images" | "data" | "projects" | "users" | "groups" | "grants">

@@ -1,9 +1,8 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mayMount, ownerAsActor, type Resource } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
+import { isByAdmin, isTrusted } from "../trust.ts"
 import { homeWarning, withheldHome } from "./home.ts"
-import { isByAdmin } from "./image-contents.ts"
-import { isTrusted } from "./trust.ts"
 
 type RightReads = Pick<Reads, "users" | "groups" | "grants">
 

@@ -1,7 +1,7 @@
 import type { Caller } from "#access"
 import { Failure } from "#contract"
 import type { Change, ImageRow, ProjectRow, Reads } from "#store"
-import type { Context, Services } from "../context.ts"
+import type { ProjectsContext, Requester } from "./context.ts"
 
 type UserReads = Pick<Reads, "users">
 /** As much of an image or a project as tells who answers for it. */
@@ -68,9 +68,9 @@ export async function originOf(
  * of the change's own transaction.
  */
 export async function tellTrustEnded(
-  { events }: Pick<Services, "events">,
+  { events }: Pick<ProjectsContext, "events">,
   tx: Change,
-  { caller }: Pick<Context, "caller">,
+  { caller }: Pick<Requester, "caller">,
   what: { type: "image" | "project"; was: Answered & { id: number }; now: Pick<Answered, "isTrusted">; by: string },
 ): Promise<void> {
   const { type, was, now, by } = what
@@ -88,9 +88,9 @@ const everything = { userId: 0, groupIds: [], everything: true }
  * in all projects that run it.
  */
 export async function endTrustInProjectsOf(
-  services: Pick<Services, "events">,
+  services: Pick<ProjectsContext, "events">,
   tx: Change,
-  context: Pick<Context, "caller" | "actor">,
+  context: Requester,
   imageId: number,
 ): Promise<void> {
   if (context.caller.isAdmin) return
@@ -106,13 +106,18 @@ export async function endTrustInProjectsOf(
 
 /** Takes the mark off a project. */
 export async function endTrust(
-  services: Pick<Services, "events">,
+  services: Pick<ProjectsContext, "events">,
   tx: Change,
-  context: Pick<Context, "caller" | "actor">,
+  context: Requester,
   { was, by }: { was: ProjectRow; by: string },
 ): Promise<ProjectRow> {
   const now = (await tx.projects.update(was.id, { isTrusted: false })) ?? was
   await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: was.id } })
   await tellTrustEnded(services, tx, context, { type: "project", was, now, by })
   return now
+}
+
+/** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
+export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
+  return image.isTrusted || (await reads.users.get(image.userId))?.isAdmin === true
 }

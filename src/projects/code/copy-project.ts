@@ -1,0 +1,53 @@
+import { authorizeWithGrants, projectResource } from "#access"
+import type { ProjectRow } from "#store"
+import type { ProjectsContext, Requester } from "../context.ts"
+import type { ObjectRoom } from "../object-limits.ts"
+import { originOf } from "../trust.ts"
+import { copyCodeOnce, projectDirectories, releaseDirectory } from "./directories.ts"
+
+interface CopyRequest {
+  projectId: number
+  objects: ObjectRoom
+  signal: AbortSignal
+}
+
+/**
+ * Copies a project for the caller. The copy is a deleted project, and no event is published, until
+ * its code is there. A process that dies, or a caller who gives up, in between leaves nothing that
+ * could be seen or started. The copy keeps all references, even to resources that the copier may
+ * not see. Publication, group and trust were decided for the original alone and are not copied.
+ */
+export async function copyProject(
+  { store, tree, events }: Pick<ProjectsContext, "store" | "tree" | "events">,
+  { caller, actor }: Requester,
+  { projectId, objects, signal }: CopyRequest,
+): Promise<ProjectRow> {
+  const { from, to } = await store.change(async (tx) => {
+    const stored = await tx.projects.get(projectId)
+    await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
+    await objects.checkRoom(tx, caller, caller.userId)
+    const from = stored as ProjectRow
+    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
+    const to = await tx.projects.insert({
+      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath },
+      writtenBy: await originOf(tx, from, caller.userId),
+      ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
+    })
+    await tx.projects.setLinks(to.id, await tx.projects.links([projectId]))
+    await tx.projects.setDeleted(to.id, true)
+    return { from, to }
+  })
+  const target = projectDirectories(caller.userName, to.id).code
+  await copyCodeOnce(tree, { from: sourceOf(caller.userName, from), to: target }, { account: caller.userName, signal })
+  return store.change(async (tx) => {
+    await objects.checkRoom(tx, caller, caller.userId, { isRestored: true })
+    const row = (await tx.projects.setDeleted(to.id, false)) ?? to
+    await events.changed(tx, actor, { verb: "created", resource: { type: "project", id: to.id } })
+    return row
+  })
+}
+
+/** The code that the copier could start: their own, or what the owner released. */
+function sourceOf(userName: string, project: ProjectRow): string {
+  return userName === project.userName ? projectDirectories(userName, project.id).code : releaseDirectory(project.id)
+}

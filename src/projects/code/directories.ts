@@ -1,0 +1,34 @@
+import { homeOf } from "#access"
+import type { CopyTreeOptions, Tree } from "#files"
+
+/** The limits of one copy of a project's code. */
+export const maxCode = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
+
+/** The directory in a person's home that holds everything of theirs for a project. */
+export function projectDirectory(userName: string, projectId: number): string {
+  return `${homeOf(userName)}/projects/${projectId}`
+}
+
+/** A person's own directories for a project. */
+export function projectDirectories(userName: string, projectId: number) {
+  const base = projectDirectory(userName, projectId)
+  return { code: `${base}/code`, model: `${base}/model`, user: `${base}/user` }
+}
+
+/**
+ * The code that the owner released. It lies outside of all homes, so that it stays as it is,
+ * whoever owns the project later.
+ */
+export function releaseDirectory(projectId: number): string {
+  return `/projects/${projectId}/release`
+}
+
+export type CopyOptions = Pick<CopyTreeOptions, "signal" | "onProgress" | "account">
+
+/**
+ * Copies code if there is any. Several processes may do so at once: the first copy stays, and the
+ * others are discarded.
+ */
+export async function copyCodeOnce(tree: Tree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
+  if (await tree.exists(from)) await tree.copyTree(from, to, { ...maxCode, ...options, replace: false })
+}

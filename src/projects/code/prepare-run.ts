@@ -1,0 +1,87 @@
+import { homeOf } from "#access"
+import { Failure, type Progress, type ReasonCode } from "#contract"
+import { EngineError } from "#engine"
+import type { CopyProgress, Tree } from "#files"
+import type { Preparing } from "#runs"
+import type { RunRow } from "#store"
+import type { ProjectsContext } from "../context.ts"
+import { copyCodeOnce, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
+
+/**
+ * Makes the directories of the person who starts a run, before the engine is called. Directories
+ * that exist stay. New code of somebody else's project is a copy of what its owner released.
+ */
+export function prepareRun({
+  store,
+  tree,
+  events,
+}: Pick<ProjectsContext, "store" | "tree" | "events">): (run: RunRow, options: Preparing) => Promise<void> {
+  return async (run, { report, signal }) => {
+    const { userId, userName, projectId } = run
+    const own = projectDirectories(userName, projectId)
+    const isOwner = (await store.projects.get(projectId))?.userId === userId
+    const onProgress = (progress: CopyProgress) => report(progressOf(progress))
+    try {
+      if (!isOwner) {
+        await separateUntrustedCode({ tree, events }, run)
+        await copyCodeOnce(tree, { from: releaseDirectory(projectId), to: own.code }, { signal, onProgress, account: userName })
+      }
+      await tree.ensureDirectory(own.code, own.model, own.user)
+    } catch (error) {
+      throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
+    }
+  }
+}
+
+/**
+ * Exists if somebody's directories for another person's project were in a run without their home.
+ * It lies outside of everything that runs mount.
+ */
+function untrustedMarker({ projectId, userName }: Pick<RunRow, "projectId" | "userName">): string {
+  return `/projects/${projectId}/unvouched/${userName}`
+}
+
+/**
+ * An administrator who trusts somebody's project trusts the code that its owner released. Runs
+ * without trust may have changed their starter's copy, so it never comes into a run with the
+ * starter's home: it is moved away, and the run begins with the release. The marker is removed
+ * last: after a crash in between, the next attempt does the rest.
+ */
+async function separateUntrustedCode({ tree, events }: Pick<ProjectsContext, "tree" | "events">, run: RunRow): Promise<void> {
+  const marker = untrustedMarker(run)
+  if (!run.spec.mounts.some(({ source }) => source === homeOf(run.userName))) return tree.ensureDirectory(marker)
+  if (!(await tree.exists(marker))) return
+  const earlier = await moveToEarlier(tree, run)
+  await tree.removeTree(marker)
+  if (earlier !== undefined)
+    events.runWarning(
+      run,
+      `This run has your home, and begins anew with what was released: code and models of earlier runs are in ${earlier}`,
+    )
+}
+
+/**
+ * Moves code and models to a new directory `earlier-N` beside them and returns its path, or
+ * undefined if there are none.
+ */
+async function moveToEarlier(tree: Tree, { userName, projectId }: RunRow): Promise<string | undefined> {
+  const { code, model } = projectDirectories(userName, projectId)
+  let n = 1
+  const pathOf = () => `${projectDirectory(userName, projectId)}/earlier-${n}`
+  while (!(await tree.makeNewDirectory(pathOf()))) n += 1
+  const earlier = pathOf()
+  const moved = [await tree.move(code, `${earlier}/code`), await tree.move(model, `${earlier}/model`)]
+  if (moved.includes(true)) return earlier
+  await tree.removeEmptyDirectory(earlier)
+  return undefined
+}
+
+function reasonCodeOf({ code }: Failure): ReasonCode {
+  return code === "storage_full" ? "disk_full" : "code_unavailable"
+}
+
+/** Reports bytes, but entries if there are hardly any bytes. */
+function progressOf({ done, total }: CopyProgress): Progress {
+  const unit = total.bytes >= 2 ** 20 ? "bytes" : "entries"
+  return { step: "copying the code", current: done[unit], total: Math.max(done[unit], total[unit]), unit }
+}

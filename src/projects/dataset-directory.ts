@@ -1,0 +1,35 @@
+import type { Caller } from "#access"
+import { Failure, slug } from "#contract"
+import type { Tree } from "#files"
+
+/**
+ * A person may have a dataset below their own home, but not among the directories of their
+ * projects. Administrators may have one anywhere.
+ */
+export function checkDatasetPath(caller: Caller, path: string): void {
+  const home = `/users/${caller.userName}/`
+  const projects = `${home}projects`
+  if (caller.isAdmin || (path.startsWith(home) && path !== projects && !path.startsWith(`${projects}/`))) return
+  throw new Failure(
+    "invalid",
+    `AccessInfo must be a directory below ${home}, not in its projects; got ${JSON.stringify(path.slice(0, 200))}`,
+    { field: "AccessInfo" },
+  )
+}
+
+export async function ensureDatasetDirectory(tree: Pick<Tree, "ensureDirectory">, path: string): Promise<void> {
+  await tree.ensureDirectory(path).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.code === "storage_full") throw error
+    throw new Failure(error.code, error.message, { field: "AccessInfo", cause: error })
+  })
+}
+
+/** Makes a new directory in the owner's home, with a suffix if the name is taken. */
+export async function makeDatasetDirectory(tree: Pick<Tree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
+  const base = `/users/${userName}/datasets/${slug(name, "data")}`
+  for (let n = 1; n <= 10_000; n += 1) {
+    const path = n === 1 ? base : `${base}-${n}`
+    if (await tree.makeNewDirectory(path)) return path
+  }
+  throw new Failure("conflict", `Ten thousand directories are called ${base}: name one with AccessInfo`, { field: "AccessInfo" })
+}
