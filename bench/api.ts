@@ -12,7 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { freePorts } from "../test/fixtures/free-ports.ts"
 import { imageBody, userName, usersPerSet } from "./baseline/rows.mjs"
 import { answers, median, ownSettings, spread } from "./tools.ts"
@@ -87,8 +87,8 @@ async function startQuayside(stack: AsyncDisposableStack, dir: string): Promise<
   const child = start(stack, [...profile, at("../src/main/cli.ts"), "serve"], env)
   const baseUrl = `http://127.0.0.1:${port}`
   await answers(`${baseUrl}/healthz`)
-  const { Token } = await createClient({ baseUrl, authorization: basic("admin", password) }).createToken({ body: { Name: "bench" } })
-  await fill(createClient({ baseUrl, authorization: bearer(Token) }))
+  const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", password) }).createToken({ body: { Name: "bench" } })
+  await fill(createClient({ baseUrl, authorization: bearerAuth(Token) }))
   return { name: "quayside", port, pid: child.pid as number, token: Token }
 }
 

@@ -14,7 +14,7 @@ import { join } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { answers, median, ownSettings } from "./tools.ts"
 
 const { values: options } = parseArgs({
@@ -61,7 +61,7 @@ function ask(port: number, asked: { method: string; path: string; token: string;
   return new Promise((resolve, reject) => {
     const { method, path, token, body } = asked
     const headers = {
-      authorization: bearer(token),
+      authorization: bearerAuth(token),
       ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
     }
     const outgoing = request({ host: "127.0.0.1", port, method, path, agent, headers }, (incoming) => {
@@ -115,13 +115,13 @@ const server = start(stack, 0, {
 })
 const baseUrl = `http://127.0.0.1:${port}`
 await answers(`${baseUrl}/healthz`)
-const { Token } = await createClient({ baseUrl, authorization: basic("admin", password) }).createToken({ body: { Name: "bench" } })
-const admin = createClient({ baseUrl, authorization: bearer(Token) })
+const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", password) }).createToken({ body: { Name: "bench" } })
+const admin = createClient({ baseUrl, authorization: bearerAuth(Token) })
 const { ID } = await admin.createImage({ body: { Name: "changing", Image: "a", IsPublished: true } })
 const tokens: string[] = []
 for (let i = 0; i * perPerson < readers; i += 1) {
   await admin.createUser({ body: { UserName: `reader${i}`, Password: password } })
-  const made = await createClient({ baseUrl, authorization: basic(`reader${i}`, password) }).createToken({ body: { Name: "bench" } })
+  const made = await createClient({ baseUrl, authorization: basicAuth(`reader${i}`, password) }).createToken({ body: { Name: "bench" } })
   tokens.push(made.Token)
 }
 const crowd = start(stack, 1, { args: [at("./baseline/event-readers.ts"), String(port), ...tokens], speaks: true })

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { readdirSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { type ServerProcess, startServer } from "../test/server.ts"
 import type { Attack } from "./hostile/attack.ts"
 import type { Figures, Questions } from "./other-person.ts"
@@ -42,10 +42,10 @@ async function memory({ child }: ServerProcess): Promise<number> {
 
 async function run(attack: Attack): Promise<void> {
   await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" })
-  const { Token } = await createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) }).createToken({
+  const { Token } = await createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) }).createToken({
     body: { Name: "bench" },
   })
-  const headers = { authorization: bearer(Token) }
+  const headers = { authorization: bearerAuth(Token) }
   const get = { url: `${server.baseUrl}/whoami`, method: "GET", headers } as const
   const put = { url: `${server.filesUrl}/users/admin/bench`, method: "PUT", headers } as const
   await warmUp(get)

@@ -1,7 +1,7 @@
 // One person's 200 runs of a tiny image: how the rate of starts holds up, and how soon all is there
 // again after `kill -9`. Usage: many-runs.ts [RUNS]
 import { spawn } from "node:child_process"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../test/fixtures/busybox.ts"
 import { startServer } from "../test/server.ts"
 
@@ -22,9 +22,9 @@ await using server = await startServer(
   },
   (chunk) => said.push(chunk.toString()),
 )
-const admin = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
 const { Token } = await admin.createToken({ body: { Name: "bench" } })
-const headers = { authorization: bearer(Token) }
+const headers = { authorization: bearerAuth(Token) }
 const client = createClient({ baseUrl: server.baseUrl, authorization: headers.authorization })
 const Command = JSON.stringify(["sh", "-c", "exec httpd -f -p 8080 -h /www"])
 const { ID: ImageID } = await client.createImage({ body: { Name: "tiny", Image: image, Command, Port: "8080" } })

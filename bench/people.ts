@@ -12,7 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { answers, family, median, ownSettings, spread } from "./tools.ts"
 
 const run = promisify(execFile)
@@ -121,8 +121,8 @@ async function start(stack: AsyncDisposableStack): Promise<Served> {
   const baseUrl = `http://127.0.0.1:${port}`
   const filesUrl = `http://127.0.0.1:${files}`
   await answers(`${baseUrl}/healthz`)
-  const { Token } = await createClient({ baseUrl, authorization: basic("admin", password) }).createToken({ body: { Name: "bench" } })
-  return { baseUrl, filesUrl, child, token: bearer(Token) }
+  const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", password) }).createToken({ body: { Name: "bench" } })
+  return { baseUrl, filesUrl, child, token: bearerAuth(Token) }
 }
 
 async function signIns({ baseUrl, token, child }: Served): Promise<void> {
@@ -155,7 +155,7 @@ async function signIns({ baseUrl, token, child }: Served): Promise<void> {
 }
 
 async function webdav({ filesUrl, token, child }: Served): Promise<void> {
-  const proofs = { token, basic: basic("admin", password) }
+  const proofs = { token, basic: basicAuth("admin", password) }
   const url = `${filesUrl}/users/admin/small`
   const put = await fetch(url, { method: "PUT", headers: { authorization: token }, body: "x".repeat(1_024) })
   if (!put.ok) throw new Error(`The file was not written: ${put.status}`)

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import Docker from "dockerode"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { startServer } from "../test/server.ts"
 import { answers, median, spread } from "./tools.ts"
 
@@ -13,9 +13,9 @@ const image = "quayside/http-sample:latest"
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 await using server = await startServer({ QUAYSIDE_LOG_LEVEL: "error" })
-const first = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+const first = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
 const { Token } = await first.createToken({ body: { Name: "bench" } })
-const headers = { authorization: bearer(Token) }
+const headers = { authorization: bearerAuth(Token) }
 const client = createClient({ baseUrl: server.baseUrl, authorization: headers.authorization })
 const { ID: ImageID } = await client.createImage({ body: { Name: "sample", Image: image } })
 const { ID: ProjectID } = await client.createProject({ body: { ProjectName: "bench", Type: "http", ImageID } })

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { startServer } from "../test/server.ts"
 import { fromManyAddresses } from "./lib/many-addresses.ts"
 
@@ -22,14 +22,14 @@ process.env.SCHEMATHESIS_HOOKS = join(import.meta.dirname, "lib/schemathesis_hoo
 await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "warn" })
 const { baseUrl, password, directory } = server
 await using proxy = await fromManyAddresses(Number(new URL(baseUrl).port))
-const first = createClient({ baseUrl, authorization: basic("admin", password) })
+const first = createClient({ baseUrl, authorization: basicAuth("admin", password) })
 // Who asks has high IDs: the low ones are tried for deletion.
 for (let i = 0; i < 60; i += 1) await first.createUser({ body: { UserName: `person-${i}` } })
 await first.createUser({ body: { UserName: "tester", Password: password, IsAdmin: true } })
-const tester = createClient({ baseUrl, authorization: basic("tester", password) })
+const tester = createClient({ baseUrl, authorization: basicAuth("tester", password) })
 for (let i = 0; i < 60; i += 1) await tester.createToken({ body: { Name: "another" } })
 const { Token } = await tester.createToken({ body: { Name: "schemathesis" } })
-const client = createClient({ baseUrl, authorization: bearer(Token) })
+const client = createClient({ baseUrl, authorization: bearerAuth(Token) })
 const image = await client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 const data = await client.createData({ body: { Name: "flowers" } })
 await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] } })

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { type ServerProcess, startServer } from "./server.ts"
 
 const program = (name: string) => fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url))
@@ -23,7 +23,7 @@ function runExample(server: ServerProcess, name: string, ...words: string[]): Pr
 
 test("the examples start a project, list it, say why a start fails, and follow what happens", async () => {
   await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
-  const client = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const client = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await client.createImage({ body: { Name: "web", Image: "quayside/http-sample:latest" } })
   await client.createProject({ body: { ProjectName: "penguins", Type: "http", ImageID: image.ID } })
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { freePorts } from "./fixtures/free-ports.ts"
 
 /** `quayside serve` as a process of its own, on free ports and a directory of its own. */
@@ -99,7 +99,7 @@ async function ready(child: ChildProcess): Promise<void> {
 
 /** Stopping a server stops nobody's run: a test does that itself. */
 async function stopRuns(baseUrl: string, password: string): Promise<void> {
-  const admin = createClient({ baseUrl, authorization: basic("admin", password) })
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
   const { data } = await admin.listRuns({ query: { pageSize: 200 } })
   await Promise.all(data.map((run) => admin.stopRun({ query: { ID: run.ID } })))
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
-import { basic, bearer, type Client, createClient } from "#client"
+import { basicAuth, bearerAuth, type Client, createClient } from "#client"
 import { type Logger, silentLogger } from "#kit"
 import { compose, type Quayside, readSettings } from "#main"
 import { freePorts } from "./fixtures/free-ports.ts"
@@ -61,7 +61,7 @@ export async function openWorld(
   const start = () => compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {} })
   let quayside = await start()
   const { baseUrl } = quayside
-  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
   const token = await admin.createToken({ body: { Name: "world" } })
   return {
     get quayside() {
@@ -69,12 +69,12 @@ export async function openWorld(
     },
     dataDir,
     databaseUrl: database?.url,
-    admin: createClient({ baseUrl, authorization: bearer(token.Token) }),
+    admin: createClient({ baseUrl, authorization: bearerAuth(token.Token) }),
     async person(userName, fields = {}) {
       const password = `${userName}-password`
       await admin.createUser({ body: { UserName: userName, Password: password, ...fields } })
-      const made = await createClient({ baseUrl, authorization: basic(userName, password) }).createToken({ body: { Name: "world" } })
-      const authorization = bearer(made.Token)
+      const made = await createClient({ baseUrl, authorization: basicAuth(userName, password) }).createToken({ body: { Name: "world" } })
+      const authorization = bearerAuth(made.Token)
       return { userName, password, authorization, client: createClient({ baseUrl, authorization }) }
     },
     async acquaint(...people) {

@@ -1,5 +1,5 @@
 import type { Caller, Identity, OpenId, OpenIdRules } from "#access"
-import type { EffectiveLimits, endpoints, Operation, Query } from "#contract"
+import type { EffectiveLimits, endpoints, OperationId, Query } from "#contract"
 import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
@@ -138,7 +138,7 @@ export class LongList {
 }
 
 /** One request as its handler sees it. */
-export interface Context<Op extends Operation = Operation> {
+export interface Context<Op extends OperationId = OperationId> {
   /** Whoever proved who they are; undefined where `isAnonymous`. */
   readonly caller: Caller
   /** Nobody proved anything: the operation asks for no proof, or not from this machine. */
@@ -160,5 +160,5 @@ export interface Context<Op extends Operation = Operation> {
   readonly server: ServerState
 }
 
-export type Handler<Op extends Operation> = (services: Services, context: Context<Op>) => unknown
-export type Handlers = { [Op in Operation]: Handler<Op> }
+export type Handler<Op extends OperationId> = (services: Services, context: Context<Op>) => unknown
+export type Handlers = { [Op in OperationId]: Handler<Op> }

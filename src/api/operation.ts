@@ -1,5 +1,5 @@
 import { type Action, type Caller, can, forbidden, onlyRun, Refusal, soleAuthorization } from "#access"
-import { bounds, type Endpoint, endpoints, Failure, type Operation, parseQuery, type Query } from "#contract"
+import { bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
 import { assignConnection } from "#http"
 import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type ServerState, type Services } from "./context.ts"
@@ -74,7 +74,7 @@ class Call implements Context {
 /** Runs one operation: who asks, whether they may at all, what they ask, and then its handler. */
 export async function runOperation(
   services: Services,
-  operation: Operation,
+  operation: OperationId,
   requestContext: RequestContext,
   server: ServerState,
 ): Promise<void> {
@@ -95,7 +95,7 @@ export async function runOperation(
   const query = parseQuery(endpoint.query, requestContext.queryText) as AnyQuery
   const call = new Call(requestContext, { caller, session, query, server })
   if (endpoint.body) call.body = await readJson(request, caller ? { maxBytes: endpoint.maxBody ?? bounds.http.bodyBytes.value } : unproved)
-  const handler = handlers[operation] as Handler<Operation>
+  const handler = handlers[operation] as Handler<OperationId>
   const isFirst = isUrgent(operation, { method: endpoint.method, caller })
   const answer = await handler(isFirst ? server.urgent : services, call)
   if (answer instanceof EventStream) return sendEvents(requestContext, answer)
@@ -128,7 +128,7 @@ function sendLarge(
 }
 
 /** Counts what a person is about to do; reading costs nothing. */
-function count({ rates }: ServerState, userId: number, { method }: Endpoint, operation: Operation): void {
+function count({ rates }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
   if (operation === "followEvents") rates.take(userId, "streams")
   else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
   else if (method !== "GET") rates.take(userId, "writes")

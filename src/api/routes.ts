@@ -1,10 +1,10 @@
-import { type Endpoint, endpoints, Failure, type Operation, operations } from "#contract"
+import { type Endpoint, endpoints, Failure, type OperationId, operationIds } from "#contract"
 import { withoutAlias } from "./http/request-context.ts"
 import type { Page } from "./page.ts"
 import { pages } from "./pages.ts"
 
 /** What a request is for. */
-export type Target = { operation: Operation } | { page: Page; name: string }
+export type Target = { operation: OperationId } | { page: Page; name: string }
 
 /**
  * Every row of the contract's table, and the pages, at their paths and below the alias. Each path
@@ -15,7 +15,7 @@ export class Routes {
   readonly #paths = new Map<string, Map<string, Target>>()
 
   constructor() {
-    for (const operation of operations) {
+    for (const operation of operationIds) {
       const { method, path }: Endpoint = endpoints[operation]
       this.#add({ method, path, target: { operation } })
     }
@@ -26,7 +26,7 @@ export class Routes {
     const methods = this.#paths.get(path) ?? new Map<string, Target>()
     this.#paths.set(path, methods)
     for (const each of method === "GET" ? ["GET", "HEAD"] : [method]) {
-      if (methods.has(each)) throw new Error(`Two operations answer ${each} ${path}`)
+      if (methods.has(each)) throw new Error(`Two operationIds answer ${each} ${path}`)
       methods.set(each, target)
     }
   }

@@ -1,5 +1,5 @@
 import type { Caller } from "#access"
-import type { Operation } from "#contract"
+import type { OperationId } from "#contract"
 import type { Store } from "#store"
 import type { Services } from "./context.ts"
 
@@ -7,14 +7,14 @@ import type { Services } from "./context.ts"
  * What an administrator needs on a full disk beside deletions: disabling people, and changing
  * limits and members.
  */
-const administrative: ReadonlySet<Operation> = new Set(["updateUser", "updateGroup"])
+const administrative: ReadonlySet<OperationId> = new Set(["updateUser", "updateGroup"])
 
 /**
  * Whether an operation gets the room that the database keeps back for a full disk: whatever ends or
  * removes something, since it makes room or takes a right back, and what an administrator needs.
  * Nobody can use the room up with it: nothing is removed twice, and nothing is made meanwhile.
  */
-export function isUrgent(operation: Operation, { method, caller }: { method: string; caller: Caller | undefined }): boolean {
+export function isUrgent(operation: OperationId, { method, caller }: { method: string; caller: Caller | undefined }): boolean {
   return method === "DELETE" || (caller?.isAdmin === true && administrative.has(operation))
 }
 

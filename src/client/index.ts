@@ -1,135 +1,23 @@
 import {
-  type Data,
+  type Answer,
   type Endpoint,
   endpoints,
   Failure,
   type FailureBody,
-  type Grant,
-  type Group,
-  type Image,
-  type ImageCheck,
-  type Operation,
+  type List,
+  type OperationId,
   type Params,
-  type Project,
-  type Query,
-  type Reason,
-  type RunningProject,
-  type Token,
-  type User,
-  type Whoami,
+  type QueryOf,
+  type Structure,
+  type StructureValue,
 } from "#contract"
-import { readEvents, type ServerEvent } from "./events.ts"
+import { readEvents, readLines } from "./streams.ts"
 
-export type { ServerEvent } from "./events.ts"
-export { type Following, follow } from "./follow.ts"
+export type { ServerEvent } from "#contract"
+export { type FollowOptions, followEvents } from "./follow-events.ts"
 
-/** The types behind the names by which the contract's table speaks of answers. */
-interface Schemas {
-  ImageModel: Image
-  ImageCheck: ImageCheck
-  DataModel: Data
-  ProjectModel: Project
-  RunningProject: RunningProject
-  User: User
-  Group: Group
-  Token: Token
-  Grant: Grant
-  NewToken: Token & { Token: string }
-  Whoami: Whoami
-  Capacity: Capacity
-  Preview: Preview
-  RunStats: { now: RunStats; series: RunStats[] }
-  Event: ServerEvent
-  FilesToken: { Token: string; ExpiresAt: string }
-  AuditEntry: AuditEntry
-  Health: { ok: boolean }
-  Readiness: { ok: boolean; checks: Record<"store" | "engine" | "files", { ok: boolean; msg: string }> }
-}
-
-/** What nodes have and what is free; amounts of memory in the unit of `Memory`. */
-export interface Capacity {
-  nodes: {
-    Name: string
-    Cpus: Share
-    Memory: Share
-    Gpus: Share
-    /** `RunID` tells who holds it, to administrators and the holder. */
-    Devices: { ID: string; Model: string; Memory: number; RunID: number | null }[]
-  }[]
-  /** What the caller's own limits leave them; null is unlimited. */
-  you: { Cpus: number | null; Memory: number | null; Gpus: number | null }
-}
-
-/**
- * What a run used at one time; null is what is not known. Amounts of memory and disk in the unit of
- * `Memory`, traffic in bytes since the start.
- */
-export interface RunStats {
-  Time: string
-  Cpus: number | null
-  Memory: number | null
-  MemoryLimit: number | null
-  GpuMemory: number | null
-  /** From 0 to 1. */
-  GpuBusy: number | null
-  NetworkIn: number | null
-  NetworkOut: number | null
-  Disk: number | null
-}
-
-/** What would become of a start. */
-export interface Preview {
-  Admitted: boolean
-  Queued: boolean
-  QueuePosition: number | null
-  Reason: Reason | null
-}
-
-interface Share {
-  total: number
-  free: number
-}
-
-/** One row of the audit. */
-export interface AuditEntry {
-  ID: number
-  Time: string
-  Actor: string
-  Action: string
-  Thing: { Type: string; ID: number } | null
-  Outcome: "done" | "refused"
-  Address: string
-  RequestID: string
-  /**
-   * How many times: refusals of one minute are one row, whose time, address and request are those
-   * of the first.
-   */
-  Count: number
-}
-
-/** One page of a list. */
-export interface List<T> {
-  data: T[]
-  page: number
-  pageCount: number
-  pageSize: number
-}
-
-type AnswerOf<A> = A extends { one: keyof Schemas }
-  ? Schemas[A["one"]]
-  : A extends { list: keyof Schemas }
-    ? List<Schemas[A["list"]]>
-    : A extends { done: true }
-      ? { ok: true }
-      : A extends { text: string }
-        ? string
-        : A extends { stream: keyof Schemas }
-          ? AsyncIterable<Schemas[A["stream"]]>
-          : Record<string, unknown>
-
-type QueryOf<Op extends Operation> = Query<(typeof endpoints)[Op]["query"]>
-
-export interface Asking<Op extends Operation> {
+/** What a call sends beside its method and path. */
+export interface RequestOptions<Op extends OperationId> {
   query?: { [K in keyof QueryOf<Op>]?: QueryOf<Op>[K] | string | number }
   /** Any subset of the structure's fields; sent as JSON. */
   body?: object
@@ -138,32 +26,34 @@ export interface Asking<Op extends Operation> {
 }
 
 /** One object for one ID alone; a list for anything else, also for a list of one ID. */
-interface OneOrList<Op extends Operation, T> {
-  (asking: Omit<Asking<Op>, "query"> & { query: { ID: number | string } }): Promise<T>
-  (asking?: Asking<Op>): Promise<List<T>>
+interface OneOrList<Op extends OperationId, T> {
+  (options: Omit<RequestOptions<Op>, "query"> & { query: { ID: number | string } }): Promise<T>
+  (options?: RequestOptions<Op>): Promise<List<T>>
 }
 
 /** A method for every operation of the contract. Refusals are thrown as `Failure`. */
 export type Client = {
-  [Op in Operation]: (typeof endpoints)[Op]["answer"] extends { oneOrList: infer S extends keyof Schemas }
-    ? OneOrList<Op, Schemas[S]>
-    : (asking?: Asking<Op>) => Promise<AnswerOf<(typeof endpoints)[Op]["answer"]>>
+  [Op in OperationId]: (typeof endpoints)[Op]["answer"] extends { oneOrList: infer S extends Structure }
+    ? OneOrList<Op, StructureValue<S>>
+    : (options?: RequestOptions<Op>) => Promise<Answer<Op>>
 }
 
 export interface ClientOptions {
   /** Without a slash at its end. */
   baseUrl: string
-  /** The `Authorization` header: see `basic` and `bearer`. */
+  /** The `Authorization` header: see `basicAuth` and `bearerAuth`. */
   authorization?: string
   fetch?: typeof fetch
 }
 
-export function basic(userName: string, password: string): string {
+/** The `Authorization` header of a user name with a password or token. */
+export function basicAuth(userName: string, password: string): string {
   const bytes = new TextEncoder().encode(`${userName}:${password}`)
   return `Basic ${btoa(String.fromCharCode(...bytes))}`
 }
 
-export function bearer(token: string): string {
+/** The `Authorization` header of a token. */
+export function bearerAuth(token: string): string {
   return `Bearer ${token}`
 }
 
@@ -171,27 +61,28 @@ export function bearer(token: string): string {
 export function createClient(options: ClientOptions): Client {
   const methods = Object.entries(endpoints).map(([operation, endpoint]) => [
     operation,
-    (asking: Asking<Operation> = {}) => ask(options, endpoint, asking),
+    (request: RequestOptions<OperationId> = {}) => call(options, endpoint, request),
   ])
   return Object.fromEntries(methods) as Client
 }
 
-async function ask(options: ClientOptions, endpoint: Endpoint, asking: Asking<Operation>): Promise<unknown> {
+async function call(options: ClientOptions, endpoint: Endpoint, request: RequestOptions<OperationId>): Promise<unknown> {
   const { baseUrl, authorization, fetch: send = fetch } = options
-  const answer = await send(`${baseUrl}${endpoint.path}${queryText(endpoint.query, queryOf(endpoint, asking))}`, {
+  const response = await send(`${baseUrl}${endpoint.path}${queryText(endpoint.query, queryOf(endpoint, request))}`, {
     method: endpoint.method,
     headers: {
       ...(authorization === undefined ? {} : { authorization }),
-      ...(asking.body === undefined ? {} : { "content-type": "application/json" }),
-      ...asking.headers,
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      ...request.headers,
     },
-    ...(asking.body === undefined ? {} : { body: JSON.stringify(asking.body) }),
-    ...(asking.signal === undefined ? {} : { signal: asking.signal }),
+    ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
   })
-  if (answer.status === 200 && "text" in endpoint.answer) return answer.text()
-  if (answer.status === 200 && "stream" in endpoint.answer) return readEvents(answer)
-  const value: unknown = await answer.json()
-  if (answer.status !== 200) throw failureFrom(answer.status, value as FailureBody)
+  if (response.status === 200 && "text" in endpoint.answer) return response.text()
+  if (response.status === 200 && "lines" in endpoint.answer) return readLines(response)
+  if (response.status === 200 && "events" in endpoint.answer) return readEvents(response)
+  const value: unknown = await response.json()
+  if (response.status !== 200) throw failureFrom(response.status, value as FailureBody)
   return value
 }
 
@@ -201,10 +92,9 @@ function failureFrom(status: number, body: FailureBody): Failure {
 }
 
 /**
- * The API takes one ID alone for the question after one object: a page is asked for where a list of
- * IDs was given.
+ * One ID alone reads one object. To get a list for a list of one ID, the query asks for a page.
  */
-function queryOf({ answer }: Endpoint, { query = {} }: Asking<Operation>): object {
+function queryOf({ answer }: Endpoint, { query = {} }: RequestOptions<OperationId>): object {
   return "oneOrList" in answer && "ID" in query && Array.isArray(query.ID) ? { page: 1, ...query } : query
 }
 

@@ -65,14 +65,3 @@ export type ReasonCode = keyof typeof reasonSentences
 export function reasonStatus(code: ReasonCode): 409 | 503 {
   return code === "engine_unreachable" || code === "engine_error" || code === "disk_full" ? 503 : 409
 }
-
-/** Why a run ended or failed, as it is stored and answered. */
-export interface Reason {
-  code: ReasonCode
-  /** One plain sentence for the person who started the run. */
-  msg: string
-  /** The program's exit code, where it ended by itself. */
-  exitCode?: number
-  /** The last lines of output, at most 4 KiB. */
-  logTail?: string
-}

@@ -2,19 +2,21 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
 import { Failure } from "./failure.ts"
+import { BodyChanges, parseBody, parseNew } from "./fields/body.ts"
+import { boolean, integer, oneOf, timestamp } from "./fields/scalars.ts"
+import { text } from "./fields/text.ts"
 import { openApi } from "./openapi.ts"
 import { nearest, parseQuery } from "./query.ts"
 import { referenceOperations } from "./reference.ts"
-import { complete, flag, integer, oneOf, parseBody, text, time } from "./schema.ts"
 import { isLive, mayMove, runStateNames, runStates } from "./states.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
 const fields = {
-  Name: text({ doc: "", write: "required", max: 5 }),
-  N: integer({ doc: "", max: 9 }),
-  On: flag({ doc: "" }),
-  Kind: oneOf({ doc: "", values: ["a", "b"], initial: "a" }),
-  At: time({ doc: "" }),
+  Name: text({ write: "required", max: 5 }),
+  N: integer({ max: 9 }),
+  On: boolean({}),
+  Kind: oneOf({ values: ["a", "b"], initial: "a" }),
+  At: timestamp({}),
 }
 const refusal = (work: () => unknown): Failure => {
   try {
@@ -26,7 +28,7 @@ const refusal = (work: () => unknown): Failure => {
   throw new assert.AssertionError({ message: "A refusal was wanted" })
 }
 
-test("a body's fields are checked, unknown and kept ones are passed over", () => {
+test("a body's fields are checked; unknown fields and those that the service sets are ignored", () => {
   assert.deepEqual(parseBody(fields, { Name: "x", N: 3, On: true, Other: [], At: "no time" }), { Name: "x", N: 3, On: true })
   for (const [body, field] of [
     [{ Name: 5 }, "Name"],
@@ -45,9 +47,19 @@ test("a body's fields are checked, unknown and kept ones are passed over", () =>
   assert.ok(Object.is(parseBody(fields, { N: -0 }).N, 0))
 })
 
-test("POST fills in what is absent and refuses where something is needed", () => {
-  assert.deepEqual(complete(fields, { Name: "x" }), { Name: "x", N: 0, On: false, Kind: "a" })
-  assert.deepEqual([refusal(() => complete(fields, {})).field, refusal(() => complete(fields, {})).message], ["Name", "Name is needed"])
+test("the body of a POST gets defaults for absent fields, and is rejected without a required one", () => {
+  assert.deepEqual(parseNew(fields, { Name: "x" }), { Name: "x", N: 0, On: false, Kind: "a" })
+  const { field, message } = refusal(() => parseNew(fields, {}))
+  assert.deepEqual([field, message], ["Name", "Name is needed"])
+})
+
+test("the body of a PUT is rejected without an ID at once, and for its other fields when they are read", () => {
+  assert.equal(refusal(() => new BodyChanges(fields, { Name: "x" })).field, "ID")
+  const changes = new BodyChanges(fields, { ID: 7, Name: "a long name", N: 3, On: 1 })
+  assert.equal(changes.ID, 7)
+  assert.deepEqual(changes.only("N"), { N: 3 })
+  assert.equal(refusal(() => changes.against()).field, "Name")
+  assert.equal(refusal(() => changes.against({ Name: "a long name" })).field, "On", "a stored text is accepted back")
 })
 
 test("inherited members of a body are no fields of it", () => {

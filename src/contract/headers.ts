@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./schema.ts"
+import type { JsonSchema } from "./fields/field.ts"
 import type { Endpoint } from "./table.ts"
 
 /** A header that some operations look at. */
@@ -38,5 +38,5 @@ export type ChosenHeader = keyof typeof byChoice
 /** What an operation looks at beyond the headers of every request. */
 export function headersOf({ method, path, answer, headers = [] }: Endpoint): Header[] {
   const conditional = (method === "PUT" || method === "DELETE") && path !== "/session"
-  return [...headers.map((name) => byChoice[name]), ...(conditional ? [ifMatch] : []), ...("stream" in answer ? [lastEventId] : [])]
+  return [...headers.map((name) => byChoice[name]), ...(conditional ? [ifMatch] : []), ...("events" in answer ? [lastEventId] : [])]
 }

@@ -1,6 +1,11 @@
+export type { Answer, Body, List, QueryOf } from "./answer.ts"
 export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/index.ts"
-export { type FailureCode, failureStatus, type Reason, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
+export { type FailureCode, failureStatus, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
+export { BodyChanges, parseBody, parseBodyId, parseNew } from "./fields/body.ts"
+export { type AnswerValues, type BodyValues, describeValue, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
+export type { Structure, StructureValue } from "./fields/structure.ts"
+export { checkPlainText, isPlainText } from "./fields/text.ts"
 export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"
 export { parseEnv } from "./formats/env.ts"
 export { checkAccountName, parsePort } from "./formats/names.ts"
@@ -16,9 +21,11 @@ export { checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMoun
 export { openApi } from "./openapi.ts"
 export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
 export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
+export type { Capacity, Preview } from "./resources/capacity.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
 export { type Grant, grantFields } from "./resources/grant.ts"
 export { type Image, type ImageCheck, type ImagePart, imageFields } from "./resources/image.ts"
+export type { AuditEntry, Done, Readiness, ServerEvent } from "./resources/installation.ts"
 export {
   defaultLimits,
   type EffectiveLimits,
@@ -36,20 +43,8 @@ export {
   type Whoami,
 } from "./resources/people.ts"
 export { type Project, type ProjectData, type ProjectDataInput, projectFields } from "./resources/project.ts"
+export type { Progress, Reason } from "./resources/run-parts.ts"
+export type { LogLine, RunStats } from "./resources/run-stats.ts"
 export { type RunningProject, runningProjectFields } from "./resources/running-project.ts"
-export {
-  type Answer,
-  asObject,
-  bodyId,
-  checkPlain,
-  complete,
-  describe,
-  type Field,
-  type Fields,
-  invalid,
-  isPlain,
-  type JsonSchema,
-  parseBody,
-} from "./schema.ts"
-export { isLive, mayMove, type Progress, type ProjectType, projectTypes, type RunState, runStateNames, runStates } from "./states.ts"
-export { type Endpoint, endpoints, type Method, type Operation, operations } from "./table.ts"
+export { isLive, mayMove, type ProjectType, projectTypes, type RunState, runStateNames, runStates } from "./states.ts"
+export { type Endpoint, endpoints, type Method, type OperationId, operationIds } from "./table.ts"

@@ -1,15 +1,16 @@
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { bounds } from "./bounds/index.ts"
+import { timestamp } from "./fields/scalars.ts"
+import { checkPlainText, text } from "./fields/text.ts"
 import { parseCommand } from "./formats/command.ts"
 import { parseEnv } from "./formats/env.ts"
 import { checkAccountName, checkPort } from "./formats/names.ts"
 import { fullReference } from "./formats/oci-reference.ts"
 import { checkAccessInfo, checkMountPath, slug } from "./formats/paths.ts"
 import { nearest, parseQuery, wordsParam } from "./query.ts"
-import { checkPlain, text, time } from "./schema.ts"
 
 const { texts, http } = bounds
-const anyText = text({ doc: "", max: texts.docBytes.value, write: "required" })
+const anyText = text({ max: texts.docBytes.value, write: "required" })
 const list = Array.from({ length: 30 }, (_, i) => `Parameter${i}`)
 
 const parsers: Parser[] = [
@@ -87,13 +88,13 @@ const parsers: Parser[] = [
   },
   {
     name: "control characters",
-    parse: (value) => checkPlain(value, "Doc"),
+    parse: (value) => checkPlainText(value, "Doc"),
     size: texts.docBytes.value,
     shapes: [repeated("a", { end: "\u0001" })],
   },
   {
     name: "a time",
-    parse: (value) => time({ doc: "" }).parse(value, "At"),
+    parse: (value) => timestamp({ doc: "" }).parse(value, "At"),
     size: 65_536,
     shapes: [repeated("0"), repeated("2026-01-01T")],
   },

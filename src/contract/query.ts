@@ -1,6 +1,8 @@
 import { bounds } from "./bounds/index.ts"
 import { Failure } from "./failure.ts"
-import { checkPlain, type Fields, integer, invalid, type JsonSchema, oneOf, plainText, time } from "./schema.ts"
+import { type FieldIn, type FieldOut, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
+import { integer, oneOf, timestamp } from "./fields/scalars.ts"
+import { checkPlainText, plainTextPattern } from "./fields/text.ts"
 
 /** A query parameter: how it is read and what it is for. */
 export interface Param<T = unknown> {
@@ -15,7 +17,7 @@ export type Params = Readonly<Record<string, Param>>
 /** What a handler gets: every parameter that was given. */
 export type Query<P extends Params> = { [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never }
 
-const id = integer({ doc: "" })
+const id = integer({})
 const readId = (text: string, name: string) => (id.fromQuery as (text: string, name: string) => number)(text, name)
 const limit = 2 ** 31
 
@@ -58,17 +60,17 @@ const zeroOne = (doc: string) =>
 
 const plain = (doc: string) =>
   ({
-    schema: { type: "string", pattern: plainText, description: doc },
+    schema: { type: "string", pattern: plainTextPattern, description: doc },
     repeats: false,
     parse: (text: string, name: string): string => {
-      checkPlain(text, name)
+      checkPlainText(text, name)
       return text
     },
   }) as const satisfies Param<string>
 
 /** One of a closed list. */
 export function choice<const T extends string>(doc: string, values: readonly T[]) {
-  const field = oneOf({ doc, values })
+  const field = oneOf<T>({ doc, values })
   return {
     schema: field.schema,
     repeats: false,
@@ -98,7 +100,7 @@ export function sortParam(names: readonly string[]) {
   } as const satisfies Param<Sort>
 }
 
-const instant = time({ doc: "" })
+const instant = timestamp({})
 
 /** A time; milliseconds since the epoch. */
 export const timeParam = (doc: string) =>
@@ -123,23 +125,31 @@ export const deletedParam = zeroOne("1: what was deleted instead: the caller's o
 export const wordsParam = plain("Every word must stand in name or comment, in any case.")
 export const exactParam = plain("Only where this is exactly so.")
 
+type Scalar = string | number | boolean | null
+type ScalarKeys<F extends Fields> = {
+  [K in keyof F]: [FieldOut<F[K]>] extends [never] ? never : FieldOut<F[K]> extends Scalar ? K : never
+}[keyof F]
+export type ScalarParams<F extends Fields> = {
+  readonly [K in ScalarKeys<F>]: Param<F[K]["write"] extends "never" ? FieldOut<F[K]> : FieldIn<F[K]>> & { repeats: false }
+}
+
 /** Single reads compare any scalar field of the structure. */
-export function scalarParams<F extends Fields>(fields: F): Params {
+export function scalarParams<F extends Fields>(fields: F): ScalarParams<F> {
   const params: Record<string, Param> = {}
   for (const [name, field] of Object.entries(fields)) {
     const read = field.fromQuery
     if (read) params[name] = { schema: field.querySchema ?? field.schema, repeats: false, parse: read }
   }
-  return params
+  return params as ScalarParams<F>
 }
 
 /**
  * Reads a query string by its table: unknown names (with the nearest known one), names that stand
  * twice and values of the wrong form are refused, so that no filter is silently ignored.
  */
-export function parseQuery(params: Params, text: string): Record<string, unknown> {
+export function parseQuery<P extends Params>(params: P, text: string): Query<P> {
   const result: Record<string, unknown> = {}
-  if (text === "") return result
+  if (text === "") return result as Query<P>
   for (const pair of text.split("&")) {
     if (pair === "") continue
     const equals = pair.indexOf("=")
@@ -156,7 +166,7 @@ export function parseQuery(params: Params, text: string): Record<string, unknown
     } else if (name in result) throw new Failure("invalid", `${name} stands twice; once is meant`, { field: name })
     else result[name] = parsed
   }
-  return result
+  return result as Query<P>
 }
 
 function decode(text: string): string {

@@ -1,5 +1,5 @@
+import type { JsonSchema } from "./fields/field.ts"
 import { headersOf } from "./headers.ts"
-import type { JsonSchema } from "./schema.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
 /** A table of the reference: one row for each field or parameter. */
@@ -70,12 +70,13 @@ function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]
 }
 
 function answerOf(answer: Endpoint["answer"]): string {
-  if ("one" in answer) return answer.one
-  if ("list" in answer) return `list of ${answer.list}`
-  if ("oneOrList" in answer) return `${answer.oneOrList} with ID alone, else a list of them`
+  if ("one" in answer) return answer.one.name
+  if ("list" in answer) return `list of ${answer.list.name}`
+  if ("oneOrList" in answer) return `${answer.oneOrList.name} with ID alone, else a list of them`
   if ("done" in answer) return '{"ok": true}'
   if ("text" in answer) return answer.text
-  if ("stream" in answer) return `text/event-stream of ${answer.stream}`
+  if ("lines" in answer) return `application/x-ndjson of ${answer.lines.name}`
+  if ("events" in answer) return `text/event-stream of ${answer.events.name}`
   return "this description"
 }
 

@@ -29,11 +29,3 @@ export function isLive(state: RunState): boolean {
 /** What a project can be. */
 export const projectTypes = ["jupyter", "jupyterlab", "jupyternotebook", "novnc", "vscode", "http"] as const
 export type ProjectType = (typeof projectTypes)[number]
-
-/** How far a step of a start has come; `total` is null where nobody tells. */
-export interface Progress {
-  step: string
-  current: number
-  total: number | null
-  unit: "bytes" | "layers" | "entries"
-}

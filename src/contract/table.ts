@@ -1,4 +1,6 @@
 import { bounds } from "./bounds/index.ts"
+import type { Fields } from "./fields/field.ts"
+import type { Structure } from "./fields/structure.ts"
 import type { ChosenHeader } from "./headers.ts"
 import {
   allParam,
@@ -10,7 +12,6 @@ import {
   idsParam,
   isPublishParam,
   neededIdParam,
-  type Param,
   type Params,
   paging,
   scalarParams,
@@ -20,13 +21,27 @@ import {
   userNameParam,
   wordsParam,
 } from "./query.ts"
-import { dataFields } from "./resources/data.ts"
-import { grantFields } from "./resources/grant.ts"
-import { imageFields } from "./resources/image.ts"
-import { groupFields, sessionFields, tokenFields, userFields } from "./resources/people.ts"
-import { projectFields } from "./resources/project.ts"
-import { runningProjectFields } from "./resources/running-project.ts"
-import type { Answer, Fields } from "./schema.ts"
+import { capacity, preview } from "./resources/capacity.ts"
+import { dataFields, dataModel } from "./resources/data.ts"
+import { grantFields, grantModel } from "./resources/grant.ts"
+import { imageCheck, imageFields, imageModel } from "./resources/image.ts"
+import { auditEntry, health, readiness, serverEvent } from "./resources/installation.ts"
+import {
+  filesToken,
+  groupFields,
+  groupModel,
+  newToken,
+  sessionFields,
+  tokenFields,
+  tokenModel,
+  userChangeFields,
+  userFields,
+  userModel,
+  whoami,
+} from "./resources/people.ts"
+import { projectFields, projectModel } from "./resources/project.ts"
+import { logLine, runStats } from "./resources/run-stats.ts"
+import { runningProject, runningProjectFields } from "./resources/running-project.ts"
 import { projectTypes, runStateNames } from "./states.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE"
@@ -48,16 +63,20 @@ export interface Endpoint {
    * The body's fields; absent: no body is read. `either`: of each group at least one field is
    * needed.
    */
-  body?: { name: string; fields: Fields; mode: "create" | "update"; either?: readonly (readonly string[])[] }
-  /** What success answers: a schema's name, a list of it, or only that it is done. */
+  body?: { fields: Fields; mode: "create" | "update"; either?: readonly (readonly string[])[] }
+  /**
+   * What success answers: one structure, a list of it, JSON lines or events of it, text of a media
+   * type, this description, or only that it is done.
+   */
   answer:
-    | { one: string }
-    | { list: string }
-    | { oneOrList: string }
+    | { one: Structure }
+    | { list: Structure }
+    | { oneOrList: Structure }
     | { done: true }
     | { description: true }
     | { text: string }
-    | { stream: string }
+    | { lines: Structure }
+    | { events: Structure }
   /**
    * What the caller must be allowed to do: an action of the table of rights. `none`: no proof of
    * identity is asked for.
@@ -73,19 +92,24 @@ const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishPar
 const none = {} as const satisfies Params
 const oneId = { ID: neededIdParam } as const
 
-function resource<const Q extends Params, const S extends string>(options: {
+function resource<
+  const Q extends Params,
+  const S extends Structure,
+  const F extends Fields,
+  const T extends "image" | "data" | "project",
+>(options: {
   tag: Endpoint["tag"]
   path: string
   plural: string
-  schema: S
-  thing: string
-  fields: Fields
+  model: S
+  type: T
+  fields: F
   filters: Q
   either?: readonly (readonly string[])[]
   maxBody?: number
 }) {
-  const { tag, path, schema, thing, fields, either = [], maxBody } = options
-  const noun = thing === "data" ? "dataset" : thing
+  const { tag, path, model, type, fields, either = [], maxBody } = options
+  const noun = type === "data" ? "dataset" : type
   const one = `${noun === "image" ? "an" : "a"} ${noun}`
   const size = maxBody === undefined ? {} : { maxBody }
   return {
@@ -95,9 +119,9 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `Create ${one}`,
       query: none,
-      body: { name: schema, fields, mode: "create", either },
-      answer: { one: schema },
-      permission: `${thing}:create`,
+      body: { fields, mode: "create", either },
+      answer: { one: model },
+      permission: `${type}:create`,
       ...size,
     },
     update: {
@@ -106,9 +130,9 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `Change ${one}; absent fields keep their value`,
       query: none,
-      body: { name: schema, fields, mode: "update" },
-      answer: { one: schema },
-      permission: `${thing}:change`,
+      body: { fields, mode: "update" },
+      answer: { one: model },
+      permission: `${type}:change`,
       ...size,
     },
     delete: {
@@ -118,7 +142,7 @@ function resource<const Q extends Params, const S extends string>(options: {
       summary: `Delete ${one}; it can be restored`,
       query: oneId,
       answer: { done: true },
-      permission: `${thing}:delete`,
+      permission: `${type}:delete`,
     },
     restore: {
       method: "POST",
@@ -126,8 +150,8 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `Undo the deletion of ${one}`,
       query: oneId,
-      answer: { one: schema },
-      permission: `${thing}:restore`,
+      answer: { one: model },
+      permission: `${type}:restore`,
     },
     list: {
       method: "GET",
@@ -135,8 +159,8 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `List ${noun}s that the caller may see, newest first`,
       query: { ...options.filters, ...paging },
-      answer: { list: schema },
-      permission: `${thing}:list`,
+      answer: { list: model },
+      permission: `${type}:list`,
     },
     read: {
       method: "GET",
@@ -144,8 +168,8 @@ function resource<const Q extends Params, const S extends string>(options: {
       tag,
       summary: `Read one ${noun} by ID, or by other fields when they pick exactly one`,
       query: scalarParams(fields),
-      answer: { one: schema },
-      permission: `${thing}:read`,
+      answer: { one: model },
+      permission: `${type}:read`,
     },
   } as const satisfies Record<string, Endpoint>
 }
@@ -154,8 +178,8 @@ const image = resource({
   tag: "Images",
   path: "/image",
   plural: "/images",
-  schema: "ImageModel",
-  thing: "image",
+  model: imageModel,
+  type: "image",
   fields: imageFields,
   filters: { ...filters, Name: exactParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "Name"]) },
 })
@@ -163,8 +187,8 @@ const data = resource({
   tag: "Datasets",
   path: "/data",
   plural: "/data",
-  schema: "DataModel",
-  thing: "data",
+  model: dataModel,
+  type: "data",
   fields: dataFields,
   filters: {
     ...filters,
@@ -177,8 +201,8 @@ const project = resource({
   tag: "Projects",
   path: "/project",
   plural: "/projects",
-  schema: "ProjectModel",
-  thing: "project",
+  model: projectModel,
+  type: "project",
   fields: projectFields,
   filters: {
     ...filters,
@@ -192,9 +216,7 @@ const project = resource({
 })
 
 const { CreatedAt: _created, UpdatedAt: _updated, ...grantSearch } = grantFields
-const grantQuery = scalarParams(grantSearch) as {
-  readonly [K in keyof typeof grantSearch]: Param<Answer<typeof grantSearch>[K]> & { repeats: false }
-}
+const grantQuery = scalarParams(grantSearch)
 
 /**
  * The API as one table. Names are the operations; handlers, client methods and the description go
@@ -214,7 +236,7 @@ export const endpoints = {
     tag: "Images",
     summary: "What the image is as the engine has it, without fetching it",
     query: oneId,
-    answer: { one: "ImageCheck" },
+    answer: { one: imageCheck },
     permission: "image:check",
   },
   pullImage: {
@@ -224,7 +246,7 @@ export const endpoints = {
     summary: "Fetch the image now, with `image.progress` events; answers when it is there, with `Prefer: respond-async` at once",
     query: oneId,
     headers: ["Prefer"],
-    answer: { one: "ImageCheck" },
+    answer: { one: imageCheck },
     permission: "image:pull",
   },
 
@@ -235,7 +257,7 @@ export const endpoints = {
   listData: {
     ...data.list,
     summary: "Read one dataset by ID alone; otherwise list datasets that the caller may see, newest first",
-    answer: { oneOrList: "DataModel" },
+    answer: { oneOrList: dataModel },
   },
 
   createProject: project.create,
@@ -251,7 +273,7 @@ export const endpoints = {
     tag: "Projects",
     summary: "Make a copy that belongs to the caller; its references stay as they are",
     query: oneId,
-    answer: { one: "ProjectModel" },
+    answer: { one: projectModel },
     permission: "project:copy",
   },
   releaseProject: {
@@ -260,7 +282,7 @@ export const endpoints = {
     tag: "Projects",
     summary: "Release the owner's code as it is now: the code directory of others who start the project begins as a copy of it",
     query: oneId,
-    answer: { one: "ProjectModel" },
+    answer: { one: projectModel },
     permission: "project:release",
   },
 
@@ -271,8 +293,8 @@ export const endpoints = {
     summary: "Start a project; answers when it is ready or has failed",
     query: none,
     headers: ["Prefer", "Idempotency-Key"],
-    body: { name: "RunningProject", fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
-    answer: { one: "RunningProject" },
+    body: { fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
+    answer: { one: runningProject },
     permission: "project:start",
   },
   repeatRun: {
@@ -283,7 +305,7 @@ export const endpoints = {
       "Start again exactly what a run was, with its amounts, image and places, as far as its person may still use them; answers as a start does",
     query: oneId,
     headers: ["Prefer", "Idempotency-Key"],
-    answer: { one: "RunningProject" },
+    answer: { one: runningProject },
     permission: "run:repeat",
   },
   previewRun: {
@@ -293,8 +315,8 @@ export const endpoints = {
     summary:
       "What would become of a start with this body; nothing is started, and what a start refuses to make a run of is refused here alike",
     query: none,
-    body: { name: "RunningProject", fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
-    answer: { one: "Preview" },
+    body: { fields: runningProjectFields, mode: "create", either: [["Project", "ProjectID"]] },
+    answer: { one: preview },
     permission: "run:preview",
   },
   stopRun: {
@@ -312,7 +334,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "Read one run by ID, or by other fields when they pick exactly one",
     query: scalarParams(runningProjectFields),
-    answer: { one: "RunningProject" },
+    answer: { one: runningProject },
     permission: "run:read",
   },
   listRuns: {
@@ -328,7 +350,7 @@ export const endpoints = {
       sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]),
       ...paging,
     },
-    answer: { list: "RunningProject" },
+    answer: { list: runningProject },
     permission: "run:list",
   },
 
@@ -338,7 +360,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "What the nodes have, what is free, and what the caller may still take",
     query: none,
-    answer: { one: "Capacity" },
+    answer: { one: capacity },
     permission: "capacity:read",
   },
 
@@ -353,7 +375,7 @@ export const endpoints = {
       since: timeParam("Only what is younger than this time."),
       follow: followParam,
     },
-    answer: { text: "application/x-ndjson" },
+    answer: { lines: logLine },
     permission: "run:logs",
   },
 
@@ -364,7 +386,7 @@ export const endpoints = {
     summary:
       "What the run uses now and used in the last hour, every 10 s; what is not known is null, and of a run that is over nothing is known",
     query: oneId,
-    answer: { one: "RunStats" },
+    answer: { one: runStats },
     permission: "run:stats",
   },
   keepRun: {
@@ -373,7 +395,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "More time before the idle rule, as if the run had been used just now; answers the run as it stands",
     query: oneId,
-    answer: { one: "RunningProject" },
+    answer: { one: runningProject },
     permission: "run:keep",
   },
 
@@ -383,7 +405,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Who the caller is",
     query: none,
-    answer: { one: "Whoami" },
+    answer: { one: whoami },
     permission: "self:read",
   },
   createUser: {
@@ -392,8 +414,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Make an account",
     query: none,
-    body: { name: "User", fields: userFields, mode: "create" },
-    answer: { one: "User" },
+    body: { fields: userFields, mode: "create" },
+    answer: { one: userModel },
     permission: "user:create",
   },
   updateUser: {
@@ -402,8 +424,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Change an account; a person may change their own password (CurrentPassword needed)",
     query: none,
-    body: { name: "User", fields: userFields, mode: "update" },
-    answer: { one: "User" },
+    body: { fields: userChangeFields, mode: "update" },
+    answer: { one: userModel },
     permission: "user:change",
   },
   deleteUser: {
@@ -421,7 +443,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Read one account",
     query: { ID: idParam, UserName: exactParam },
-    answer: { one: "User" },
+    answer: { one: userModel },
     permission: "user:read",
   },
   listUsers: {
@@ -430,7 +452,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "List accounts, newest first",
     query: { ID: idsParam, UserName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
-    answer: { list: "User" },
+    answer: { list: userModel },
     permission: "user:list",
   },
   createGroup: {
@@ -439,8 +461,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Make a group",
     query: none,
-    body: { name: "Group", fields: groupFields, mode: "create" },
-    answer: { one: "Group" },
+    body: { fields: groupFields, mode: "create" },
+    answer: { one: groupModel },
     permission: "group:create",
   },
   updateGroup: {
@@ -449,8 +471,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Change a group",
     query: none,
-    body: { name: "Group", fields: groupFields, mode: "update" },
-    answer: { one: "Group" },
+    body: { fields: groupFields, mode: "update" },
+    answer: { one: groupModel },
     permission: "group:change",
   },
   deleteGroup: {
@@ -468,7 +490,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Read one group",
     query: { ID: idParam, GroupName: exactParam },
-    answer: { one: "Group" },
+    answer: { one: groupModel },
     permission: "group:read",
   },
   listGroups: {
@@ -477,7 +499,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "List groups: for members their own, for administrators all",
     query: { ID: idsParam, GroupName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
-    answer: { list: "Group" },
+    answer: { list: groupModel },
     permission: "group:list",
   },
   createToken: {
@@ -486,8 +508,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Make a token for oneself; its secret is answered once",
     query: none,
-    body: { name: "Token", fields: tokenFields, mode: "create" },
-    answer: { one: "NewToken" },
+    body: { fields: tokenFields, mode: "create" },
+    answer: { one: newToken },
     permission: "token:create",
   },
   listTokens: {
@@ -496,7 +518,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "List one's own tokens",
     query: { ...paging },
-    answer: { list: "Token" },
+    answer: { list: tokenModel },
     permission: "token:list",
   },
   deleteToken: {
@@ -515,7 +537,6 @@ export const endpoints = {
     summary: "Give a person or a group a right on an image, dataset, project or run; takes the place of what the same one had",
     query: none,
     body: {
-      name: "Grant",
       fields: grantFields,
       mode: "create",
       either: [
@@ -523,7 +544,7 @@ export const endpoints = {
         ["UserName", "GroupName"],
       ],
     },
-    answer: { one: "Grant" },
+    answer: { one: grantModel },
     permission: "grant:create",
   },
   deleteGrant: {
@@ -541,7 +562,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "List grants on one's own things, and what was given to oneself or one's groups, newest first",
     query: { ...grantQuery, ID: idsParam, ...paging },
-    answer: { list: "Grant" },
+    answer: { list: grantModel },
     permission: "grant:list",
   },
   createSession: {
@@ -550,8 +571,8 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Sign in: sets the browser's cookie",
     query: none,
-    body: { name: "Session", fields: sessionFields, mode: "create" },
-    answer: { one: "Whoami" },
+    body: { fields: sessionFields, mode: "create" },
+    answer: { one: whoami },
     permission: "none",
   },
   deleteSession: {
@@ -570,7 +591,7 @@ export const endpoints = {
     tag: "People and proof",
     summary: "Make a Bearer token for the files address only; it lasts 5 minutes",
     query: none,
-    answer: { one: "FilesToken" },
+    answer: { one: filesToken },
     permission: "self:filesToken",
   },
   listAudit: {
@@ -585,7 +606,7 @@ export const endpoints = {
       to: timeParam("Only at or before this time."),
       ...paging,
     },
-    answer: { list: "AuditEntry" },
+    answer: { list: auditEntry },
     permission: "audit:list",
   },
 
@@ -595,7 +616,7 @@ export const endpoints = {
     tag: "Installation",
     summary: "What happens to things that the caller may see, as server-sent events; after `Last-Event-ID` what was missed comes first",
     query: none,
-    answer: { stream: "Event" },
+    answer: { events: serverEvent },
     permission: "events:read",
   },
 
@@ -605,7 +626,7 @@ export const endpoints = {
     tag: "Installation",
     summary: "Whether the process answers",
     query: none,
-    answer: { one: "Health" },
+    answer: { one: health },
     permission: "none",
   },
   readyz: {
@@ -614,7 +635,7 @@ export const endpoints = {
     tag: "Installation",
     summary: "Whether store, engine and files can be used",
     query: none,
-    answer: { one: "Readiness" },
+    answer: { one: readiness },
     permission: "none",
   },
   openapi: {
@@ -648,5 +669,6 @@ export const endpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-export type Operation = keyof typeof endpoints
-export const operations = Object.keys(endpoints) as Operation[]
+/** The name of an operation, which OpenAPI calls its `operationId`. */
+export type OperationId = keyof typeof endpoints
+export const operationIds = Object.keys(endpoints) as OperationId[]

@@ -1,4 +1,4 @@
-import { describe, Failure, fullReference, nearest, type OciReference } from "#contract"
+import { describeValue, Failure, fullReference, nearest, type OciReference } from "#contract"
 import type { RegistryCredentials } from "#engine"
 
 /** Somebody on whose behalf an image is wanted. */
@@ -28,7 +28,7 @@ const members = ["registry", "path", "username", "password", "for"] as const
  */
 export function parseCredentials(text: string): CredentialEntry[] {
   const list = parseJson(text)
-  if (!Array.isArray(list)) throw wrong(`a list of entries is wanted; got ${describe(typeof list === "string" ? "a text" : list)}`)
+  if (!Array.isArray(list)) throw wrong(`a list of entries is wanted; got ${describeValue(typeof list === "string" ? "a text" : list)}`)
   return list.map((entry, index) => parseEntry(entry, `entry ${index + 1}`))
 }
 

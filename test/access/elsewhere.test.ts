@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic } from "#client"
-import { endpoints, type Operation, operations } from "#contract"
+import { basicAuth } from "#client"
+import { endpoints, type OperationId, operationIds } from "#contract"
 import { type Answer, ask } from "../api/asking.ts"
 import { openWorld } from "../world.ts"
 import { each, requestFor } from "./requests.ts"
@@ -46,14 +46,14 @@ const cookie = await signedIn()
 /** Every proof that a request can carry. */
 const proofs: Record<string, Record<string, string>> = {
   "a token": { authorization: ann.authorization },
-  "a password": { authorization: basic("ann", ann.password) },
-  "a token as a password": { authorization: basic("ann", ann.authorization.replace("Bearer ", "")) },
+  "a password": { authorization: basicAuth("ann", ann.password) },
+  "a token as a password": { authorization: basicAuth("ann", ann.authorization.replace("Bearer ", "")) },
   "a session": { cookie },
 }
 
-const writing = operations.filter((operation) => endpoints[operation].method !== "GET")
+const writing = operationIds.filter((operation) => endpoints[operation].method !== "GET")
 
-function call(operation: Operation, headers: Record<string, string>, prefix = ""): Promise<Answer> {
+function call(operation: OperationId, headers: Record<string, string>, prefix = ""): Promise<Answer> {
   const { method, path, body } = requestFor(operation, { id: image.ID })
   return ask(baseUrl, method, prefix + path, { body, headers })
 }

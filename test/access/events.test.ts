@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { bearer, createClient, type ServerEvent } from "#client"
+import { bearerAuth, createClient, type ServerEvent } from "#client"
 import { listen } from "../api/listening.ts"
 import { castNames, openStage } from "./stage.ts"
 import type { About, Step, Story } from "./steps.ts"
@@ -19,7 +19,7 @@ await world.acquaint(una, people.bob)
 readers.set("una", await listen(una.client))
 for (const name of ["ann", "boss"] as const) {
   const { Token } = await people[name].client.createToken({ body: { Name: "reads", Scopes: ["read"] } })
-  readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearer(Token) })))
+  readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearerAuth(Token) })))
 }
 after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDispose]())))
 

@@ -1,4 +1,4 @@
-import type { Operation } from "#contract"
+import type { OperationId } from "#contract"
 
 /**
  * Who may do what at every endpoint, written by hand from the specification and from nothing in
@@ -76,7 +76,7 @@ function cellsOf(type: ThingType, text: string): readonly Cell[] {
 }
 
 /** The operation that a line is about. */
-export const operationOf = (row: string): Operation => row.split(" ", 1)[0] as Operation
+export const operationOf = (row: string): OperationId => row.split(" ", 1)[0] as OperationId
 
 const on = (type: ThingType, live: string, options: Options & { deleted?: string } = {}): Expectation => {
   const gone = live.replaceAll(/ok|no/g, "--")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
 import { give, takeBack } from "./giving.ts"
 import { each } from "./requests.ts"
@@ -31,13 +31,13 @@ const dav = (
   })
 
 const boss = people.boss.authorization
-const readOnly = bearer((await people.ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
-const forRun = bearer((await people.ann.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
-const forFiles = bearer((await people.ann.client.createFilesToken()).Token)
+const readOnly = bearerAuth((await people.ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
+const forRun = bearerAuth((await people.ann.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
+const forFiles = bearerAuth((await people.ann.client.createFilesToken()).Token)
 /** Of gwen, to whom things are granted to write. */
-const gwensReading = bearer((await people.gwen.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
-const gwensForRun = bearer((await people.gwen.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
-const gwensForFiles = bearer((await people.gwen.client.createFilesToken()).Token)
+const gwensReading = bearerAuth((await people.gwen.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
+const gwensForRun = bearerAuth((await people.gwen.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
+const gwensForFiles = bearerAuth((await people.gwen.client.createFilesToken()).Token)
 
 type Caller = CastName | "readOnly" | "forRun" | "forFiles" | "gwensReading" | "gwensForRun" | "gwensForFiles"
 /** Whoever is granted `write` writes; `use` and `read` read. */
@@ -297,11 +297,11 @@ test("no proof and every wrong proof is 401 for every method, with Basic in WWW-
   await world.admin.updateUser({ body: { ID: zoe.ID, IsDisabled: true } })
   const proofs = [
     undefined,
-    basic("ann", "wrong"),
-    basic("nobody-at-all", "x"),
-    basic("zoe", "zoe-password"),
-    bearer(revoked.Token),
-    bearer(`${forFiles.slice(7)}x`),
+    basicAuth("ann", "wrong"),
+    basicAuth("nobody-at-all", "x"),
+    basicAuth("zoe", "zoe-password"),
+    bearerAuth(revoked.Token),
+    bearerAuth(`${forFiles.slice(7)}x`),
   ]
   for (const [i, proof] of proofs.entries()) {
     for (const method of i === 0 || i > 3

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
 import { over, soonOver } from "../fixtures/soon-over.ts"
 import { type Cell, standings } from "./expectations.ts"
@@ -25,7 +25,7 @@ const { baseUrl, appsUrl } = world.quayside
 const never = "999999999"
 
 const tokenOf = async (who: CastName, scopes: string[]) =>
-  bearer((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
+  bearerAuth((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
 
 /** The status of a WebSocket's opening: 101 when it opened. */
 function openSocket(url: string, headers: Record<string, string>): Promise<{ status: number; socket?: WebSocket }> {
@@ -81,8 +81,8 @@ for (const run of runs) {
       const { authorization, password } = people[caller]
       const opened = mayOpen(run, caller) ? 200 : 404
       const proofs: Record<string, [as: string, status: number]> = {
-        "a password": [basic(caller, password), opened],
-        "a token as a password": [basic(caller, authorization.slice("Bearer ".length)), opened],
+        "a password": [basicAuth(caller, password), opened],
+        "a token as a password": [basicAuth(caller, authorization.slice("Bearer ".length)), opened],
         "a token for this run": [await tokenOf(caller, [`run:${thing.id}`]), opened],
         "a token for another run": [await tokenOf(caller, [`run:${never}`]), 404],
         "a token that reads": [await tokenOf(caller, ["read"]), 404],
@@ -130,16 +130,16 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
   const forFiles = (await people.ann.client.createFilesToken()).Token
   const proofs = [
     out.authorization,
-    basic("out", out.password),
-    bearer(expiring.Token),
+    basicAuth("out", out.password),
+    bearerAuth(expiring.Token),
     undefined,
-    basic("ann", "wrong"),
-    basic("nobody", "x"),
-    bearer(revoked.Token),
+    basicAuth("ann", "wrong"),
+    basicAuth("nobody", "x"),
+    bearerAuth(revoked.Token),
     gone.authorization,
-    bearer(forFiles),
+    bearerAuth(forFiles),
     "Digest x",
-    bearer(""),
+    bearerAuth(""),
   ]
   for (const as of proofs) {
     // Passwords cost a hash each, and are slowed down.
@@ -261,7 +261,7 @@ test("nobody's session of one run, and no proof of another kind, opens a run's o
   const attempts: Record<string, string>[] = [
     {},
     { authorization: people.ann.authorization },
-    { authorization: basic("ann", people.ann.password) },
+    { authorization: basicAuth("ann", people.ann.password) },
     { cookie: bob.cookiesOf(bobsOrigin) },
     { cookie: ann.cookiesOf(baseUrl) },
   ]
@@ -367,7 +367,7 @@ test("sockets, streams, followed logs and events that are open end when the proo
   const run = await people.mia.client.startRun({ body: { ProjectID: project.ID } })
   for (const [why, end] of Object.entries(ends)) {
     const token = await people.mia.client.createToken({ body: { Name: "open" } })
-    const all = await opened("mia", run.ID, bearer(token.Token))
+    const all = await opened("mia", run.ID, bearerAuth(token.Token))
     await end(token)
     await Promise.all(all).catch((cause) => assert.fail(`${why}: ${cause}`))
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { type Operation, operations } from "#contract"
+import { type OperationId, operationIds } from "#contract"
 import { type Answer, ask } from "../api/asking.ts"
 import { queriesOf } from "../fixtures/queries.ts"
 import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
@@ -23,7 +23,7 @@ for (const scenario of scenarios) {
 }
 hidden.set("user", { id: (await stage.world.admin.readUser({ query: { UserName: "ann" } })).ID })
 
-const cases = operations.flatMap((operation): { operation: Operation; thing: Named }[] => {
+const cases = operationIds.flatMap((operation): { operation: OperationId; thing: Named }[] => {
   const expectation = expectations[operation]
   if (expectation?.is !== "on") return []
   const cell = expectation.live[(standings[expectation.type] as readonly string[]).indexOf("other")]
@@ -52,7 +52,7 @@ const attempts: Record<string, { headers?: (thing: Named) => Record<string, stri
   OPTIONS: { method: "OPTIONS" },
 }
 
-function attempt(operation: Operation, thing: Named, what: string): Promise<Answer> {
+function attempt(operation: OperationId, thing: Named, what: string): Promise<Answer> {
   const { headers, body: more, query, method: other } = attempts[what] as (typeof attempts)[string]
   const { method, path, body } = requestFor(operation, thing)
   const target = query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
-import { type Endpoint, endpoints, operations } from "#contract"
+import { type Endpoint, endpoints, operationIds } from "#contract"
 import { type Answer, ask, ids } from "../api/asking.ts"
 import { told } from "./requests.ts"
 import { openStage } from "./stage.ts"
@@ -76,7 +76,7 @@ test("what is private stands in no answer to anybody else, whatever they read, l
     "",
   ]
   const answers: Answer[] = []
-  for (const operation of operations) {
+  for (const operation of operationIds) {
     const { method, path }: Endpoint = endpoints[operation]
     if (method !== "GET" || path === "/events") continue
     for (const word of words) answers.push(await asBob("GET", word === "" ? path : `${path}?${encodeURI(word)}`))

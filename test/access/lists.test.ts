@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { type Endpoint, endpoints, type Operation, operations } from "#contract"
+import { type Endpoint, endpoints, type OperationId, operationIds } from "#contract"
 import { type Answer, ask, ids } from "../api/asking.ts"
 import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
 import { type CastName, castNames, openStage, type Scenario, scenarios } from "./stage.ts"
@@ -29,7 +29,7 @@ const granted = (type: ThingType): string[] =>
   chosen.filter(({ scenario }) => scenario.type === type && scenario.says.includes("granted")).map(({ thing }) => String(thing.id))
 
 /** Dataset lists stand at the path of the single read. */
-const listings = operations.flatMap((operation): { operation: Operation; type: ThingType; sees: readonly string[] }[] => {
+const listings = operationIds.flatMap((operation): { operation: OperationId; type: ThingType; sees: readonly string[] }[] => {
   const expectation = expectations[operation]
   if (expectation?.is === "lists") return [{ operation, type: expectation.type, sees: expectation.live }]
   return operation === "listData" && expectation?.is === "on" ? [{ operation, type: "data", sees: expectation.live }] : []

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { ask } from "../api/asking.ts"
 import { type Cell, type Expectation, expectations, type Named, standings } from "./expectations.ts"
 import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
@@ -29,13 +29,13 @@ async function proofsOf(caller: CastName): Promise<Proof[]> {
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
   return [
     { authorization },
-    { authorization: basic(caller, password) },
-    { authorization: basic(caller, authorization.slice("Bearer ".length)) },
+    { authorization: basicAuth(caller, password) },
+    { authorization: basicAuth(caller, authorization.slice("Bearer ".length)) },
     { cookie, "sec-fetch-site": "same-origin" },
   ]
 }
 const limited = async (caller: CastName, scopes: string[]): Promise<Proof> => ({
-  authorization: bearer((await people[caller].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token),
+  authorization: bearerAuth((await people[caller].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token),
 })
 async function forEverybody<T>(of: (caller: CastName) => Promise<T>): Promise<Record<CastName, T>> {
   const made = await Promise.all(castNames.map(async (caller) => [caller, await of(caller)] as const))

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { connect, type Socket } from "node:net"
 import { after, test } from "node:test"
-import { bearer } from "#client"
+import { bearerAuth } from "#client"
 import { ask } from "../api/asking.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { soonOver } from "../fixtures/soon-over.ts"
@@ -91,7 +91,7 @@ test("whoever loses the right to a file is cut off in the middle of it, and nobo
   const given = await grant(gus)
   for (const person of [tom, dan, fay]) await grant(person)
   const token = await tom.client.createToken({ body: { Name: "slow" } })
-  const losers = { gus: gus.authorization, tom: bearer(token.Token), dan: dan.authorization }
+  const losers = { gus: gus.authorization, tom: bearerAuth(token.Token), dan: dan.authorization }
   const [stays, stayed] = [await download(fay.authorization), await upload(fay.authorization, "fay")]
   const both = async (name: string, authorization: string): Promise<[string, Slow][]> => [
     [`${name} reads`, await download(authorization)],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
 import { openWorld, type World } from "../world.ts"
@@ -78,8 +78,8 @@ async function callersOf({ quayside, person, admin }: World): Promise<{ in: Reco
       "a session that never was": { cookie: `${anns.split("=")[0]}=${"a".repeat(43)}` },
       "two sessions": { cookie: `${anns}; ${bosss}` },
       "a token": { authorization: ann.authorization },
-      "a password": { authorization: basic("ann", "ann-password") },
-      "a wrong password": { authorization: basic("ann", "wrong") },
+      "a password": { authorization: basicAuth("ann", "ann-password") },
+      "a wrong password": { authorization: basicAuth("ann", "wrong") },
     },
   }
 }

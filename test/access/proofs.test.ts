@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer, createClient } from "#client"
-import { endpoints, operations } from "#contract"
+import { basicAuth, bearerAuth, createClient } from "#client"
+import { endpoints, operationIds } from "#contract"
 import { type Answer, ask } from "../api/asking.ts"
 import { over, soonOver } from "../fixtures/soon-over.ts"
 import { adminPassword } from "../world.ts"
@@ -52,7 +52,7 @@ for (const { userName } of [...disabled, gone]) {
 /** The administrator's own tokens, so that nothing but the proof can be the reason. */
 async function tokenOf(fields: object): Promise<{ authorization: string; id: number }> {
   const made = await boss.client.createToken({ body: { Name: "t", ...fields } })
-  return { authorization: bearer(made.Token), id: made.ID }
+  return { authorization: bearerAuth(made.Token), id: made.ID }
 }
 const expiring = await soonOver(async (ExpiresAt) => ({ ...(await tokenOf({ ExpiresAt })), ExpiresAt }))
 const revoked = await tokenOf({})
@@ -63,9 +63,9 @@ await over(expiring.ExpiresAt)
 
 /** Each costs a hash, so they take turns: every operation gets one of them. */
 const wrongPasswords: Record<string, (n: number) => string> = {
-  "a wrong password": (n) => basic(`victim${n % many.length}`, "a wrong one"),
-  "an unknown person": (n) => basic(`unknown${n}`, "whatever it is"),
-  "a disabled person's password": (n) => basic(`disabled${n % many.length}`, `disabled${n % many.length}-password`),
+  "a wrong password": (n) => basicAuth(`victim${n % many.length}`, "a wrong one"),
+  "an unknown person": (n) => basicAuth(`unknown${n}`, "whatever it is"),
+  "a disabled person's password": (n) => basicAuth(`disabled${n % many.length}`, `disabled${n % many.length}-password`),
 }
 
 const wrongProofs: Record<string, (n: number) => string | undefined> = {
@@ -74,11 +74,11 @@ const wrongProofs: Record<string, (n: number) => string | undefined> = {
   "a deleted person's token": () => gone.authorization,
   "an expired token": () => expiring.authorization,
   "a revoked token": () => revoked.authorization,
-  "a token that never was": () => bearer(`qs_${"a".repeat(43)}`),
+  "a token that never was": () => bearerAuth(`qs_${"a".repeat(43)}`),
   "a header of an unknown kind": () => "Digest username=ann",
 }
 
-const asksProof = operations.filter((operation) => expectations[operation]?.is !== "open")
+const asksProof = operationIds.filter((operation) => expectations[operation]?.is !== "open")
 /** Every line of the table that asks for a proof, with every kind of thing that it can be about. */
 const everything = Object.keys(expectations)
   .filter((row) => expectationOf(row).is !== "open")
@@ -134,7 +134,7 @@ test("a token that only reads is 403 at every operation that writes, and reads a
 })
 
 test("what is for administrators is 403 for everybody else, and what is for everybody is 200", async () => {
-  for (const operation of operations) {
+  for (const operation of operationIds) {
     const { is } = expectations[operation] as Expectation
     if (is === "on" || is === "open") continue
     assert.equal((await call(operation, ann.authorization)).status, is === "administrators" ? 403 : 200, operation)
@@ -143,7 +143,7 @@ test("what is for administrators is 403 for everybody else, and what is for ever
 })
 
 test("what asks for no proof is not refused for a wrong one", async () => {
-  for (const operation of operations) {
+  for (const operation of operationIds) {
     if ((expectations[operation] as Expectation).is !== "open") continue
     const [without, withWrong] = [await call(operation, undefined), await call(operation, expiring.authorization)]
     assert.equal(withWrong.status, without.status, operation)
@@ -153,7 +153,7 @@ test("what asks for no proof is not refused for a wrong one", async () => {
 
 test("HEAD asks for the same proof as GET, and tells as much as it without a body", async () => {
   const thing = { id: image.ID }
-  for (const operation of operations) {
+  for (const operation of operationIds) {
     if (endpoints[operation].method !== "GET") continue
     const { path } = requestFor(operation, thing)
     for (const as of [undefined, expiring.authorization, forRun.authorization, ann.authorization, boss.authorization]) {
@@ -167,6 +167,6 @@ test("HEAD asks for the same proof as GET, and tells as much as it without a bod
 })
 
 test("the right password goes on after all that", async () => {
-  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
   assert.equal((await admin.whoami()).UserName, "admin")
 })

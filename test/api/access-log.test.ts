@@ -2,13 +2,13 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { silentLogger } from "#kit"
 import { startServer } from "../server.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { ask, raw } from "./asking.ts"
 
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 
 test("a request leaves one line with method, path, status, duration, request ID, user and address, and no secret", async () => {
   const lines: string[] = []
@@ -18,7 +18,7 @@ test("a request leaves one line with method, path, status, duration, request ID,
   const headers = { "x-request-id": "mine" }
   await ask(baseUrl, "GET", "/images?q=secret-words", { as: admin, headers })
   await ask(baseUrl, "POST", "/admin/image", { as: admin, body: { Name: "secret-name", Image: "b" } })
-  await ask(baseUrl, "GET", "/whoami", { as: basic("admin", "secret-password") })
+  await ask(baseUrl, "GET", "/whoami", { as: basicAuth("admin", "secret-password") })
   await ask(baseUrl, "GET", '/no"where/qs_secret-token')
   for (const secret of ["qf_secret.secret", "%71s_secret", "qs_%73ecret", `${"secret-of-some-session-".repeat(2)}`])
     await ask(baseUrl, "GET", `/${secret}`)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { startServer } from "../server.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, raw } from "./asking.ts"
@@ -8,7 +8,7 @@ import { type Asked, ask, raw } from "./asking.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
 
 async function signIn(UserName: string, Password: string, headers: Record<string, string> = {}) {
@@ -91,8 +91,8 @@ test("a password of 64 KB is refused wherever it comes, with what is wanted", as
   assert.deepEqual((await call("POST", "/user", { body: { UserName: "long", Password: long } })).body.field, "Password")
   const session = await ask(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: long } })
   assert.deepEqual([session.status, session.body.code], [413, "too_large"])
-  assert.equal((await call("GET", "/whoami", { as: basic("admin", long) })).status, 431)
-  const near = await call("GET", "/whoami", { as: basic("admin", "x".repeat(20_000)) })
+  assert.equal((await call("GET", "/whoami", { as: basicAuth("admin", long) })).status, 431)
+  const near = await call("GET", "/whoami", { as: basicAuth("admin", "x".repeat(20_000)) })
   assert.equal(near.status, 401)
   assert.match(String(near.body.msg), /at most 1024 bytes/)
 })
@@ -191,8 +191,8 @@ test("All=1 is good for any proof that may write, and never passes over whom it 
   const kept = await signIn("sami", sami.password)
   for (const [as, status] of [
     [undefined, 401],
-    [basic("sami", "wrong"), 401],
-    [bearer(read.Token), 403],
+    [basicAuth("sami", "wrong"), 401],
+    [bearerAuth(read.Token), 403],
     [[sami.authorization, sami.authorization], 401],
   ] as const) {
     const proofs = [as ?? []].flat().map((each) => `Authorization: ${each}\r\n`)
@@ -200,7 +200,7 @@ test("All=1 is good for any proof that may write, and never passes over whom it 
     assert.match(refused, new RegExp(`^HTTP/1.1 ${status} `), String(as))
     assert.equal((await whoami(kept)).status, 200, String(as))
   }
-  for (const as of [sami.authorization, basic("sami", sami.password)]) {
+  for (const as of [sami.authorization, basicAuth("sami", sami.password)]) {
     const session = await signIn("sami", sami.password)
     assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { as })).status, 200)
     assert.equal((await whoami(session)).status, 401)
@@ -211,7 +211,7 @@ test("All=1 is good for any proof that may write, and never passes over whom it 
 test("a password of white space is one like others, at the sign-in page too", async () => {
   const wilma = await world.admin.createUser({ body: { UserName: "wilma", Password: " \t " } })
   assert.equal((await whoami(await signIn("wilma", " \t "))).status, 200)
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: basic("wilma", " \t ") })).status, 200)
+  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: basicAuth("wilma", " \t ") })).status, 200)
   for (const Password of ["", "  "])
     assert.equal((await ask(baseUrl, "POST", "/session", { body: { UserName: wilma.UserName, Password } })).status, 401)
 })
@@ -246,8 +246,8 @@ test("disabling a person ends their proofs and runs at once, and lets nothing be
   const { ID } = await world.admin.readUser({ query: { UserName: "uma" } })
   await world.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal((await whoami(session)).status, 401)
-  for (const as of [uma.authorization, basic("uma", uma.password)]) assert.equal((await call("GET", "/whoami", { as })).status, 401)
-  assert.equal((await ask(filesUrl, "GET", "/users/uma/", { as: bearer(files.Token) })).status, 401)
+  for (const as of [uma.authorization, basicAuth("uma", uma.password)]) assert.equal((await call("GET", "/whoami", { as })).status, 401)
+  assert.equal((await ask(filesUrl, "GET", "/users/uma/", { as: bearerAuth(files.Token) })).status, 401)
   assert.equal((await ask(run.URL, "GET", new URL(run.URL).pathname, { as: uma.authorization })).status, 401)
   const over = await world.admin.readRun({ query: { ID: run.ID } })
   assert.deepEqual([over.State, over.Reason?.code], ["ended", "access_withdrawn"])
@@ -255,7 +255,7 @@ test("disabling a person ends their proofs and runs at once, and lets nothing be
   assert.deepEqual([start.status, start.body.field], [400, "UserName"])
   await world.admin.updateUser({ body: { ID, IsDisabled: false } })
   assert.equal((await whoami(session)).status, 401, "what ended stays ended")
-  assert.equal((await call("GET", "/whoami", { as: basic("uma", uma.password) })).status, 200)
+  assert.equal((await call("GET", "/whoami", { as: basicAuth("uma", uma.password) })).status, 200)
 })
 
 test("a start that races with a disabling leaves no run behind", async () => {
@@ -329,7 +329,7 @@ test("logs that go on end within seconds when the proof is revoked", async () =>
     )
     return { end }
   }
-  const revoked = await follow(bearer(Token))
+  const revoked = await follow(bearerAuth(Token))
   const other = await follow(yuri.authorization)
   await yuri.client.deleteToken({ query: { ID } })
   assert.equal(await revoked.end, "cut off")

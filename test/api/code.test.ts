@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import type { Progress } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
@@ -13,7 +13,7 @@ import { mountsOf } from "./run-mounts.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const [ann, bob] = [await world.person("ann"), await world.person("bob")]
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })

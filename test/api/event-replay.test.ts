@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { basic, bearer, type Client, createClient, follow, type ServerEvent } from "#client"
+import { basicAuth, bearerAuth, type Client, createClient, followEvents, type ServerEvent } from "#client"
 import { Failure } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { startServer } from "../server.ts"
@@ -48,8 +48,8 @@ test("a reader who goes on after its last event loses none and gets none twice, 
   if (database) stack.defer(() => database.drop())
   const server = stack.use(await startServer({ QUAYSIDE_ENGINE: "fake", ...(database ? { QUAYSIDE_DATABASE_URL: database.url } : {}) }))
   const { baseUrl } = server
-  const { Token } = await createClient({ baseUrl, authorization: basic("admin", server.password) }).createToken({ body: { Name: "t" } })
-  const client = createClient({ baseUrl, authorization: bearer(Token) })
+  const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", server.password) }).createToken({ body: { Name: "t" } })
+  const client = createClient({ baseUrl, authorization: bearerAuth(Token) })
   const begin = await listen(client)
   await eventually("the place is told", () => begin.place !== "")
   const { place } = begin
@@ -59,7 +59,7 @@ test("a reader who goes on after its last event loses none and gets none twice, 
   const readers = Array.from({ length: 3 }, (_, i) => {
     const told: ServerEvent[] = []
     const over = (async () => {
-      for await (const event of follow(client, { signal: stop.signal, after: place, waitMs: 10 + 100 * i })) told.push(event)
+      for await (const event of followEvents(client, { signal: stop.signal, after: place, waitMs: 10 + 100 * i })) told.push(event)
     })()
     return { told, over }
   })
@@ -84,7 +84,7 @@ test("a reader who goes on after its last event loses none and gets none twice, 
       "ids grow",
     )
     assert.deepEqual(new Set(told.map(({ event }) => event)), new Set(["image.created"]))
-    const made = told.map(({ data }) => data.ID)
+    const made = told.map(({ data }) => data.ID ?? 0)
     assert.deepEqual(
       made.toSorted((a, b) => a - b),
       there,

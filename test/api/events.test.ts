@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { bearer, createClient, follow } from "#client"
+import { bearerAuth, createClient, followEvents } from "#client"
 import { soonOver } from "../fixtures/soon-over.ts"
 import { openWorld, type Person } from "../world.ts"
 import { ask } from "./asking.ts"
@@ -169,7 +169,7 @@ test("a Last-Event-ID that is not known here is answered by reset, and one that 
 test("a stream ends when the person is disabled, the token revoked or expired, the session over", async () => {
   const dora = await world.person("dora")
   const { ID } = await admin.readUser({ query: { UserName: "dora" } })
-  const withToken = (token: string) => listen(createClient({ baseUrl, authorization: bearer(token) }))
+  const withToken = (token: string) => listen(createClient({ baseUrl, authorization: bearerAuth(token) }))
   const revoked = await dora.client.createToken({ body: { Name: "t" } })
   await using one = await withToken(revoked.Token)
   await dora.client.deleteToken({ query: { ID: revoked.ID } })
@@ -196,7 +196,7 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
 test("events need a proof that reads: none, a run's token and a disabled person are refused, and HEAD answers the head alone", async () => {
   assert.equal((await ask(baseUrl, "GET", "/events")).status, 401)
   const run = await ann.client.createToken({ body: { Name: "r", Scopes: ["run:1"] } })
-  assert.equal((await ask(baseUrl, "GET", "/events", { as: bearer(run.Token) })).status, 403)
+  assert.equal((await ask(baseUrl, "GET", "/events", { as: bearerAuth(run.Token) })).status, 403)
   const eva = await world.person("eva", { IsDisabled: false })
   await admin.updateUser({ body: { ID: (await admin.readUser({ query: { UserName: "eva" } })).ID, IsDisabled: true } })
   assert.equal((await ask(baseUrl, "GET", "/events", { as: eva.authorization })).status, 401)
@@ -204,7 +204,7 @@ test("events need a proof that reads: none, a run's token and a disabled person 
   assert.deepEqual([head.status, head.headers["content-type"], head.text], [200, "text/event-stream; charset=utf-8", ""])
   assert.equal((await ask(baseUrl, "POST", "/events", { as: ann.authorization })).status, 405)
   const read = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
-  await using told = await listen(createClient({ baseUrl, authorization: bearer(read.Token) }))
+  await using told = await listen(createClient({ baseUrl, authorization: bearerAuth(read.Token) }))
   await told.until(await marked())
 })
 
@@ -233,7 +233,7 @@ test("a client that follows goes on after the last event when the server stops a
   await start[Symbol.asyncDispose]()
   let last = ""
   const following = (async () => {
-    for await (const { event, data } of follow(bob.client, { signal: stop.signal, after: place, waitMs: 50 })) {
+    for await (const { event, data } of followEvents(bob.client, { signal: stop.signal, after: place, waitMs: 50 })) {
       told.push(`${event} ${data.ID}`)
       if (told.at(-1) === last) seen.resolve()
     }

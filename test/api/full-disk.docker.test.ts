@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { statSync } from "node:fs"
 import { test } from "node:test"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { smallDisk } from "../fixtures/small-disk.ts"
 import { startServer } from "../server.ts"
@@ -15,7 +15,7 @@ test("a server that was killed on a full disk comes up again there, stops what r
     QUAYSIDE_DATA_DIR: `${disk.path}/data`,
     QUAYSIDE_LOG_LEVEL: "error",
   })
-  const as = basic("admin", server.password)
+  const as = basicAuth("admin", server.password)
   const admin = createClient({ baseUrl: server.baseUrl, authorization: as })
   const image = await admin.createImage({ body: { Name: "i", Image: "quayside/http-sample" } })
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } as never })

@@ -2,14 +2,14 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { statSync } from "node:fs"
 import { test } from "node:test"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { smallDisk } from "../fixtures/small-disk.ts"
 import { startServer } from "../server.ts"
 import { adminPassword, openWorld, type World } from "../world.ts"
 import { type Answer, ask, isFailure } from "./asking.ts"
 
-const as = basic("admin", adminPassword)
+const as = basicAuth("admin", adminPassword)
 const canMount = process.getuid?.() === 0
 const skip = !canMount && "needs the right to mount"
 const firstLine = (answer: Answer) => [answer.status, answer.body.code]

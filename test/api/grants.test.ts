@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { soonOver } from "../fixtures/soon-over.ts"
 import { adminPassword, openWorld, type Person } from "../world.ts"
@@ -14,7 +14,7 @@ import { listen } from "./listening.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
 const team = await world.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
 await world.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
@@ -502,7 +502,7 @@ test("a deleted person's grants are gone, and a disabled person's count again wh
   await world.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal(await status(ghost, "GET", `/image?ID=${image.ID}`), 401)
   await world.admin.updateUser({ body: { ID, IsDisabled: false } })
-  assert.equal(await status(basic("ghost", "ghost-password"), "GET", `/image?ID=${image.ID}`), 200)
+  assert.equal(await status(basicAuth("ghost", "ghost-password"), "GET", `/image?ID=${image.ID}`), 200)
   await world.admin.deleteUser({ query: { ID } })
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
   const again = await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })

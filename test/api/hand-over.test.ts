@@ -3,13 +3,13 @@ import { access, link, mkdir, readFile, rename, stat, writeFile } from "node:fs/
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask, ids } from "./asking.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
 await world.acquaint(ann, bob, eve)
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>

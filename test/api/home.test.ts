@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
@@ -10,7 +10,7 @@ import { mountsOf } from "./run-mounts.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const [ann, bob] = [await world.person("ann"), await world.person("bob")]
 await world.acquaint(ann, bob)
 const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>

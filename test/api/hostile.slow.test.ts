@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net"
 import { after, test } from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { adminPassword, openWorld } from "../world.ts"
 import { ask } from "./asking.ts"
 import { sendRandomRequests } from "./random-requests.ts"
@@ -12,7 +12,7 @@ import { sendRandomRequests } from "./random-requests.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const authorization = basic("admin", adminPassword)
+const authorization = basicAuth("admin", adminPassword)
 
 setFlagsFromString("--expose-gc")
 const collect = runInNewContext("gc") as () => void

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { type Endpoint, endpoints } from "#contract"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, isFailure, raw } from "./asking.ts"
@@ -11,7 +11,7 @@ import { sendRandomRequests } from "./random-requests.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
 const table = Object.values(endpoints) as Endpoint[]
 /** These are slow on purpose, or end the test's own proof. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { type Endpoint, endpoints } from "#contract"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, isFailure, raw } from "./asking.ts"
@@ -8,7 +8,7 @@ import { type Asked, ask, isFailure, raw } from "./asking.ts"
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
 const image = { Name: "a", Image: "b" }
 
@@ -263,9 +263,9 @@ test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a me
   await world.admin.updateUser({ body: { ID, IsDisabled: true } })
   const proofs = [
     undefined,
-    basic("nobody", "wrong password"),
-    basic("admin", "wrong password"),
-    basic("gone", "gone-password"),
+    basicAuth("nobody", "wrong password"),
+    basicAuth("admin", "wrong password"),
+    basicAuth("gone", "gone-password"),
     "Bearer qs_wrong",
     "Bearer",
     "Basic ???",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
 import { privateDaemon } from "../fixtures/dockerd.ts"
 import { eventually } from "../fixtures/eventually.ts"
@@ -31,7 +31,7 @@ async function scene() {
     await server[Symbol.asyncDispose]()
   })
   const { baseUrl, password } = server
-  const as = basic("admin", password)
+  const as = basicAuth("admin", password)
   const admin = createClient({ baseUrl, authorization: as })
   const { ID: ImageID } = await admin.createImage({ body: { Name: "b", Image: image, Command: "sleep 1000" } })
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID } as never })

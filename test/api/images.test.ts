@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { adminPassword, openWorld, type Person } from "../world.ts"
 import { type Asked, ask } from "./asking.ts"
 import { listen } from "./listening.ts"
@@ -18,7 +18,7 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const bob = await world.person("bob")
 await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, type Loose } from "./asking.ts"
@@ -12,7 +12,7 @@ import { type Asked, ask, type Loose } from "./asking.ts"
 const world = await openWorld({ "mock-gpus": "1" })
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
 
@@ -144,7 +144,7 @@ test("open tells those who may open a run why it is over", async () => {
   const headers = { cookie: await cookieOf("admin", adminPassword), accept: "text/html" }
   const image = await world.admin.createImage({ body: { Name: "gone", Image: "fake/missing" } })
   const project = await world.admin.createProject({ body: { ProjectName: "gone", Type: "http", ImageID: image.ID } })
-  const failed = await ask(baseUrl, "POST", "/running_project", { as: basic("admin", adminPassword), body: { ProjectID: project.ID } })
+  const failed = await ask(baseUrl, "POST", "/running_project", { as: basicAuth("admin", adminPassword), body: { ProjectID: project.ID } })
   const { ID, Reason } = failed.body as unknown as { ID: number; Reason: { msg: string } }
   const page = await ask(baseUrl, "GET", `/open?ID=${ID}`, { headers })
   assert.equal(page.status, 404)
@@ -175,7 +175,7 @@ test("refusals are in the audit, counted by actor, action and minute, and names 
   await world.restart()
   const since = encodeURIComponent(new Date().toISOString())
   for (let i = 0; i < 3; i += 1) await call("GET", "/audit", { as: ann.authorization })
-  for (const name of ["nobody-1", "nobody-2", "ann"]) await call("GET", "/whoami", { as: basic(name, "a wrong password") })
+  for (const name of ["nobody-1", "nobody-2", "ann"]) await call("GET", "/whoami", { as: basicAuth(name, "a wrong password") })
   await call("POST", "/session", { body: { UserName: "nobody-3", Password: "a wrong password" } })
   await world.restart()
   const counted = async (query: string) => {

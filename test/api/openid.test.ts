@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { bearer, createClient } from "#client"
+import { bearerAuth, createClient } from "#client"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
@@ -161,7 +161,7 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
   }
   const streamOf = async (browser: Browser) => {
     const { body } = await asked(browser, "POST", "/token", { body: { Name: "t" } })
-    return listen(createClient({ baseUrl, authorization: bearer(String(body.Token)) }))
+    return listen(createClient({ baseUrl, authorization: bearerAuth(String(body.Token)) }))
   }
   await using uma = await streamOf(await signedIn("s-90", { preferred_username: "uma", groups: ["lab-told"] }))
   await using vera = await streamOf(await signedIn("s-91", { preferred_username: "vera", groups: ["lab-told"] }))

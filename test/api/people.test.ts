@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids } from "./asking.ts"
 
 const world = await openWorld({ "memory-unit": "bytes" })
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
 const asAnn = (method: string, path: string, asked: Asked = {}) => call(method, path, { as: ann.authorization, ...asked })
@@ -16,7 +16,7 @@ test("whoami tells name, rights, groups and the limits that apply, groups counte
   await world.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
   await world.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
   await world.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
-  const { body } = await call("GET", "/whoami", { as: basic("eva", "eva-password") })
+  const { body } = await call("GET", "/whoami", { as: basicAuth("eva", "eva-password") })
   const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
   const defaults = { MaxStorage: 100 * 2 ** 30, MaxQueued: 100, MaxObjects: 2_000 }
   assert.deepEqual(body, {
@@ -44,7 +44,7 @@ test("accounts are for administrators, and a person reads themselves", async () 
 
 test("a person changes their own password with the current one, and nothing else of the account", async () => {
   const person = await world.person("pia")
-  const own = basic("pia", "pia-password")
+  const own = basicAuth("pia", "pia-password")
   const { ID } = (await call("GET", "/user?UserName=pia", { as: own })).body
   const put = (body: object) => call("PUT", "/user", { as: own, body: { ID, ...body } })
   assert.equal((await put({ Password: "another one" })).body.field, "CurrentPassword")
@@ -53,7 +53,7 @@ test("a person changes their own password with the current one, and nothing else
   assert.deepEqual([email.status, email.body.field], [403, "Email"])
   assert.equal((await put({ IsAdmin: true })).body.field, "IsAdmin")
   assert.equal((await put({ Password: "another one", CurrentPassword: person.password })).status, 200)
-  assert.equal((await call("GET", "/whoami", { as: basic("pia", "another one") })).status, 200)
+  assert.equal((await call("GET", "/whoami", { as: basicAuth("pia", "another one") })).status, 200)
 })
 
 test("names of people and groups never change and are never given again", async () => {
@@ -96,20 +96,20 @@ test("a token is shown once, works as Bearer and as Basic's password, and ends w
   assert.match(String(made.body.Token), /^qs_/)
   assert.deepEqual([made.body.ExpiresAt, made.body.Scopes], ["2999-01-01T00:00:00.000Z", ["read", "write"]])
   const token = String(made.body.Token)
-  for (const as of [bearer(token), basic("ann", token)]) assert.equal((await call("GET", "/whoami", { as })).body.UserName, "ann")
+  for (const as of [bearerAuth(token), basicAuth("ann", token)]) assert.equal((await call("GET", "/whoami", { as })).body.UserName, "ann")
   const listed = await asAnn("GET", "/tokens")
   assert.ok(ids(listed).includes(Number(made.body.ID)) && !listed.text.includes(token))
   assert.ok(!ids(await call("GET", "/tokens")).includes(Number(made.body.ID)), "tokens are one's own")
   const headers = { "if-match": '"another"' }
   for (const asked of [{}, { headers }]) assert.equal((await call("DELETE", `/token?ID=${made.body.ID}`, asked)).status, 404)
   assert.equal((await asAnn("DELETE", `/token?ID=${made.body.ID}`, { headers })).status, 412)
-  assert.equal((await call("GET", "/whoami", { as: bearer(token) })).status, 200)
+  assert.equal((await call("GET", "/whoami", { as: bearerAuth(token) })).status, 200)
   assert.deepEqual((await asAnn("DELETE", `/token?ID=${made.body.ID}`)).body, { ok: true })
-  assert.equal((await call("GET", "/whoami", { as: bearer(token) })).status, 401)
+  assert.equal((await call("GET", "/whoami", { as: bearerAuth(token) })).status, 401)
 })
 
 test("a token to read changes nothing, and one for a run opens nothing here", async () => {
-  const readOnly = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
+  const readOnly = bearerAuth(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
   const refused = async (asked: Asked) => {
     const { status, body } = await call("POST", "/image", { body: { Name: "a", Image: "b" }, ...asked })
@@ -118,7 +118,7 @@ test("a token to read changes nothing, and one for a run opens nothing here", as
   }
   assert.equal(await refused({ as: readOnly }), "This token of ann's is for reading only (image:create)")
   assert.equal((await asAnn("POST", "/user", { body: { UserName: "q" } })).body.msg, "ann may not do this (user:create)")
-  const onlyRun = bearer(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["run:1"] } })).body.Token))
+  const onlyRun = bearerAuth(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["run:1"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: onlyRun })).status, 403)
   for (const Scopes of [[], ["write"], ["run:0"], ["run:x"], ["read", "run:1"], ["all"], [5], [["read"]]])
     assert.equal((await asAnn("POST", "/token", { body: { Name: "r", Scopes } })).body.field, "Scopes", String(Scopes))
@@ -150,7 +150,7 @@ test("a person has a home from the moment they exist, and files-token opens the 
   const made = await call("POST", "/files-token", { as: nina.authorization })
   const left = Date.parse(String(made.body.ExpiresAt)) - Date.now()
   assert.ok(made.status === 200 && left > 200_000 && left <= 300_000)
-  const as = bearer(String(made.body.Token))
+  const as = bearerAuth(String(made.body.Token))
   assert.equal((await ask(filesUrl, "PROPFIND", "/users/nina/", { as, headers: { depth: "0" } })).status, 207)
   assert.equal((await call("GET", "/whoami", { as })).status, 401)
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { over, soonOver } from "../fixtures/soon-over.ts"
 import { type ServerProcess, startServer } from "../server.ts"
 import { newDatabase } from "../world.ts"
@@ -46,14 +46,14 @@ async function refused(url: string, proof: { as?: string; headers?: Record<strin
 
 test("what one process ends is ended in every other within 5 s, on open sockets and logs too", { skip }, async () => {
   const [here, there] = await twoProcesses()
-  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basicAuth("admin", there.password) })
   await admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
-  const own = createClient({ baseUrl: here.baseUrl, authorization: basic("zoe", "zoe-password") })
+  const own = createClient({ baseUrl: here.baseUrl, authorization: basicAuth("zoe", "zoe-password") })
   const image = await own.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await own.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const run = await own.startRun({ body: { ProjectID: project.ID } })
   const { ID, Token } = await own.createToken({ body: { Name: "opens" } })
-  const as = bearer(Token)
+  const as = bearerAuth(Token)
 
   const socket = new WebSocket(run.URL.replace("http:", "ws:"), { headers: { authorization: as } })
   await once(socket, "open")
@@ -62,7 +62,7 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
   assert.equal(logs.status, 200)
   const logsOver = logs.text().catch(() => "cut off")
   assert.equal((await ask(here.baseUrl, "GET", "/whoami", { as })).status, 200)
-  await createClient({ baseUrl: there.baseUrl, authorization: basic("zoe", "zoe-password") }).deleteToken({ query: { ID } })
+  await createClient({ baseUrl: there.baseUrl, authorization: basicAuth("zoe", "zoe-password") }).deleteToken({ query: { ID } })
   await Promise.all([
     soon("The socket was cut", socketOver),
     soon("The logs ended", logsOver),
@@ -71,7 +71,7 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
 
   const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
   const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
-  const password = { as: basic("zoe", "zoe-password") }
+  const password = { as: basicAuth("zoe", "zoe-password") }
   for (const proof of [{ headers }, password]) assert.equal((await ask(here.baseUrl, "GET", "/whoami", proof)).status, 200)
   const { ID: userId } = await admin.readUser({ query: { UserName: "zoe" } })
   await admin.updateUser({ body: { ID: userId, IsDisabled: true } })
@@ -83,11 +83,11 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
 
 test("a new password, a disabling and a deletion end in every other process what they end in their own", { skip }, async () => {
   const [here, there] = await twoProcesses()
-  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basicAuth("admin", there.password) })
   for (const change of [{ Password: "another password" }, { IsDisabled: true }, "deletion"] as const) {
     const name = typeof change === "string" ? "deleted" : (Object.keys(change)[0] ?? "").toLowerCase()
     const { ID } = await admin.createUser({ body: { UserName: name, Password: "first password" } })
-    const as = basic(name, "first password")
+    const as = basicAuth(name, "first password")
     const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: name, Password: "first password" } })
     const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
     const token = await createClient({ baseUrl: here.baseUrl, authorization: as }).createToken({ body: { Name: "t" } })
@@ -112,7 +112,7 @@ test("a new password, a disabling and a deletion end in every other process what
       soon(`${name}: the password was refused`, refused(here.baseUrl, { as })),
       soon(`${name}: the password was refused for files`, refused(here.filesUrl, { as }, home)),
     ])
-    const kept = await ask(here.baseUrl, "GET", "/whoami", { as: bearer(token.Token) })
+    const kept = await ask(here.baseUrl, "GET", "/whoami", { as: bearerAuth(token.Token) })
     assert.equal(kept.status, name === "password" ? 200 : 401, `${name}: the token`)
   }
 })
@@ -121,11 +121,11 @@ test("a grant that one process takes back, or whose time is over, counts at once
   skip,
 }, async () => {
   const [here, there] = await twoProcesses()
-  const admin = createClient({ baseUrl: there.baseUrl, authorization: basic("admin", there.password) })
+  const admin = createClient({ baseUrl: there.baseUrl, authorization: basicAuth("admin", there.password) })
   for (const UserName of ["zed", "gus"]) await admin.createUser({ body: { UserName, Password: `${UserName}-password` } })
   const tokenOf = async (name: string) => {
-    const byPassword = createClient({ baseUrl: here.baseUrl, authorization: basic(name, `${name}-password`) })
-    return bearer((await byPassword.createToken({ body: { Name: "t" } })).Token)
+    const byPassword = createClient({ baseUrl: here.baseUrl, authorization: basicAuth(name, `${name}-password`) })
+    return bearerAuth((await byPassword.createToken({ body: { Name: "t" } })).Token)
   }
   const [zeds, as] = [await tokenOf("zed"), await tokenOf("gus")]
   const zed = createClient({ baseUrl: here.baseUrl, authorization: zeds })

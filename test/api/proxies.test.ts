@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { createLogger } from "#kit"
 import { adminPassword, openWorld, type World } from "../world.ts"
 import { ask, type Loose } from "./asking.ts"
 
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 /** What a wrong password is tried at: each of the three addresses. */
 const doors = (world: World): [string, string, string][] => [
   ["base", world.quayside.baseUrl, "/whoami"],
@@ -21,7 +21,7 @@ async function wrong(door: readonly [string, string, string], from: readonly str
   const [name, url, path] = door
   const statuses: number[] = []
   for (const address of from) {
-    const answer = await ask(url, "GET", path, { as: basic(`nobody-${name}`, "wrong"), headers: { "x-forwarded-for": address } })
+    const answer = await ask(url, "GET", path, { as: basicAuth(`nobody-${name}`, "wrong"), headers: { "x-forwarded-for": address } })
     statuses.push(answer.status)
   }
   return statuses

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { adminPassword, openWorld } from "../world.ts"
 import { ask, ids, isFailure } from "./asking.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const bob = await world.person("bob")
 const get = (path: string, as: string = ann.authorization) => ask(baseUrl, "GET", path, { as })

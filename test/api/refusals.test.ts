@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { openWorld } from "../world.ts"
 import { ask } from "./asking.ts"
 
@@ -29,7 +29,7 @@ test("refusals at every address are in the audit, and neither a secret nor a nam
   const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
   const secret = ann.authorization.slice("Bearer ".length)
   const status = async (url: string, path: string, as?: string, method = "GET") => (await ask(url, method, path, as ? { as } : {})).status
-  const wrong = [basic("ann", "a wrong password"), basic(`${secret}x`, ""), basic(`${secret}x`, "a"), bearer(`${secret}x`)]
+  const wrong = [basicAuth("ann", "a wrong password"), basicAuth(`${secret}x`, ""), basicAuth(`${secret}x`, "a"), bearerAuth(`${secret}x`)]
   for (const as of wrong) {
     assert.equal(await status(appsUrl, `/run/${run.ID}/`, as), 401)
     assert.equal(await status(filesUrl, "/users/ann/", as), 401)
@@ -38,13 +38,13 @@ test("refusals at every address are in the audit, and neither a secret nor a nam
   const read = await bob.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
   assert.equal(await status(appsUrl, `/run/${run.ID}/`, bob.authorization), 404)
   assert.equal(await status(filesUrl, "/users/ann/", bob.authorization), 404)
-  assert.equal(await status(filesUrl, "/users/bob/x", bearer(read.Token), "MKCOL"), 403)
+  assert.equal(await status(filesUrl, "/users/bob/x", bearerAuth(read.Token), "MKCOL"), 403)
   const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: bob.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
   assert.equal((await ask(baseUrl, "GET", `/open?ID=${run.ID}`, { headers: { cookie } })).status, 404)
   const runs = await bob.client.createToken({ body: { Name: "r", Scopes: [`run:${run.ID}`] } })
-  assert.equal(await status(baseUrl, "/whoami", bearer(runs.Token)), 403)
-  assert.equal(await status(filesUrl, "/users/bob/", bearer(runs.Token), "PROPFIND"), 403)
+  assert.equal(await status(baseUrl, "/whoami", bearerAuth(runs.Token)), 403)
+  assert.equal(await status(filesUrl, "/users/bob/", bearerAuth(runs.Token), "PROPFIND"), 403)
   const elsewhere = { origin: "https://elsewhere.example" }
   assert.equal((await ask(baseUrl, "POST", "/token", { as: bob.authorization, headers: elsewhere, body: { Name: "x" } })).status, 403)
   const { rows, text } = await written()

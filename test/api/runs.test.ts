@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { basic, bearer } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
@@ -8,7 +8,7 @@ import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
 const world = await openWorld({ "mock-gpus": "2" })
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const bob = await world.person("bob")
 const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
@@ -134,7 +134,7 @@ test("a project whose part was deleted or is hidden from the starter stays reada
 
 test("over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting", async () => {
   await world.person("carl", { Limits: { MaxCpus: 4 } })
-  const carl = basic("carl", "carl-password")
+  const carl = basicAuth("carl", "carl-password")
   const project = await newProject()
   const over = await start({ ProjectID: project.ID, Cpus: 5 }, { as: carl })
   assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
@@ -182,7 +182,7 @@ test("a preview tells what would become of a start, refuses what a start refuses
   assert.deepEqual((await preview({ ProjectID: project.ID })).body, admitted)
   const { Token } = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
   assert.deepEqual(
-    (await preview({ ProjectID: project.ID }, bearer(Token))).body,
+    (await preview({ ProjectID: project.ID }, bearerAuth(Token))).body,
     admitted,
     "it changes nothing: a token that reads will do",
   )

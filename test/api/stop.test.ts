@@ -3,12 +3,12 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { connect } from "node:net"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { startServer } from "../server.ts"
 import { adminPassword, openWorld } from "../world.ts"
 import { ask } from "./asking.ts"
 
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 
 /** A POST whose body is begun and not ended: it is under way until `finish`. */
 async function begun(baseUrl: string) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { bearer, createClient } from "#client"
+import { bearerAuth, createClient } from "#client"
 import { openWorld } from "../world.ts"
 import { listen } from "./listening.ts"
 
@@ -32,7 +32,7 @@ test("two processes on one PostgreSQL tell their readers of each other's changes
   await one.admin.updateUser({ body: { ID: (await one.admin.readUser({ query: { UserName: "bob" } })).ID, IsDisabled: true } })
   await toBob.ended
   const token = await ann.client.createToken({ body: { Name: "t" } })
-  await using byToken = await listen(createClient({ baseUrl: two.quayside.baseUrl, authorization: bearer(token.Token) }))
+  await using byToken = await listen(createClient({ baseUrl: two.quayside.baseUrl, authorization: bearerAuth(token.Token) }))
   await ann.client.deleteToken({ query: { ID: token.ID } })
   await byToken.ended
 

@@ -3,14 +3,14 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import pg from "pg"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { adminPassword, openWorld } from "../world.ts"
 import { type Asked, ask, ids, isFailure } from "./asking.ts"
 
 const world = await openWorld()
 after(() => world[Symbol.asyncDispose]())
 const { baseUrl, filesUrl } = world.quayside
-const admin = basic("admin", adminPassword)
+const admin = basicAuth("admin", adminPassword)
 const ann = await world.person("ann")
 const bob = await world.person("bob")
 await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { after, before, describe, test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { Crowd } from "../fixtures/crowd.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { type ServerProcess, startServer } from "../server.ts"
@@ -50,7 +50,7 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
   ]
   for (const [name, url, path, proved, unproved] of doors) {
     test(`the ${name} answers other addresses, and keeps the connections of whoever is signed in`, async () => {
-      const as = basic("admin", server.password)
+      const as = basicAuth("admin", server.password)
       using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { [Symbol.dispose]: () => agent.destroy() })
       assert.equal(await ask(url(), path, { as, agent }), proved)
       const kept = [...Object.values(agent.freeSockets)].flat()[0]
@@ -71,7 +71,7 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
     const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     const crowds = doors.map(([, url]) => new Crowd({ port: portOf(url()), from: attacker, say }))
     await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
-    const as = basic("admin", server.password)
+    const as = basicAuth("admin", server.password)
     for (const [, url, path, proved, unproved] of doors) {
       assert.deepEqual([await ask(url(), path), await ask(url(), path, { as })], [unproved, proved])
     }

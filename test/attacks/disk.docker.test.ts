@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { statfsSync } from "node:fs"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { ask } from "../api/asking.ts"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
 import { eventually } from "../fixtures/eventually.ts"
@@ -96,7 +96,7 @@ test("without a limit a run that fills the disk ends before it is full, nobody e
   assert.equal(signIn.status, 200, signIn.text)
   assert.equal((await ask(filesUrl, "PUT", "/users/bob/notes", { as: bob.authorization, body: "text" })).status, 507)
   await disable(world, "ann")
-  const as = basic("admin", adminPassword)
+  const as = basicAuth("admin", adminPassword)
   // An administrator's image that administrators alone changed: the run had Ann's home.
   const path = "/users/ann/filling"
   assert.equal((await ask(filesUrl, "DELETE", path, { as })).status, 204)

@@ -113,6 +113,6 @@ describe("while a run takes all it can get, others are served", () => {
   })
 
   async function logOf(ID: number): Promise<string> {
-    return String(await ann.client.runLogs({ query: { ID, tail: 2_000 } }))
+    return JSON.stringify(await Array.fromAsync(await ann.client.runLogs({ query: { ID, tail: 2_000 } })))
   }
 })

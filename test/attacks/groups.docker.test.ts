@@ -22,7 +22,7 @@ test("the first setting for a group that somebody is in counts for their runs, a
     const project = await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
     const run = await client.startRun({ body: { ProjectID: project.ID } })
     try {
-      const text = String(await client.runLogs({ query: { ID: run.ID } }))
+      const text = JSON.stringify(await Array.fromAsync(await client.runLogs({ query: { ID: run.ID } })))
       return [outside.publicAddress, outside.privateAddress].filter((host) => text.includes(host))
     } finally {
       await client.stopRun({ query: { ID: run.ID } })

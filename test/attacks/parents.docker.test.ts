@@ -41,7 +41,7 @@ async function tried(script: string, DataID: number): Promise<string> {
   const project = await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, TrainData } })
   const run = await client.startRun({ body: { ProjectID: project.ID } }).catch((error: unknown) => String((error as Error).message))
   if (typeof run === "string") return run
-  const said = String(await client.runLogs({ query: { ID: run.ID } }))
+  const said = JSON.stringify(await Array.fromAsync(await client.runLogs({ query: { ID: run.ID } })))
   await client.stopRun({ query: { ID: run.ID } })
   return said
 }

@@ -112,7 +112,7 @@ test("no spelling of a path leads from one run to another, to the gateway's own 
   const [own, other] = [await start(ann as Person, "own"), await start(bob as Person, "other")]
   const echo = async (path: string) => (await ask(appsUrl, "GET", path, { as: bob?.authorization })).text
   await echo(`/run/${other.ID}/log/${canary}`)
-  const marker = async () => String(await bob?.client.runLogs({ query: { ID: other.ID } }))
+  const marker = async () => JSON.stringify(await Array.fromAsync((await bob?.client.runLogs({ query: { ID: other.ID } })) ?? []))
   const before = await marker()
   assert.match(before, new RegExp(canary))
   for (const up of ups) {

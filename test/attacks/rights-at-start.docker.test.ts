@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { basic, type Client, createClient } from "#client"
+import { basicAuth, type Client, createClient } from "#client"
 import type { RunningProject } from "#contract"
 import { EngineError } from "#engine"
 import { ask } from "../api/asking.ts"
@@ -30,10 +30,13 @@ let image = 0
 before(async () => {
   server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_LOG_LEVEL: "error", QUAYSIDE_MOCK_GPUS: "1" })
   const { baseUrl } = server
-  admin = createClient({ baseUrl, authorization: basic("admin", server.password) })
+  admin = createClient({ baseUrl, authorization: basicAuth("admin", server.password) })
   for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })
   await admin.createGroup({ body: { GroupName: `both-${process.pid}`, Members: Object.values(names) } })
-  ;[ann, bob] = [names.ann, names.bob].map((name) => createClient({ baseUrl, authorization: basic(name, password) })) as [Client, Client]
+  ;[ann, bob] = [names.ann, names.bob].map((name) => createClient({ baseUrl, authorization: basicAuth(name, password) })) as [
+    Client,
+    Client,
+  ]
   image = (await admin.createImage({ body: { Name: "sample", Image: "quayside/http-sample", IsPublished: true } })).ID
 })
 after(() => server?.[Symbol.asyncDispose]())
@@ -65,7 +68,7 @@ test("a run that waited for a dataset ends when its grant is withdrawn, and neve
   assert.equal(waiting.State, "queued")
   await ann.deleteGrant({ query: { ID: grant.ID } })
   const put = await ask(server.filesUrl, "PUT", `${data.AccessInfo}/secret.txt`, {
-    as: basic(names.ann, password),
+    as: basicAuth(names.ann, password),
     body: "for nobody else",
   })
   assert.equal(put.status, 201)

@@ -8,7 +8,7 @@ import { delimiter, join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { basic, bearer, createClient } from "#client"
+import { basicAuth, bearerAuth, createClient } from "#client"
 import { type Answer, ask } from "../api/asking.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 
@@ -191,13 +191,13 @@ async function enter(id: number, key: string): Promise<void> {
 test("a password, token, cookie, ticket or key of a whole life is found nowhere but where it was given", async () => {
   await using watch = new Watch()
   for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
-  const admin = createClient({ baseUrl, authorization: basic("admin", adminPassword) })
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
   await admin.createUser({ body: { UserName: "ann", Password: annPassword } })
-  const { Token: token } = await createClient({ baseUrl, authorization: basic("ann", annPassword) }).createToken({
+  const { Token: token } = await createClient({ baseUrl, authorization: basicAuth("ann", annPassword) }).createToken({
     body: { Name: "session" },
   })
   secrets.push(token)
-  const ann = createClient({ baseUrl, authorization: bearer(token) })
+  const ann = createClient({ baseUrl, authorization: bearerAuth(token) })
   const image = await admin.createImage({
     body: { Name: "web", Image: "quayside/http-sample", Command: jupyter, Port: "8888", IsPublished: true },
   })
@@ -229,26 +229,26 @@ test("a password, token, cookie, ticket or key of a whole life is found nowhere 
 
     const path = new URL(String(started.URL)).pathname
     const answers = [
-      await ask(`http://localhost:${appsPort}`, "GET", path, { as: bearer(token) }),
-      await ask(`http://localhost:${appsPort}`, "GET", path, { as: basic("ann", `${annPassword}x`) }),
+      await ask(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
+      await ask(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
       await ask(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
-      await ask(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basic("ann", annPassword), body: "text" }),
-      await ask(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearer(token), body: "text" }),
-      await ask(filesUrl, "GET", data.AccessInfo, { as: basic("ann", `${annPassword}x`) }),
-      await ask(baseUrl, "GET", `/projects?token=${token}`, { as: bearer(token) }),
+      await ask(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
+      await ask(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearerAuth(token), body: "text" }),
+      await ask(filesUrl, "GET", data.AccessInfo, { as: basicAuth("ann", `${annPassword}x`) }),
+      await ask(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
       await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
       await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
-      await ask(baseUrl, "POST", "/user", { as: bearer(token), body: { UserName: "x", Password: annPassword } }),
-      await ask(baseUrl, "POST", "/user", { as: bearer(token), body: `{"Password":"${annPassword}"` }),
+      await ask(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
+      await ask(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
       await ask(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
-      await ask(baseUrl, "GET", "/metrics", { as: basic("admin", adminPassword) }),
+      await ask(baseUrl, "GET", "/metrics", { as: basicAuth("admin", adminPassword) }),
       await ask(baseUrl, "GET", "/readyz"),
-      await ask(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearer(token) }),
-      await ask(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearer(token) }),
-      await ask(baseUrl, "GET", `/audit`, { as: basic("admin", adminPassword) }),
-      await ask(baseUrl, "GET", "/events", { as: bearer(token) }),
-      await ask(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearer(token) }),
-      await ask(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearer(token) }),
+      await ask(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearerAuth(token) }),
+      await ask(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearerAuth(token) }),
+      await ask(baseUrl, "GET", `/audit`, { as: basicAuth("admin", adminPassword) }),
+      await ask(baseUrl, "GET", "/events", { as: bearerAuth(token) }),
+      await ask(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
+      await ask(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
       await ask(baseUrl, "GET", "/oidc/login"),
     ]
     assert.equal(answers[0]?.status, 200)

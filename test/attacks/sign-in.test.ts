@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { request } from "node:http"
 import { test } from "node:test"
-import { basic } from "#client"
+import { basicAuth } from "#client"
 import { openWorld } from "../world.ts"
 
 interface Sent {
@@ -77,9 +77,11 @@ test("wrong passwords in Basic, of one name from many addresses, delay nobody el
     [filesUrl, "/users/bob/missing", 404],
   ]
   for (const [url, path, proved] of doors) {
-    const crowd = Array.from({ length: 300 }, (_, i) => ask(url, { from: manyAddresses(i), path, as: basic("ann", `${ann.password}${i}`) }))
+    const crowd = Array.from({ length: 300 }, (_, i) =>
+      ask(url, { from: manyAddresses(i), path, as: basicAuth("ann", `${ann.password}${i}`) }),
+    )
     const seen = watched(crowd)
-    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basic("bob", bob.password) }), proved, url)
+    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), proved, url)
     assert.ok(seen.done <= 40, `${seen.done} of the crowd were before`)
     const statuses = new Set(await Promise.all(crowd))
     // A busy machine may not tell the file server in time: 503.

@@ -6,7 +6,7 @@ import { Agent, request } from "node:http"
 import { connect, type Socket } from "node:net"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { basic, type Client, createClient } from "#client"
+import { basicAuth, type Client, createClient } from "#client"
 import { type DockerSocket, openDockerSocket } from "../fixtures/docker-socket.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { kernelNames } from "../fixtures/kernel-names.ts"
@@ -71,10 +71,10 @@ before(async () => {
   socket = await openDockerSocket()
   server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_DOCKER_SOCKET: socket.path, QUAYSIDE_LOG_LEVEL: "error" })
   const { baseUrl } = server
-  const admin = createClient({ baseUrl, authorization: basic("admin", server.password) })
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", server.password) })
   for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })
   await admin.createGroup({ body: { GroupName: `both-${process.pid}`, Members: Object.values(names) } })
-  ann = createClient({ baseUrl, authorization: basic(names.ann, password) })
+  ann = createClient({ baseUrl, authorization: basicAuth(names.ann, password) })
   const image = await admin.createImage({
     body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(saying("shared")), Port: "8000", IsPublished: true },
   })
@@ -107,7 +107,7 @@ class Visits implements Disposable {
         this.heard += text
         resolve(text)
       }
-      const options = { method, headers: { authorization: basic(names.bob, password) }, agent: kept ? this.#agent : (false as const) }
+      const options = { method, headers: { authorization: basicAuth(names.bob, password) }, agent: kept ? this.#agent : (false as const) }
       const asked = request(this.#url, options, async (answer) => {
         const parts = await Array.fromAsync(answer as AsyncIterable<Buffer>).catch(() => [])
         end(`${answer.statusCode} ${Buffer.concat(parts)}`)
@@ -122,7 +122,7 @@ class Visits implements Disposable {
     const tunnel = connect(Number(this.#url.port), this.#url.hostname)
     this.#tunnels.push(tunnel)
     tunnel.on("data", (chunk) => (this.heard += chunk)).on("error", () => {})
-    const authorization = `Authorization: ${basic(names.bob, password)}\r\n`
+    const authorization = `Authorization: ${basicAuth(names.bob, password)}\r\n`
     const handshake = `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`
     const head = `GET ${this.#url.pathname}?${canary} HTTP/1.1\r\nHost: ${this.#url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
     tunnel.write(`${head}${handshake}${authorization}\r\n`)

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { operations } from "#contract"
+import { operationIds } from "#contract"
 import { expectations, operationOf } from "../access/expectations.ts"
 
 test("every operation of the contract says in test/access/expectations.ts who may do it, and nothing else stands there", () => {
-  assert.deepEqual([...new Set(Object.keys(expectations).map(operationOf))].sort(), [...operations].sort())
-  for (const operation of operations) assert.ok(expectations[operation], `${operation} needs a line of its own name`)
+  assert.deepEqual([...new Set(Object.keys(expectations).map(operationOf))].sort(), [...operationIds].sort())
+  for (const operation of operationIds) assert.ok(expectations[operation], `${operation} needs a line of its own name`)
 })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Page } from "playwright-core"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { type ServerProcess, startServer } from "../server.ts"
 import { freshContext, openBrowser } from "./browser.ts"
 
@@ -14,7 +14,7 @@ async function signIn(page: Page, server: ServerProcess): Promise<void> {
 }
 
 async function projectIn(server: ServerProcess, ProjectName: string): Promise<void> {
-  const admin = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await admin.createImage({ body: { Name: ProjectName, Image: "fake/http" } })
   await admin.createProject({ body: { ProjectName, Type: "jupyternotebook", ImageID: image.ID } })
 }

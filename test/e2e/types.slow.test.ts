@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import type { ProjectType } from "#contract"
 import { type ServerProcess, startServer } from "../server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
@@ -30,7 +30,7 @@ suite("each type of project with a program of its kind, from the start to a page
 
   /** Starts a project, opens its URL as a person would, and stops it when `look` is done. */
   async function opened(image: string, type: ProjectType, look: (page: Page, typed: Typed) => Promise<void>): Promise<void> {
-    const authorization = basic("admin", server.password)
+    const authorization = basicAuth("admin", server.password)
     const client = createClient({ baseUrl: server.baseUrl, authorization })
     const { ID: ImageID } = await client.createImage({ body: { Name: type, Image: `quayside/${image}` } })
     const { ID: ProjectID } = await client.createProject({ body: { ProjectName: type, Type: type, ImageID } })

@@ -10,26 +10,36 @@ const hostile = ["test/api/hostile.test.ts"]
 
 /** What bodies and queries may hold. */
 export const contracts = [
-  ...faults("src/contract/schema.ts", contract, [
-    ["a body sets fields that the service keeps", 'if (!field || field.write === "never" || !Object', "if (!field || !Object"],
+  ...faults("src/contract/fields/body.ts", contract, [
+    [
+      "a body sets fields that the service keeps",
+      'if (!field || field.write === "never" || !Object.hasOwn(object',
+      "if (!field || !Object.hasOwn(object",
+    ],
     ["inherited members of a body count", "!Object.hasOwn(object, name)) continue", "!(name in object)) continue"],
     ["POST goes without what is needed", 'if (field.write === "required") throw new Failure', "if (false) throw new Failure"],
+  ]),
+  ...faults("src/contract/fields/field.ts", contract, [
     ["an error text repeats all that came", "return shown.length > 60 ?", "return shown.length > 60_000 ?"],
   ]),
-  ...faults("src/contract/schema.ts", writing, [
+  ...faults("src/contract/fields/text.ts", writing, [
     ["half of a surrogate pair is stored", "if (!value.isWellFormed()) throw invalid(field", "if (false) throw invalid(field"],
     ["control characters are stored", "if (at < 0) return\n", "if (at < 0 || at > 0) return\n"],
     ["a text may be a character too long", "if (length > max) throw invalid", "if (length > max + 1) throw invalid"],
     ["a length is counted in UTF-16 units", "for (const _ of value) length += 1", "length = value.length"],
     ["what is needed may be blank", 'if (filled && value.trim() === "") throw', "if (false) throw"],
+  ]),
+  ...faults("src/contract/fields/scalars.ts", writing, [
     [
-      "a number stands for a flag",
+      "a number stands for a boolean",
       'if (typeof value !== "boolean") throw',
       'if (typeof value !== "boolean" && typeof value !== "number") throw',
     ],
+  ]),
+  ...faults("src/contract/fields/field.ts", writing, [
     ["a list counts as an object", "value === null || Array.isArray(value)) {", "value === null) {"],
   ]),
-  ...faults("src/contract/schema.ts", hostile, [
+  ...faults("src/contract/fields/scalars.ts", hostile, [
     ["a fraction is a whole number", "!Number.isInteger(value) ||", "!Number.isFinite(value) ||"],
     ["an ID may be greater than JSON can carry", "value < min || value > max) throw", "value < min) throw"],
   ]),

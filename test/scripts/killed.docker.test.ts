@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
-import { basic, createClient } from "#client"
+import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { startServer } from "../server.ts"
 
@@ -17,7 +17,7 @@ function mountedBelow(directory: string): string[] {
 test("a server that is killed between the pinning and the start of a container leaves nothing mounted or staged once it is there again", async () => {
   await using server = await startServer({ QUAYSIDE_ENGINE: "docker" })
   const staging = join(server.directory, "data/mounts")
-  const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+  const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
   const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   /**

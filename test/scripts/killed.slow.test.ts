@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
-import { basic, type Client, createClient } from "#client"
+import { basicAuth, type Client, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { workerPid } from "../fixtures/files-world.ts"
 import { Worker } from "../fixtures/kill-clients.ts"
@@ -73,7 +73,7 @@ for (const seed of [7, 8, 9])
       written += chunk
     })
     const staging = join(server.directory, "data/mounts")
-    const admin = createClient({ baseUrl: server.baseUrl, authorization: basic("admin", server.password) })
+    const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
     const workers = await make(server, admin, seed)
     const random = seededRandom(seed)
     for (let kill = 1; kill <= kills; kill += 1) {

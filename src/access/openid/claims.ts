@@ -1,4 +1,4 @@
-import { checkAccountName, isPlain } from "#contract"
+import { checkAccountName, isPlainText } from "#contract"
 import { Refusal } from "../caller.ts"
 
 /** Which claims say what. */
@@ -37,7 +37,7 @@ export function personOf(claims: Record<string, unknown>, names: ClaimNames): Pr
     issuer: String(claims.iss),
     subject: String(claims.sub),
     userName: nameIn(claims[names.userClaim], names.userSuffix),
-    email: typeof email === "string" && email.length <= 320 && isPlain(email) ? email : "",
+    email: typeof email === "string" && email.length <= 320 && isPlainText(email) ? email : "",
     groups: names.groupsClaim === "" ? undefined : textsIn(claims[names.groupsClaim]).slice(0, groupsMax),
     isAdmin: names.admin && textsIn(claims[names.admin.claim]).includes(names.admin.value),
   }

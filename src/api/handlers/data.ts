@@ -1,5 +1,5 @@
 import { authorize, authorizeWithGrants, dataResource, newResource } from "#access"
-import { complete, type Data, dataFields, normalPath, parseBody } from "#contract"
+import { type Data, dataFields, normalPath, parseBody, parseNew } from "#contract"
 import { checkDatasetPath, checkSharing, ensureDatasetDirectory, makeDatasetDirectory, newOwnerOf, ownerOf } from "#projects"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -49,7 +49,7 @@ function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
 
 async function create(services: Services, context: Context): Promise<Data> {
   const { caller } = context
-  const values = complete(dataFields, parseBody(dataFields, context.body))
+  const values = parseNew(dataFields, context.body)
   const owner = await ownerOf(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
   const wanted = normalPath(values.AccessInfo)

@@ -1,5 +1,5 @@
 import { type Caller, can, dataResource, homeOf } from "#access"
-import { bodyId, type Data, dataFields, parseBody } from "#contract"
+import { type Data, dataFields, parseBody, parseBodyId } from "#contract"
 import { type MovedDataset, ownerOf, transferOwnership } from "#projects"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -13,7 +13,7 @@ type Given = ReturnType<typeof parseBody<typeof dataFields>>
 /** Changes a dataset. One that an administrator transfers moves with its directory. */
 async function updateDataset(services: Services, context: Context): Promise<Data> {
   const { caller } = context
-  const row = await services.store.data.get(bodyId(context.body))
+  const row = await services.store.data.get(parseBodyId(context.body))
   const given = parseBody(dataFields, context.body, row && dataAnswer(row))
   if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, services, context)
   checkMatch(context.header("if-match"), row)

@@ -12,7 +12,7 @@ import {
   runResource,
   viewerOf,
 } from "#access"
-import { complete, Failure, type Grant, grantFields, parseBody } from "#contract"
+import { Failure, type Grant, grantFields, parseNew } from "#contract"
 import { checkSharing, groupOf, peopleOf } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -60,7 +60,7 @@ function made<Row>(row: Row | undefined, resource: (row: Row) => Resource): Reso
 }
 
 type Given = ReturnType<typeof completed>
-const completed = (context: Context) => complete(grantFields, parseBody(grantFields, context.body))
+const completed = (context: Context) => parseNew(grantFields, context.body)
 
 /** Exactly one of four IDs; 0 names nothing. */
 function namedResource(given: Given): { type: Granted; id: number } {

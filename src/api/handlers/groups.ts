@@ -1,5 +1,5 @@
 import { authorize, groupResource } from "#access"
-import { bodyId, complete, Failure, type Group, groupFields, type Limits, parseBody } from "#contract"
+import { Failure, type Group, groupFields, type Limits, parseBody, parseBodyId, parseNew } from "#contract"
 import type { Events } from "#events"
 import { membersOf } from "#projects"
 import type { Change, GroupRow, Reads } from "#store"
@@ -36,7 +36,7 @@ async function memberIds(reads: Pick<Reads, "users">, names: readonly string[]):
 
 async function createGroup(services: Services, context: Context<"createGroup">) {
   authorize(context.caller, "group:create", { resource: { type: "group" }, what: "group" })
-  const values = complete(groupFields, parseBody(groupFields, context.body))
+  const values = parseNew(groupFields, context.body)
   const row = await services.store.change(async (tx) => {
     if (await tx.groups.byName(values.GroupName)) {
       throw new Failure("conflict", `The name ${values.GroupName} is or was a group's; another one is wanted`, { field: "GroupName" })
@@ -128,7 +128,7 @@ async function oneGroup(services: Services, context: Pick<Context, "setHeader">,
 }
 
 async function updateGroup(services: Services, context: Context<"updateGroup">) {
-  const id = bodyId(context.body)
+  const id = parseBodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:change", { resource: stored && groupResource(stored), what: "group" })

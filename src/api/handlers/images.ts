@@ -1,6 +1,6 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
 import type { Image } from "#contract"
-import { complete, Failure, imageFields, parseBody } from "#contract"
+import { Failure, imageFields, parseBody, parseNew } from "#contract"
 import { checkTrusted, endTrustInProjectsOf, newOwnerOf, originOf, ownerOf, tellTrustEnded, trustAfter, writtenBy } from "#projects"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -98,7 +98,7 @@ function fieldsOf(given: Given) {
 }
 
 async function create(services: Services, context: Context): Promise<Image> {
-  const values = complete(imageFields, parseBody(imageFields, context.body))
+  const values = parseNew(imageFields, context.body)
   checkTrusted(context.caller, values.IsTrusted, false)
   checkReference(services, context, values.Image)
   const row = await services.store.change(async (tx) => {

@@ -1,5 +1,5 @@
 import { authorizeWithGrants, isAllowed, projectResource } from "#access"
-import { bodyId, type Project, parseBody, projectFields } from "#contract"
+import { type Project, parseBody, parseBodyId, projectFields } from "#contract"
 import { copyProject, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -16,7 +16,7 @@ const publishing = { IsPublic: projectFields.IsPublic, GroupName: projectFields.
 async function change(services: Services, context: Context): Promise<Project> {
   const { IsPublic, GroupName } = parseBody(publishing, context.body)
   if (IsPublic || GroupName) {
-    const stored = await services.store.projects.get(bodyId(context.body))
+    const stored = await services.store.projects.get(parseBodyId(context.body))
     const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
     const may = await isAllowed(services.store, context.caller, "project:release", stored && projectResource(stored))
     if (stored && isNews && may) return changeReleased(services, context, stored)

@@ -1,11 +1,11 @@
 import { authorize, authorizeWithGrants, type Caller, imageResource, isAllowed, mountsOf, newResource, projectResource } from "#access"
 import {
-  checkPlain,
-  complete,
+  checkPlainText,
   Failure,
   type Project,
   type ProjectDataInput,
   parseBody,
+  parseNew,
   planMounts,
   projectFields,
   runStateNames,
@@ -174,7 +174,7 @@ async function planLinks(
   const mounts = await mountsOf(tx, caller, news)
   const seen = new Set<number>()
   for (const { ID, MountPath = "" } of wanted) {
-    if (MountPath !== before.get(ID)) checkPlain(MountPath, "TrainData")
+    if (MountPath !== before.get(ID)) checkPlainText(MountPath, "TrainData")
     if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
     seen.add(ID)
     if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw badReference("TrainData", "the dataset", ID)
@@ -189,14 +189,13 @@ async function planLinks(
 
 async function create(services: Services, context: Context): Promise<Project> {
   const { caller } = context
-  const given = parseBody(projectFields, context.body)
-  const values = complete(projectFields, given)
+  const values = parseNew(projectFields, context.body)
   checkTrusted(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
     const owner = await ownerOf(tx, caller, values.UserName)
     authorize(caller, "project:create", { resource: newResource("project", owner.id), what: "project" })
     const group = await groupOf(tx, caller, values.GroupName)
-    const imageId = await imageOf(tx, caller, { given, stored: undefined })
+    const imageId = await imageOf(tx, caller, { given: values, stored: undefined })
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
       typeof tx.projects.insert
     >[0]

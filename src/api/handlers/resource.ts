@@ -1,5 +1,5 @@
 import { type Action, authorizeWithGrants, decide, loadAllGrants, notFound, type Resource, viewerOf } from "#access"
-import { bodyId, Failure } from "#contract"
+import { Failure, parseBodyId } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
@@ -141,7 +141,7 @@ export async function update<R extends Row, A extends object>(
   context: Context,
   match: string | undefined = context.header("if-match"),
 ): Promise<A> {
-  const id = bodyId(context.body)
+  const id = parseBodyId(context.body)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.what })

@@ -1,5 +1,5 @@
 import { type Caller, can, forbidden, Refusal, sessionMs } from "#access"
-import { complete, parseBody, sessionFields, type Whoami } from "#contract"
+import { parseNew, sessionFields, type Whoami } from "#contract"
 import { limitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
@@ -12,7 +12,7 @@ async function whoami({ store, settings }: Services, caller: Caller): Promise<Wh
 }
 
 async function createSession(services: Services, context: Context<"createSession">) {
-  const given = complete(sessionFields, parseBody(sessionFields, context.body))
+  const given = parseNew(sessionFields, context.body)
   const caller = await services.identity.checkPassword(given.UserName, given.Password, context.actor.address)
   if (caller instanceof Refusal) throw caller
   const { secret } = await services.store.change(

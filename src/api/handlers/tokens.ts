@@ -1,5 +1,5 @@
 import { tokenResource } from "#access"
-import { complete, parseBody, type Token, tokenFields } from "#contract"
+import { parseNew, type Token, tokenFields } from "#contract"
 import type { TokenRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
@@ -21,7 +21,7 @@ function tokenAnswer(row: TokenRow): Token {
 const tagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
 async function createToken(services: Services, context: Context<"createToken">) {
-  const values = complete(tokenFields, parseBody(tokenFields, context.body))
+  const values = parseNew(tokenFields, context.body)
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
   const { row, token } = await services.store.change(async (tx) => {
     await context.server.objects.checkRoom(tx, context.caller, context.caller.userId)

@@ -1,5 +1,5 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
-import { bodyId, complete, Failure, parseBody, type User, userFields } from "#contract"
+import { Failure, parseBody, parseBodyId, parseNew, type User, userFields } from "#contract"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { withoutUndefined } from "../given.ts"
@@ -24,7 +24,7 @@ function userAnswer({ settings }: Services, row: UserRow): User {
 
 async function createUser(services: Services, context: Context<"createUser">) {
   authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
-  const values = complete(userFields, parseBody(userFields, context.body))
+  const values = parseNew(userFields, context.body)
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
   const row = await services.store.change(async (tx) => {
     const made = await services.identity.people.create(tx, {
@@ -51,7 +51,7 @@ async function createUser(services: Services, context: Context<"createUser">) {
 async function updateUser(services: Services, context: Context<"updateUser">) {
   const { caller, actor } = context
   const { identity } = services
-  const id = bodyId(context.body)
+  const id = parseBodyId(context.body)
   const before = await services.store.users.get(id)
   const given = parseBody(userFields, context.body, before && { Email: before.email, Comment: before.comment })
   authorize(caller, "user:change", { resource: before && userResource(before), what: "account" })

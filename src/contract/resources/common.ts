@@ -1,13 +1,14 @@
 import { bounds } from "../bounds/index.ts"
+import { integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
+import { text } from "../fields/text.ts"
 import { checkAccountName } from "../formats/names.ts"
-import { integer, text, time } from "../schema.ts"
 
 /** The fields that every stored resource carries; the service alone sets them. */
 export const stamps = {
   ID: integer({ doc: "Primary key. Assigned by the service; ignored in POST bodies.", write: "never" }),
-  CreatedAt: time({ doc: "Creation time." }),
-  UpdatedAt: time({ doc: "Last update time." }),
-  DeletedAt: time({ doc: "When it was deleted; null while it is not. Deletion is soft: the owner can restore.", nullable: true }),
+  CreatedAt: timestamp({ doc: "Creation time." }),
+  UpdatedAt: timestamp({ doc: "Last update time." }),
+  DeletedAt: nullableTimestamp({ doc: "When it was deleted; null while it is not. Deletion is soft: the owner can restore." }),
 }
 
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -27,3 +28,6 @@ export const userName = text({
 
 /** Who is named where a name may be absent. */
 export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: checkAccountName })
+
+/** Of a part inside of another object. */
+export const partDoc = "Whole but for its `Doc`, or its ID alone where the caller may not see it."

@@ -1,7 +1,10 @@
 import { bounds } from "../bounds/index.ts"
+import type { AnswerValues } from "../fields/field.ts"
+import { boolean, oneOf } from "../fields/scalars.ts"
+import { orIdAlone, type StructureValue, structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
 import { checkAccessInfo } from "../formats/paths.ts"
-import { type Answer, flag, oneOf, text } from "../schema.ts"
-import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
+import { comment, doc, name, partDoc, pathPattern, stamps, userName } from "./common.ts"
 
 /** DataModel: a dataset that projects mount and people reach through WebDAV. */
 export const dataFields = {
@@ -17,12 +20,14 @@ export const dataFields = {
     pattern: pathPattern,
     format: checkAccessInfo,
   }),
-  IsPublished: flag({ doc: "Whether every signed-in person may see and read it." }),
+  IsPublished: boolean({ doc: "Whether every signed-in person may see and read it." }),
 }
 
-export type Data = Answer<typeof dataFields>
-/**
- * A dataset inside a project: everything but its `Doc`, or its ID alone where the caller may not
- * see it.
- */
-export type DataPart = Omit<Data, "Doc"> | { ID: number }
+export type Data = AnswerValues<typeof dataFields>
+export const dataModel = structure("DataModel", dataFields)
+
+const { Doc: _doc, ...fieldsWithoutDoc } = dataFields
+export const dataWithoutDoc = structure("DataWithoutDoc", fieldsWithoutDoc)
+/** A dataset inside a project. */
+export const dataPart = orIdAlone("DataPart", dataWithoutDoc, partDoc)
+export type DataPart = StructureValue<typeof dataPart>

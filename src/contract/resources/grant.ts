@@ -1,4 +1,7 @@
-import { type Answer, integer, oneOf, text, time } from "../schema.ts"
+import type { AnswerValues } from "../fields/field.ts"
+import { integer, nullableTimestamp, oneOf, timestamp } from "../fields/scalars.ts"
+import { structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
 
 const thing = (what: string) => integer({ doc: `The ${what} that it is on; 0: it is on something else.` })
 const whom = (what: string) => text({ doc: `The ${what} that it is given to; empty: it is given to the other kind.`, max: 64 })
@@ -6,8 +9,8 @@ const whom = (what: string) => text({ doc: `The ${what} that it is given to; emp
 /** A right on one thing, given to one person or to the members of one group. */
 export const grantFields = {
   ID: integer({ doc: "Primary key.", write: "never" }),
-  CreatedAt: time({ doc: "Creation time." }),
-  UpdatedAt: time({ doc: "When it was last given anew." }),
+  CreatedAt: timestamp({ doc: "Creation time." }),
+  UpdatedAt: timestamp({ doc: "When it was last given anew." }),
   ImageID: thing("image"),
   DataID: thing("dataset"),
   ProjectID: thing("project"),
@@ -19,6 +22,7 @@ export const grantFields = {
     values: ["read", "use", "write"],
     write: "required",
   }),
-  Until: time({ doc: "From then on it does not count; null: it counts until it is taken back.", nullable: true, write: "optional" }),
+  Until: nullableTimestamp({ doc: "From then on it does not count; null: it counts until it is taken back.", write: "optional" }),
 }
-export type Grant = Answer<typeof grantFields>
+export type Grant = AnswerValues<typeof grantFields>
+export const grantModel = structure("Grant", grantFields)

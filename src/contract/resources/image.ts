@@ -1,11 +1,15 @@
 import { bounds } from "../bounds/index.ts"
+import type { AnswerValues } from "../fields/field.ts"
+import { boolean, integer, oneOf } from "../fields/scalars.ts"
+import { list } from "../fields/shapes.ts"
+import { orIdAlone, type StructureValue, structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
 import { checkCommand } from "../formats/command.ts"
 import { checkEnv } from "../formats/env.ts"
 import { checkPort } from "../formats/names.ts"
 import { checkOciReference } from "../formats/oci-reference.ts"
-import { type Answer, type Fields, flag, integer, shaped, text } from "../schema.ts"
-import { type ProjectType, projectTypes } from "../states.ts"
-import { comment, doc, name, stamps, userName } from "./common.ts"
+import { projectTypes } from "../states.ts"
+import { comment, doc, name, partDoc, stamps, userName } from "./common.ts"
 
 /** ImageModel: a container image definition that a project runs. */
 export const imageFields = {
@@ -34,28 +38,30 @@ export const imageFields = {
     format: checkPort,
   }),
   UserName: userName,
-  IsPublished: flag({ doc: "Whether every signed-in person may see and use it." }),
-  IsTrusted: flag({
+  IsPublished: boolean({ doc: "Whether every signed-in person may see and use it." }),
+  IsTrusted: boolean({
     doc: "Whether an administrator vouches for it: only then may it hold somebody else's home. Set by administrators only; a change or publication by anybody else takes it away.",
   }),
   Doc: doc,
 }
 
-export type Image = Answer<typeof imageFields>
-/**
- * An image inside a project: everything but its `Doc`, or its ID alone where the caller may not see
- * it.
- */
-export type ImagePart = Omit<Image, "Doc"> | { ID: number }
+export type Image = AnswerValues<typeof imageFields>
+export const imageModel = structure("ImageModel", imageFields)
 
-const texts = (doc: string) => shaped<readonly string[]>({ doc, schema: { type: "array", items: { type: "string" } } })
+const { Doc: _doc, ...fieldsWithoutDoc } = imageFields
+export const imageWithoutDoc = structure("ImageWithoutDoc", fieldsWithoutDoc)
+/** An image inside a project. */
+export const imagePart = orIdAlone("ImagePart", imageWithoutDoc, partDoc)
+export type ImagePart = StructureValue<typeof imagePart>
+
+const texts = (doc: string) => list(text({}), doc)
 
 /** What the engine has of an image. Where `Present` is false all but `Pulling` is empty. */
-export const imageCheckFields = {
+const imageCheckFields = {
   ID: integer({ doc: "Of the image's definition." }),
   Image: text({ doc: "The reference." }),
-  Present: flag({ doc: "Whether the engine has it." }),
-  Pulling: flag({ doc: "Whether it is being fetched for the caller." }),
+  Present: boolean({ doc: "Whether the engine has it." }),
+  Pulling: boolean({ doc: "Whether it is being fetched for the caller." }),
   Digest: text({ doc: "`sha256:…`, as a run's `ImageDigest`." }),
   Size: integer({ doc: "Bytes, unpacked." }),
   User: text({ doc: "The user that the image names. Runs have a user of their own." }),
@@ -63,9 +69,7 @@ export const imageCheckFields = {
   Command: texts("The image's own arguments."),
   WorkDir: text({ doc: "The image's working directory." }),
   Ports: texts("Ports that the image exposes, such as `8888/tcp`."),
-  Types: shaped<readonly ProjectType[]>({
-    doc: "The types that it looks made for, by its ports and the names of its programs.",
-    schema: { type: "array", items: { type: "string", enum: projectTypes } },
-  }),
-} as const satisfies Fields
-export type ImageCheck = Answer<typeof imageCheckFields>
+  Types: list(oneOf({ values: projectTypes }), "The types that it looks made for, by its ports and the names of its programs."),
+}
+export const imageCheck = structure("ImageCheck", imageCheckFields)
+export type ImageCheck = StructureValue<typeof imageCheck>

@@ -1,7 +1,11 @@
 import { bounds } from "../bounds/index.ts"
 import { runs } from "../bounds/runs.ts"
 import { storage } from "../bounds/storage.ts"
-import { type Answer, asObject, flag, integer, invalid, shaped, text, time } from "../schema.ts"
+import { type AnswerValues, invalid, parseObject, type Write } from "../fields/field.ts"
+import { boolean, integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
+import { answerOnly, custom, list } from "../fields/shapes.ts"
+import { type StructureValue, structure } from "../fields/structure.ts"
+import { secret, text } from "../fields/text.ts"
 import { accountName, comment, stamps } from "./common.ts"
 
 /** `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
@@ -44,19 +48,23 @@ export const defaultLimits: EffectiveLimits = {
   MaxObjects: runs.maxObjects.value,
 }
 
+const limitsSchema = {
+  type: "object",
+  properties: Object.fromEntries(
+    limitNames.map((name) => [name, { type: ["integer", "null"], minimum: 0, maximum: Number.MAX_SAFE_INTEGER }]),
+  ),
+}
+
+const effectiveLimits = (doc: string) => answerOnly<EffectiveLimits>({ ...limitsSchema, required: limitNames }, doc)
+
 const limits = (doc: string) =>
-  shaped<Limits>({
+  custom<Limits>({
     doc,
     write: "optional",
     initial: noLimits,
-    schema: {
-      type: "object",
-      properties: Object.fromEntries(
-        limitNames.map((name) => [name, { type: ["integer", "null"], minimum: 0, maximum: Number.MAX_SAFE_INTEGER }]),
-      ),
-    },
+    schema: limitsSchema,
     parse: (value, field) => {
-      const object = asObject(value, field, field)
+      const object = parseObject(value, field, field)
       const result: Limits = {}
       for (const name of limitNames) {
         if (!Object.hasOwn(object, name)) continue
@@ -70,7 +78,7 @@ const limits = (doc: string) =>
   })
 
 /** White space alone is a password like any other. */
-const password = (doc: string, write: "optional" | "required" = "optional") => text({ doc, max: 1_024, write, filled: false, secret: true })
+const password = <W extends Write>(doc: string, write: W) => secret({ doc, max: 1_024, write, filled: false })
 
 /** A person's account. */
 export const userFields = {
@@ -78,21 +86,34 @@ export const userFields = {
   UserName: accountName("Never changes and is never given again."),
   Password: password(
     "Write only. 1 to 1,024 bytes. An account made without one is not signed in to by password; an empty one changes nothing.",
+    "optional",
   ),
   Email: text({ doc: "Where to reach the person.", max: 320 }),
   Comment: comment,
-  IsAdmin: flag({ doc: "Whether the person administers the installation." }),
-  IsDisabled: flag({ doc: "Whether the person is kept out." }),
+  IsAdmin: boolean({ doc: "Whether the person administers the installation." }),
+  IsDisabled: boolean({ doc: "Whether the person is kept out." }),
   Limits: limits("What the person may hold at most. `null` is unlimited; the defaults apply to absent limits."),
 }
-export type User = Omit<Answer<typeof userFields>, "Password">
+export type User = AnswerValues<typeof userFields>
+export const userModel = structure("User", userFields)
+
+/** What a PUT takes beside them. */
+export const userChangeFields = {
+  ...userFields,
+  CurrentPassword: custom<string | undefined, never>({
+    doc: "Write only. The password as it is; needed by people who change their own.",
+    schema: { type: "string", writeOnly: true },
+    // Whoever needs none may send anything.
+    parse: (value) => (typeof value === "string" ? value : undefined),
+  }),
+}
 
 /** A group of people. */
 export const groupFields = {
   ...stamps,
   GroupName: accountName("Never changes and is never given again."),
   Comment: comment,
-  Members: shaped<string[]>({
+  Members: custom<string[]>({
     doc: "User names, in alphabetical order.",
     write: "optional",
     initial: [],
@@ -105,24 +126,26 @@ export const groupFields = {
   Limits: limits("What each member may hold at most. `null` is unlimited."),
   TotalLimits: limits("What all members together may hold at most: amounts only."),
 }
-export type Group = Answer<typeof groupFields>
+export type Group = AnswerValues<typeof groupFields>
+export const groupModel = structure("Group", groupFields)
 
-export interface Whoami {
-  UserName: string
-  IsAdmin: boolean
-  Groups: string[]
-  /** As they apply, groups and defaults counted. */
-  Limits: EffectiveLimits
-}
+/** Who the caller is. */
+export const whoami = structure("Whoami", {
+  UserName: text({}),
+  IsAdmin: boolean({}),
+  Groups: list(text({}), "The groups that the caller is in."),
+  Limits: effectiveLimits("As they apply, groups and defaults counted. `null` is unlimited."),
+})
+export type Whoami = StructureValue<typeof whoami>
 
 /** An access token. The secret itself is answered once, by the POST that makes it. */
 export const tokenFields = {
   ID: integer({ doc: "Primary key.", write: "never" }),
   Name: text({ doc: "What it is for.", max: bounds.texts.nameCharacters.value, write: "required" }),
-  CreatedAt: time({ doc: "Creation time." }),
-  ExpiresAt: time({ doc: "When it stops working; null: never.", nullable: true, write: "optional" }),
-  LastUsedAt: time({ doc: "When it last proved somebody, to the minute.", nullable: true }),
-  Scopes: shaped<string[]>({
+  CreatedAt: timestamp({ doc: "Creation time." }),
+  ExpiresAt: nullableTimestamp({ doc: "When it stops working; null: never.", write: "optional" }),
+  LastUsedAt: nullableTimestamp({ doc: "When it last proved somebody, to the minute." }),
+  Scopes: custom<string[]>({
     doc: 'What it is good for: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
     write: "optional",
     initial: ["read", "write"],
@@ -142,7 +165,15 @@ export const tokenFields = {
     },
   }),
 }
-export type Token = Answer<typeof tokenFields>
+export type Token = AnswerValues<typeof tokenFields>
+export const tokenModel = structure("Token", tokenFields)
+export const newToken = structure("NewToken", { ...tokenFields, Token: text({ doc: "The secret, answered this once." }) })
+
+/** A token for the files address. */
+export const filesToken = structure("FilesToken", {
+  Token: text({ doc: "A Bearer token." }),
+  ExpiresAt: timestamp({ doc: "When it stops working." }),
+})
 
 export const sessionFields = {
   UserName: text({ doc: "Who signs in.", max: 64, write: "required" }),

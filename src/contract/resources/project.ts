@@ -1,33 +1,26 @@
 import { bounds } from "../bounds/index.ts"
 import { Failure } from "../failure.ts"
+import { type AnswerValues, describeValue, invalid, type JsonSchema, parseObject } from "../fields/field.ts"
+import { boolean, integer, oneOf } from "../fields/scalars.ts"
+import { custom } from "../fields/shapes.ts"
+import { refTo, type StructureValue, structure, structureField } from "../fields/structure.ts"
+import { checkWellFormed, text } from "../fields/text.ts"
 import { checkMountPath, defaultMountPaths } from "../formats/paths.ts"
-import {
-  type Answer,
-  asObject,
-  checkWellFormed,
-  describe,
-  flag,
-  integer,
-  invalid,
-  type JsonSchema,
-  oneOf,
-  shaped,
-  text,
-} from "../schema.ts"
 import { projectTypes } from "../states.ts"
 import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
-import type { DataPart } from "./data.ts"
-import type { ImagePart } from "./image.ts"
+import { dataPart } from "./data.ts"
+import { type ImagePart, imagePart } from "./image.ts"
 
 /** The most datasets that a project can have. */
 const projectDataMax = bounds.texts.projectDatasets.value
 
-/** ProjectTrainDataModel: a dataset of a project and where it is mounted. */
-export interface ProjectData {
-  ProjectID: number
-  Data: DataPart
-  MountPath: string
-}
+/** A dataset of a project and where it is mounted. */
+export const projectTrainData = structure("ProjectTrainDataModel", {
+  ProjectID: integer({ doc: "The project's ID." }),
+  Data: structureField(dataPart, "The dataset."),
+  MountPath: text({ doc: "Where it is mounted." }),
+})
+export type ProjectData = StructureValue<typeof projectTrainData>
 
 /** What a body says of one dataset of a project, whichever shape it came in. */
 export interface ProjectDataInput {
@@ -36,7 +29,7 @@ export interface ProjectDataInput {
   MountPath: string | undefined
 }
 
-const id = integer({ doc: "" })
+const id = integer({})
 /** What a body says of an object that it refers to. */
 export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
@@ -72,23 +65,23 @@ export const projectFields = {
   }),
   Comment: comment,
   Doc: doc,
-  IsPublic: flag({ doc: "Whether every signed-in person may see and start it." }),
-  IsTrusted: flag({
+  IsPublic: boolean({ doc: "Whether every signed-in person may see and start it." }),
+  IsTrusted: boolean({
     doc: "Whether an administrator vouches for it: only then may it hold the home of people other than its owner. Set by administrators only; a change, release or publication by anybody else takes it away.",
   }),
-  Image: shaped<ImagePart | number>({
+  Image: custom<number | undefined, ImagePart>({
     doc: "The image; in a body only its `ID` counts.",
     write: "optional",
-    schema: { $ref: "#/components/schemas/ImagePart" },
+    schema: refTo(imagePart),
     bodySchema: referenceSchema,
     parse: (value, field) => reference(value, field),
   }),
   ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
-  TrainData: shaped<ProjectData[] | ProjectDataInput[]>({
+  TrainData: custom<ProjectDataInput[], ProjectData[]>({
     doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a place a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
     write: "optional",
     initial: [],
-    schema: { type: "array", items: { $ref: "#/components/schemas/ProjectTrainDataModel" } },
+    schema: { type: "array", items: refTo(projectTrainData) },
     bodySchema: {
       type: "array",
       maxItems: projectDataMax,
@@ -103,18 +96,19 @@ export const projectFields = {
   UserPath: path("user", defaultMountPaths.UserPath),
   CodePath: path("code", defaultMountPaths.CodePath),
   ModelPath: path("model", defaultMountPaths.ModelPath),
-  Running: flag({ doc: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
+  Running: boolean({ doc: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
 }
 
 /** A project as it is answered. */
-export type Project = Omit<Answer<typeof projectFields>, "Image" | "TrainData"> & { Image: ImagePart; TrainData: ProjectData[] }
+export type Project = AnswerValues<typeof projectFields>
+export const projectModel = structure("ProjectModel", projectFields)
 
 /** The `ID` of an object that a body refers to. */
 export function reference(value: unknown, field: string): number {
-  const object = asObject(value, field, field)
+  const object = parseObject(value, field, field)
   if (!Object.hasOwn(object, "ID")) throw new Failure("invalid", `${field}.ID is needed`, { field })
   if (typeof object.ID !== "number")
-    throw new Failure("invalid", `${field}.ID must be a whole number; got ${describe(object.ID)}`, { field })
+    throw new Failure("invalid", `${field}.ID must be a whole number; got ${describeValue(object.ID)}`, { field })
   return id.parse(object.ID, `${field}.ID`)
 }
 
@@ -123,7 +117,7 @@ function parseTrainData(value: unknown, field: string): ProjectDataInput[] {
   if (value.length > projectDataMax) throw invalid(field, `at most ${projectDataMax} datasets long; got ${value.length}`)
   return value.map((entry, i) => {
     const at = `${field}[${i}]`
-    const object = asObject(entry, at, field)
+    const object = parseObject(entry, at, field)
     try {
       const isLink = Object.hasOwn(object, "Data")
       return {

@@ -1,30 +1,32 @@
-import { Failure } from "#contract"
-import type { ServerEvent } from "./events.ts"
+import { Failure, type ServerEvent } from "#contract"
 
-interface Streams {
-  followEvents(asking: { headers: Readonly<Record<string, string>>; signal: AbortSignal }): Promise<AsyncIterable<ServerEvent>>
+interface EventsClient {
+  followEvents(options: { headers: Readonly<Record<string, string>>; signal: AbortSignal }): Promise<AsyncIterable<ServerEvent>>
 }
 
-export interface Following {
+export interface FollowOptions {
   signal: AbortSignal
-  /** The `id` of the last event that is known; absent: from now on. */
+  /** The `id` of the last known event. Default: events from now on. */
   after?: string
   /** Milliseconds between two connections. Default 2,000. */
   waitMs?: number
 }
 
 /**
- * Everything that happens, until the signal is aborted: where a connection ends, the next one goes
- * on after the last event. Ends with the `Failure` of a refusal that waiting does not help against.
+ * Everything that happens, until the signal is aborted. When a connection ends, the next one goes
+ * on after the last event. Throws the `Failure` of a refusal that waiting does not help against.
  */
-export async function* follow(client: Streams, { signal, after, waitMs = 2_000 }: Following): AsyncGenerator<ServerEvent, void, undefined> {
+export async function* followEvents(
+  client: EventsClient,
+  { signal, after, waitMs = 2_000 }: FollowOptions,
+): AsyncGenerator<ServerEvent, void, undefined> {
   let last = after
   while (!signal.aborted) {
     try {
       const headers: Record<string, string> = last === undefined ? {} : { "last-event-id": last }
       for await (const event of await client.followEvents({ headers, signal })) {
         last = event.id
-        if (event.event !== "place") yield event
+        if (event.event !== "position") yield event
       }
     } catch (error) {
       if (signal.aborted) return

@@ -1,0 +1,40 @@
+import type { LogLine, ServerEvent } from "#contract"
+
+/**
+ * The events of a response as they come, until it ends. Leaving the loop closes the connection.
+ * Beside the server's events there is `position`: nothing happened, and the stream got so far.
+ */
+export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
+  for await (const block of readParts(response, "\n\n")) {
+    const event = parseEvent(block)
+    if (event) yield event
+  }
+}
+
+/** The JSON lines of a response as they come, until it ends. */
+export async function* readLines(response: Response): AsyncGenerator<LogLine, void, undefined> {
+  for await (const line of readParts(response, "\n")) yield JSON.parse(line) as LogLine
+}
+
+async function* readParts(response: Response, separator: string): AsyncGenerator<string, void, undefined> {
+  if (!response.body) return
+  let rest = ""
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split(separator)
+    rest = parts.pop() ?? ""
+    yield* parts
+  }
+}
+
+function parseEvent(block: string): ServerEvent | undefined {
+  const fields = new Map(block.split("\n").map((line) => parseField(line)))
+  const id = fields.get("id")
+  if (id === undefined) return undefined
+  const data = fields.get("data")
+  return { id, event: data === undefined ? "position" : (fields.get("event") ?? "message"), data: JSON.parse(data ?? "{}") }
+}
+
+function parseField(line: string): [name: string, value: string] {
+  const colon = line.indexOf(": ")
+  return colon < 0 ? [line, ""] : [line.slice(0, colon), line.slice(colon + 2)]
+}

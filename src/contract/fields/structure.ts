@@ -1,0 +1,40 @@
+import type { AnswerValues, Fields, JsonSchema } from "./field.ts"
+import { type AnswerField, answerOnly, objectSchema } from "./shapes.ts"
+
+/** A named shape of answers; the description holds it once and refers to it by its name. */
+export interface Structure<Out = unknown, N extends string = string> {
+  readonly name: N
+  readonly schema: JsonSchema
+  /** Never set: carries the type of the values. */
+  readonly answered?: Out
+}
+
+/** The type of a structure's values. */
+export type StructureValue<S> = S extends Structure<infer Out> ? Out : never
+
+/** An object with these fields, all of which an answer holds unless they are optional. */
+export function structure<const F extends Fields, N extends string>(name: N, fields: F, doc?: string): Structure<AnswerValues<F>, N> {
+  const schema = objectSchema(fields)
+  return { name, schema: doc === undefined ? schema : { ...schema, description: doc } }
+}
+
+/** Either the object, or its ID alone if the caller may not see it. */
+export function orIdAlone<Out, N extends string>(name: N, whole: Structure<Out>, doc: string): Structure<Out | { ID: number }, N> {
+  return { name, schema: { description: doc, anyOf: [refTo(whole), idAlone] } }
+}
+
+export const idAlone: JsonSchema = {
+  type: "object",
+  properties: { ID: { type: "integer" } },
+  required: ["ID"],
+  additionalProperties: false,
+}
+
+export function refTo({ name }: Structure): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** A field that holds such a structure. */
+export function structureField<Out>(structure: Structure<Out>, doc: string): AnswerField<Out> {
+  return answerOnly(refTo(structure), doc)
+}

@@ -1,0 +1,39 @@
+import { boolean, integer } from "../fields/scalars.ts"
+import { list, nullable, number, object } from "../fields/shapes.ts"
+import { type StructureValue, structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
+import { reason } from "./run-parts.ts"
+
+const share = object({ total: number(), free: number() })
+const amountOrNull = nullable(number(), "null: unlimited.")
+
+const node = object({
+  Name: text({}),
+  Cpus: share,
+  Memory: share,
+  Gpus: share,
+  Devices: list(
+    object({
+      ID: text({}),
+      Model: text({}),
+      Memory: number(),
+      RunID: nullable(integer({}), "Who holds it; for administrators and the holder."),
+    }),
+  ),
+})
+
+/** What nodes have and what is free; amounts of memory in the unit of `Memory`. */
+export const capacity = structure("Capacity", {
+  nodes: list(node),
+  you: object({ Cpus: amountOrNull, Memory: amountOrNull, Gpus: amountOrNull }, "What the caller may still take."),
+})
+export type Capacity = StructureValue<typeof capacity>
+
+/** What would become of a start. */
+export const preview = structure("Preview", {
+  Admitted: boolean({ doc: "It would start at once." }),
+  Queued: boolean({ doc: "It would wait for what others hold." }),
+  QueuePosition: nullable(integer({ min: 1 }), "From 1, where it would wait."),
+  Reason: nullable(reason, "Why it would fail."),
+})
+export type Preview = StructureValue<typeof preview>

@@ -1,0 +1,72 @@
+import { type FailureCode, failureStatus, type ReasonCode, reasonSentences } from "../codes.ts"
+import { boolean, integer, oneOf, timestamp } from "../fields/scalars.ts"
+import { answerOnly, constant, jsonText, nullable, object, optional } from "../fields/shapes.ts"
+import { type StructureValue, structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
+import { progress, reason } from "./run-parts.ts"
+import { runningProjectFields } from "./running-project.ts"
+
+export const health = structure("Health", { ok: boolean({}) })
+
+const check = object({ ok: boolean({}), msg: text({}) })
+export const readiness = structure("Readiness", { ok: boolean({}), checks: object({ store: check, engine: check, files: check }) })
+export type Readiness = StructureValue<typeof readiness>
+
+export const done = structure("Done", { ok: constant(true) })
+export type Done = StructureValue<typeof done>
+
+/** One row of the audit. */
+export const auditEntry = structure("AuditEntry", {
+  ID: integer({}),
+  Time: timestamp({}),
+  Actor: text({ doc: "The user name; `-` for who proved nothing, empty for the service itself." }),
+  Action: text({}),
+  Thing: nullable(object({ Type: text({}), ID: integer({}) })),
+  Outcome: oneOf({ values: ["done", "refused"] }),
+  Address: text({}),
+  RequestID: text({}),
+  Count: integer({
+    min: 1,
+    doc: "Refusals of one actor, action and minute are one row, written when the minute is over: Time, Address and RequestID are those of the first.",
+  }),
+})
+export type AuditEntry = StructureValue<typeof auditEntry>
+
+/** One server-sent event. */
+export const serverEvent = structure(
+  "Event",
+  {
+    id: text({ doc: "Grows in the order of commits; `Last-Event-ID` takes it." }),
+    event: text({}),
+    data: jsonText({
+      ID: optional(integer({})),
+      ProjectID: optional(integer({}), "Of a run."),
+      State: optional(text({}), "Of `run.state`; of `image.progress`: `pulling`, `present` or `failed`."),
+      Reason: optional(nullable(reason), "Of `run.state` and `image.progress`: code and msg."),
+      Progress: optional(nullable(progress), "Of `run.progress` and `image.progress`."),
+      Warning: optional(text({}), "Of `run.warning`."),
+    }),
+  },
+  "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning, for images progress. Who loses sight of a thing gets its `deleted`. `reset`: something was missed, everything is to be read again.",
+)
+export type ServerEvent = StructureValue<typeof serverEvent>
+
+const failureCodes = [...new Set([...Object.keys(failureStatus), ...Object.keys(reasonSentences)])] as (FailureCode | ReasonCode)[]
+
+export const failure = structure(
+  "Failure",
+  {
+    ok: constant(false),
+    msg: text({ doc: "What was wanted and what came." }),
+    code: oneOf({ values: failureCodes }),
+    field: optional(text({}), "The body field or query parameter at fault."),
+    requestId: optional(text({})),
+    ID: optional(integer({}), "Of a start: the run that failed, or that is there already."),
+    State: optional(runningProjectFields.State, "Of that run."),
+    Reason: optional(runningProjectFields.Reason, "Why that run failed."),
+    URL: optional(text({}), "Of the run that is there already, where the caller may open it."),
+    checks: optional(answerOnly<Readiness["checks"]>({ type: "object" }), "Of /readyz: what each part says."),
+    detail: optional(text({}), "For administrators: what the engine or the registry said of an image that was not fetched."),
+  },
+  "Any status other than 200.",
+)

@@ -1,0 +1,25 @@
+import { type ReasonCode, reasonSentences } from "../codes.ts"
+import type { FieldOut } from "../fields/field.ts"
+import { integer, oneOf } from "../fields/scalars.ts"
+import { nullable, object, optional } from "../fields/shapes.ts"
+import { text } from "../fields/text.ts"
+
+const reasonCodes = Object.keys(reasonSentences) as ReasonCode[]
+
+/** Why a run ended or failed, as it is stored and answered. */
+export const reason = object({
+  code: oneOf({ values: reasonCodes }),
+  msg: text({ doc: "One plain sentence for the person who started the run." }),
+  exitCode: optional(integer({}), "The program's exit code, if it ended by itself."),
+  logTail: optional(text({}), "The last lines of output, at most 4 KiB."),
+})
+export type Reason = FieldOut<typeof reason>
+
+/** How far a step of a start has come. */
+export const progress = object({
+  step: text({}),
+  current: integer({}),
+  total: nullable(integer({}), "Null if nobody knows."),
+  unit: oneOf({ values: ["bytes", "layers", "entries"] }),
+})
+export type Progress = FieldOut<typeof progress>

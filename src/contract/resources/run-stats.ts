@@ -1,0 +1,33 @@
+import { integer, oneOf, timestamp } from "../fields/scalars.ts"
+import { list, nullable, number, object } from "../fields/shapes.ts"
+import { type StructureValue, structure } from "../fields/structure.ts"
+import { text } from "../fields/text.ts"
+
+const amount = (doc: string) => nullable(number({ min: 0 }), doc)
+const bytesSinceStart = nullable(integer({}), "Bytes since the start.")
+
+/** What a run used at one time; null is what is not known. */
+const usage = object({
+  Time: timestamp({}),
+  Cpus: amount("How many CPUs were busy for it on average since the figures before."),
+  Memory: amount("In the unit of the run's `Memory`, cached files not counted."),
+  MemoryLimit: amount("What it may use."),
+  GpuMemory: amount("On all of its GPUs together, in the unit of `Memory`."),
+  GpuBusy: amount("From 0 to 1, the mean of its GPUs."),
+  NetworkIn: bytesSinceStart,
+  NetworkOut: bytesSinceStart,
+  Disk: amount(
+    "Written to its own file system, mounted directories not counted, in the unit of `Memory`; looked at once a minute, or sooner.",
+  ),
+})
+
+export const runStats = structure("RunStats", { now: usage, series: list(usage, "Oldest first.") })
+export type RunStats = StructureValue<typeof runStats>
+
+/** One line of a run's output. */
+export const logLine = structure("LogLine", {
+  time: timestamp({ doc: "When it was printed." }),
+  stream: oneOf({ doc: "Where it was printed.", values: ["stdout", "stderr"] }),
+  text: text({ doc: "The line, without its end." }),
+})
+export type LogLine = StructureValue<typeof logLine>

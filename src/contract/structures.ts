@@ -1,0 +1,41 @@
+import type { Structure } from "./fields/structure.ts"
+import { capacity, preview } from "./resources/capacity.ts"
+import { dataModel, dataPart, dataWithoutDoc } from "./resources/data.ts"
+import { grantModel } from "./resources/grant.ts"
+import { imageCheck, imageModel, imagePart, imageWithoutDoc } from "./resources/image.ts"
+import { auditEntry, done, failure, health, readiness, serverEvent } from "./resources/installation.ts"
+import { filesToken, groupModel, newToken, tokenModel, userModel, whoami } from "./resources/people.ts"
+import { projectModel, projectTrainData } from "./resources/project.ts"
+import { logLine, runStats } from "./resources/run-stats.ts"
+import { runningProject } from "./resources/running-project.ts"
+
+/** Every structure of answers, in the order of the description. */
+export const structures: readonly Structure[] = [
+  imageModel,
+  imagePart,
+  imageWithoutDoc,
+  imageCheck,
+  dataModel,
+  dataPart,
+  dataWithoutDoc,
+  projectModel,
+  projectTrainData,
+  runningProject,
+  userModel,
+  groupModel,
+  tokenModel,
+  grantModel,
+  newToken,
+  whoami,
+  health,
+  readiness,
+  capacity,
+  runStats,
+  logLine,
+  preview,
+  filesToken,
+  auditEntry,
+  serverEvent,
+  done,
+  failure,
+]
