@@ -7,22 +7,22 @@ import { EngineError } from "./engine.ts"
  * that it need not wait for a pull; that start fails and has cleaned up before the stop's own work
  * begins.
  */
-export class Turns {
-  readonly #lanes = new Map<string, Lane>()
+export class KeyedLock {
+  readonly #queues = new Map<string, Queue>()
 
   /**
    * Runs `work` when the key is free. Rejects at once, without running it, when the signal is
    * aborted while it waits.
    */
-  start<T>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  runAbortable<T>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController()
     const both = AbortSignal.any([signal, cut.signal])
     return this.#enter(key, both, () => work(both), cut)
   }
 
   /** Runs `work` when the starts before it have been cut short and have ended. */
-  stop(key: string, signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
-    for (const cut of this.#lanes.get(key)?.starts ?? []) {
+  abortAndRun(key: string, signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
+    for (const cut of this.#queues.get(key)?.starts ?? []) {
       cut.abort(new EngineError("engine_error", "The run was stopped while it was being started"))
     }
     return this.#enter(key, signal, work)
@@ -32,36 +32,36 @@ export class Turns {
    * Runs `work` as a turn of its own, unless anything of the key runs or waits: that sees to it,
    * and nothing is done here.
    */
-  ifFree(key: string, work: () => Promise<void>): Promise<void> {
-    return this.has(key) ? Promise.resolve() : this.#enter(key, undefined, work)
+  runIfFree(key: string, work: () => Promise<void>): Promise<void> {
+    return this.isLocked(key) ? Promise.resolve() : this.#enter(key, undefined, work)
   }
 
   /** Whether anything of the key runs or waits. */
-  has(key: string): boolean {
-    return this.#lanes.has(key)
+  isLocked(key: string): boolean {
+    return this.#queues.has(key)
   }
 
   #enter<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>, cut?: AbortController): Promise<T> {
-    const lane = this.#lanes.get(key) ?? { tail: Promise.resolve(), waiting: 0, starts: new Set() }
-    this.#lanes.set(key, lane)
-    lane.waiting += 1
-    if (cut) lane.starts.add(cut)
+    const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), waiting: 0, starts: new Set() }
+    this.#queues.set(key, queue)
+    queue.waiting += 1
+    if (cut) queue.starts.add(cut)
     let begun = false
-    const result = lane.tail.then(() => {
+    const result = queue.tail.then(() => {
       signal?.throwIfAborted()
       begun = true
       return work()
     })
-    lane.tail = result.then(ignore, ignore).then(() => {
-      if (cut) lane.starts.delete(cut)
-      lane.waiting -= 1
-      if (lane.waiting === 0) this.#lanes.delete(key)
+    queue.tail = result.then(ignore, ignore).then(() => {
+      if (cut) queue.starts.delete(cut)
+      queue.waiting -= 1
+      if (queue.waiting === 0) this.#queues.delete(key)
     })
     return signal === undefined ? result : orAborted(result, signal, () => begun)
   }
 }
 
-interface Lane {
+interface Queue {
   tail: Promise<void>
   waiting: number
   starts: Set<AbortController>

@@ -15,10 +15,10 @@ const allowed = ["public"]
 test("by default images come from well-known registries alone, and the refusal says how to add one", async () => {
   const registries = new RegistryAllowlist()
   for (const host of ["docker.io", "ghcr.io", "europe-docker.pkg.dev", "eu.gcr.io", "nvcr.io", "quay.io"])
-    assert.equal(registries.refusal({ host }), undefined, host)
+    assert.equal(registries.denialReason({ host }), undefined, host)
   for (const host of ["registry.example.org", "ghcr.io:444", "pkg.dev", "ghcr.io.example.org", "127.0.0.1:5000"])
     assert.match(
-      registries.refusal({ host }) ?? "",
+      registries.denialReason({ host }) ?? "",
       /not among the registries .*; an administrator can add .* to QUAYSIDE_REGISTRIES$/,
       host,
     )
@@ -28,7 +28,7 @@ test("by default images come from well-known registries alone, and the refusal s
 test("with `public`, images come from all public names, and from no others", () => {
   const registries = new RegistryAllowlist({ allowed })
   for (const image of ["debian", "team/x:1", "ghcr.io/team/x", "registry.gitlab.com:5050/team/x", "GHCR.io/team/x"])
-    assert.equal(registries.refusal(hostOf(image)), undefined, image)
+    assert.equal(registries.denialReason(hostOf(image)), undefined, image)
   const literals = [
     "127.0.0.1/x",
     "127.0.0.1:5000/x",
@@ -50,7 +50,7 @@ test("with `public`, images come from all public names, and from no others", () 
     "a.localhost/x",
     "x.home.arpa/y",
   ]
-  for (const image of [...literals, ...names]) assert.match(registries.refusal(hostOf(image)) ?? "", /is no public name/, image)
+  for (const image of [...literals, ...names]) assert.match(registries.denialReason(hostOf(image)) ?? "", /is no public name/, image)
 })
 
 test("what is listed is allowed, whatever its addresses, and nothing else where `public` is not listed", async () => {
@@ -113,7 +113,7 @@ test("a name that nobody answers for is waited for only so long, and keeps other
   const held: (() => void)[] = []
   const lookup = (name: string) =>
     name === "fine.quayside.dev" ? Promise.resolve(["93.184.216.34"]) : new Promise<string[]>((resolve) => held.push(() => resolve([])))
-  const registries = new RegistryAllowlist({ allowed, lookup, patienceMs: 5 })
+  const registries = new RegistryAllowlist({ allowed, lookup, timeoutMs: 5 })
   const alive = setInterval(() => {}, 1_000)
   await assert.rejects(registries.check(hostOf("silent.quayside.dev/x")), { code: "image_pull_failed" })
   await assert.rejects(registries.check(hostOf("silent2.quayside.dev/x")), { code: "image_pull_failed" })

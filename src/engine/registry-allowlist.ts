@@ -47,7 +47,7 @@ export interface RegistriesOptions {
   /** Default: as the system resolves names. */
   lookup?: ResolveHost
   /** How long a name's addresses are waited for, in milliseconds. Default 10,000. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 /**
@@ -60,16 +60,16 @@ const lookups = new Semaphore(nameLookups.value)
 export class RegistryAllowlist {
   readonly #allowed: readonly string[]
   readonly #lookup: ResolveHost
-  readonly #patienceMs: number
+  readonly #timeoutMs: number
 
-  constructor({ allowed = wellKnownRegistries, lookup: resolve = systemLookup, patienceMs = nameLookupMs.value }: RegistriesOptions = {}) {
+  constructor({ allowed = wellKnownRegistries, lookup: resolve = systemLookup, timeoutMs = nameLookupMs.value }: RegistriesOptions = {}) {
     this.#allowed = allowed
     this.#lookup = resolve
-    this.#patienceMs = patienceMs
+    this.#timeoutMs = timeoutMs
   }
 
   /** Why images may not come from this registry, as far as its name tells; undefined: they may. */
-  refusal({ host }: Pick<OciReference, "host">): string | undefined {
+  denialReason({ host }: Pick<OciReference, "host">): string | undefined {
     if (this.#isListed(host)) return undefined
     const remedy = `an administrator can add ${host} to QUAYSIDE_REGISTRIES`
     if (!this.#allowed.includes(anyPublic))
@@ -84,7 +84,7 @@ export class RegistryAllowlist {
    * change in between is not caught.
    */
   async check({ host }: Pick<OciReference, "host">): Promise<void> {
-    const refusal = this.refusal({ host })
+    const refusal = this.denialReason({ host })
     if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
     // Who asks for images of the default registry chose neither its name nor its addresses.
     if (this.#isListed(host) || host === defaultRegistry) return
@@ -101,7 +101,7 @@ export class RegistryAllowlist {
   }
 
   async #addressesOf(name: string): Promise<string[]> {
-    using late = deadline(this.#patienceMs, "looking the name up")
+    using late = deadline(this.#timeoutMs, "looking the name up")
     return await abortable(
       lookups.run(() => this.#lookup(name)),
       late,

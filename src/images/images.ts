@@ -70,7 +70,7 @@ export function createImages(options: ImagesOptions): Images {
     terms,
     refusal(reference) {
       const parsed = fullReference(reference)
-      return parsed && registries.refusal(parsed)
+      return parsed && registries.denialReason(parsed)
     },
     async state(wanted) {
       const reference = wanted.image.image

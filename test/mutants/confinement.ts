@@ -19,7 +19,7 @@ export const confinement = [
   ...faults(
     "src/engine/docker/containers/run-starter.ts",
     ["src/engine/docker/images/account-file-check.docker.test.ts"],
-    [["the daemon reads of an image whatever stands there", "if (!this.#accounts.isKnown(imageId)) await", "if (!imageId) await"]],
+    [["the daemon reads of an image whatever stands there", "if (!this.#accountFiles.hasPassed(imageId)) await", "if (!imageId) await"]],
   ),
   ...faults(
     "src/runs/computing.ts",
@@ -43,8 +43,8 @@ export const confinement = [
     [
       [
         "an image with very many volumes keeps everybody's disk from being counted",
-        "const mostAtOnce = bounds.containers.volumes.value",
-        "const mostAtOnce = 100_000",
+        "const maxAtOnce = bounds.containers.volumes.value",
+        "const maxAtOnce = 100_000",
       ],
     ],
   ),
@@ -68,7 +68,7 @@ export const confinement = [
   ...faults("src/engine/docker/docker-engine.ts", rights, [
     [
       "a server that may not mount starts",
-      "await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])",
+      "await Promise.all([this.#pins.assertCanMount(), this.#firewall?.prepare()])",
       "await this.#firewall?.prepare()",
     ],
   ]),
@@ -123,7 +123,7 @@ export const confinement = [
     ["private addresses are reached", "...privateNetworks.map((", "...privateNetworks.slice(0, 0).map(("],
     ["what the administrator closed is open", "[linkLocal, pool, ...deny]", "[linkLocal, pool]"],
     ["what the administrator opened is closed", "const open = [...allow, ", "const open = ["],
-    ["an internet that is off is open", "...(reach.internet ? [] : [", "...(reach ? [] : ["],
+    ["an internet that is off is open", "...(policy.internet ? [] : [", "...(policy ? [] : ["],
     ["what the host passes on to others is reached", "--ctstate DNAT -j DROP", "--ctstate DNAT -j RETURN"],
   ]),
   ...faults(
@@ -132,8 +132,8 @@ export const confinement = [
     [
       [
         "a run takes all of the table of connections",
-        "const mostConnections = bounds.containers.connections.value",
-        "const mostConnections = 1_000_000",
+        "const maxConnections = bounds.containers.connections.value",
+        "const maxConnections = 1_000_000",
       ],
     ],
   ),
@@ -141,12 +141,12 @@ export const confinement = [
     "src/engine/docker/network/user-networks.ts",
     ["src/engine/docker/network/user-networks.docker.test.ts"],
     [
-      ["a network's range is somebody else's at once", "this.#resting.set(network.number, this.#clock.now() + restMs)", ""],
+      ["a network's range is somebody else's at once", "this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
       ["everybody is on one network", "each.user === user && each.group", "each.group"],
       [
         "what was unused for long is never given away again",
-        "this.#resting.get(number) ?? 0) > this.#clock.now()",
-        "this.#resting.get(number) ?? 0) > 0",
+        "this.#cooling.get(number) ?? 0) > this.#clock.now()",
+        "this.#cooling.get(number) ?? 0) > 0",
       ],
     ],
   ),
@@ -179,12 +179,12 @@ export const confinement = [
   ...faults("src/engine/docker/containers/disk-limit.ts", disk, [
     ["what the image takes counts as written", "Math.ceil(image * 1.25)", "0"],
     ["a bound counts blocks only, and refuses what the limit allows", "Math.ceil(diskMiB * mib * 1.125) + 32 * mib", "diskMiB * mib"],
-    ["a bound that the daemon refuses is asked for each time", "this.#reckoning = Promise.resolve(undefined)", ""],
+    ["a bound that the daemon refuses is asked for each time", "this.#accounting = Promise.resolve(undefined)", ""],
   ]),
   ...faults("src/engine/docker/containers/run-starter.ts", disk, [
     [
       "where the daemon cannot bound, no run with a limit starts",
-      "else if (isDiskBoundRefused(error) && making.diskBytes !== undefined)",
+      "else if (isDiskLimitRefused(error) && request.diskBytes !== undefined)",
       "else if (Math.random() > 1)",
     ],
   ]),
@@ -196,6 +196,6 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", network, [
     ["a setting opens metadata services", "[linkLocal, pool, ...deny]", "[pool, ...deny]"],
-    ["a group's setting does not count", "const groups = reach.groups.map", "const groups = reach.groups.slice(0, 0).map"],
+    ["a group's setting does not count", "const groups = policy.groups.map", "const groups = policy.groups.slice(0, 0).map"],
   ]),
 ]

@@ -42,7 +42,7 @@ export const isolation = [
     ["src/engine/docker/network/host-numbers.test.ts"],
     [
       ["a run gets the address that was given back last", "this.#used.delete(host)\n    this.#used.add(host)", "this.#used.add(host)"],
-      ["two starts get the same address", "if (host !== undefined) this.#held.add(host)", ""],
+      ["two starts get the same address", "if (host !== undefined) this.#leased.add(host)", ""],
     ],
   ),
   ...faults(

@@ -94,8 +94,8 @@ export const runs = [
     [
       [
         "calls that take no signal wait for ever",
-        "await abortable(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)",
-        "await work(docker as unknown as Api, both ? { abortSignal: both } : {})",
+        "await abortable(work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}), both)",
+        "await work(docker as unknown as DockerApi, both ? { abortSignal: both } : {})",
       ],
     ],
   ),

@@ -22,36 +22,36 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
-import { Turns } from "../keyed-lock.ts"
+import { KeyedLock } from "../keyed-lock.ts"
 import { mockGpuDevices } from "../mock-gpus.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
-import type { LaneName } from "./client/call-queue.ts"
+import type { CallKind } from "./client/call-queue.ts"
 import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
-import { ifFound } from "./client/errors.ts"
+import { undefinedIfNotFound } from "./client/errors.ts"
 import { belongsTo, containerName, identityOf } from "./containers/labels.ts"
-import { specOfContainer } from "./containers/recover-spec.ts"
+import { recoverSpec } from "./containers/recover-spec.ts"
 import { removeContainer } from "./containers/remove-container.ts"
-import { Starter } from "./containers/run-starter.ts"
-import { seccompProfile } from "./containers/seccomp.ts"
+import { RunStarter } from "./containers/run-starter.ts"
+import { loadSeccompProfile } from "./containers/seccomp.ts"
 import type { DockerOptions } from "./docker-options.ts"
 import { Firewall } from "./firewall/firewall.ts"
-import { nvidiaDevices } from "./host/nvidia-gpus.ts"
+import { listNvidiaGpus } from "./host/nvidia-gpus.ts"
 import { Shell } from "./host/shell.ts"
-import { Images } from "./images/image-store.ts"
-import { Pins } from "./mounts/mount-pins.ts"
-import { Holders } from "./network/address-owner.ts"
-import { indistinct } from "./network/kernel-names.ts"
-import { Networks } from "./network/user-networks.ts"
-import { Shared } from "./observe/coalescer.ts"
-import { containerStats } from "./observe/container-stats.ts"
+import { ImageStore } from "./images/image-store.ts"
+import { MountPins } from "./mounts/mount-pins.ts"
+import { AddressOwners } from "./network/address-owner.ts"
+import { findCollidingGroups } from "./network/kernel-names.ts"
+import { UserNetworks } from "./network/user-networks.ts"
+import { Coalescer } from "./observe/coalescer.ts"
+import { readContainerStats } from "./observe/container-stats.ts"
 import { Observer } from "./observe/observer.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
 
 const defaultPool = "10.213.0.0/16"
-const defaultKeepMs = 300_000
+const defaultNetworkIdleMs = 300_000
 /** So many addresses at a time are asked for one by one; one list tells those of more. */
-const askedSingly = 4
+const maxSingleLookups = 4
 
 /**
  * Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder
@@ -59,9 +59,9 @@ const askedSingly = 4
  */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
   if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
-  const seccomp = seccompProfile(options.seccompFile)
+  const seccomp = loadSeccompProfile(options.seccompFile)
   const shell = new Shell()
-  const pins = new Pins(options, shell)
+  const pins = new MountPins(options, shell)
   await pins.prepare()
   return new DockerEngine(options, { pins, firewall: firewallOf(options, shell), seccomp })
 }
@@ -69,7 +69,7 @@ export async function createDockerEngine(options: DockerOptions): Promise<Engine
 function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
   const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
   const wanted = options.firewall ?? options.isolation ?? "on"
-  const alike = indistinct(groups.map(({ group }) => group))
+  const alike = findCollidingGroups(groups.map(({ group }) => group))
   if (alike)
     throw new TypeError(`The groups ${alike.join(" and ")} cannot both have an internet setting: their networks could not be told apart`)
   return wanted === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
@@ -82,40 +82,46 @@ class DockerEngine implements Engine {
   readonly #log: Logger
   readonly #client: DockerClient
   readonly #observer: Observer
-  readonly #networks: Networks
+  readonly #networks: UserNetworks
   readonly #firewall: Firewall | undefined
-  readonly #images: Images
-  readonly #starter: Starter
-  readonly #pins: Pins
-  readonly #holders = new Holders()
-  readonly #turns = new Turns()
-  readonly #observing = new Shared(() => this.#observe())
+  readonly #images: ImageStore
+  readonly #starter: RunStarter
+  readonly #pins: MountPins
+  readonly #addressOwners = new AddressOwners()
+  readonly #lock = new KeyedLock()
+  readonly #observation = new Coalescer(() => this.#observe())
   #closing = new AbortController()
-  #addressesAsked = 0
+  #addressLookups = 0
   #daemon: Promise<DaemonInfo> | undefined
   #gpus: Promise<GpuDevice[]> | undefined
 
-  constructor(options: DockerOptions, { pins, firewall, seccomp }: { pins: Pins; firewall: Firewall | undefined; seccomp: string }) {
+  constructor(options: DockerOptions, { pins, firewall, seccomp }: { pins: MountPins; firewall: Firewall | undefined; seccomp: string }) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#client = new DockerClient(options.socketPath)
     this.#observer = new Observer(this.#client, options.instance)
     this.#pins = pins
     this.#firewall = firewall
-    const { instance, clock, networkPool: pool = defaultPool, networkPrefix: prefix, networkIdleMs: keepMs = defaultKeepMs } = options
-    this.#networks = new Networks(this.#client, { instance, pool, prefix, keepMs, confined: firewall !== undefined, clock })
+    const {
+      instance,
+      clock,
+      networkPool: pool = defaultPool,
+      networkPrefix: prefix,
+      networkIdleMs: idleMs = defaultNetworkIdleMs,
+    } = options
+    this.#networks = new UserNetworks(this.#client, { instance, pool, prefix, idleMs, confined: firewall !== undefined, clock })
     const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0 } = options
-    this.#images = new Images(this.#client, { registries, maxBytes })
+    this.#images = new ImageStore(this.#client, { registries, maxBytes })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
-    this.#starter = new Starter({ client, pins, networks, firewall, images, seccomp, options })
+    this.#starter = new RunStarter({ client, pins, networks, firewall, images, seccomp, options })
   }
 
   async prepare(): Promise<void> {
-    await Promise.all([this.#pins.prove(), this.#firewall?.prepare()])
+    await Promise.all([this.#pins.assertCanMount(), this.#firewall?.prepare()])
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.#client.call((docker, abort) => docker.ping(abort), { signal, ms: 5_000, lane: "none" })
+    await this.#client.call((docker, abort) => docker.ping(abort), { signal, timeoutMs: 5_000, kind: "unlimited" })
   }
 
   async check(signal?: AbortSignal): Promise<void> {
@@ -136,7 +142,7 @@ class DockerEngine implements Engine {
   }
 
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
-    return this.#turns.start(spec.key, signal, async (both) => {
+    return this.#lock.runAbortable(spec.key, signal, async (both) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
       await this.#checkGpus(spec)
       const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, both)
@@ -154,18 +160,18 @@ class DockerEngine implements Engine {
   /** One look serves all who ask while another one is under way. */
   observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     if (signal?.aborted) return Promise.reject(signal.reason)
-    return abortable(this.#observing.get(), signal)
+    return abortable(this.#observation.run(), signal)
   }
 
   async #observe(): Promise<ObservedRun[]> {
     const { signal } = this.#closing
     const confining = this.#confine()
     try {
-      const left = await this.#pins.keys()
-      const look = this.#networks.beginLook()
+      const left = await this.#pins.pinnedKeys()
+      const snapshot = this.#networks.beginSnapshot()
       const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
       await this.#sweep(left, runs)
-      await this.#networks.sweep(this.#observer.networks, look)
+      await this.#networks.removeIdle(this.#observer.networks, snapshot)
       return runs
     } finally {
       await confining
@@ -192,13 +198,13 @@ class DockerEngine implements Engine {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
     for (const key of left) {
       if (pending.has(key)) continue
-      await this.#turns
-        .ifFree(key, () => this.#releaseLeft(key))
+      await this.#lock
+        .runIfFree(key, () => this.#releaseLeftover(key))
         .catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
     }
   }
 
-  async #releaseLeft(key: string): Promise<void> {
+  async #releaseLeftover(key: string): Promise<void> {
     // A start that was under way when it was looked for has released its own by now.
     await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pinned directories of an interrupted start"))
   }
@@ -206,16 +212,16 @@ class DockerEngine implements Engine {
   watch(changed: () => void, signal: AbortSignal): Promise<void> {
     const { instance, clock } = this.#options
     const onChange = (container: string | undefined) => {
-      this.#observer.forget(container)
-      if (container === undefined) this.#starter.forget()
+      this.#observer.invalidate(container)
+      if (container === undefined) this.#starter.reset()
       changed()
     }
     return watchEvents(this.#client, { instance, changed: onChange, clock, signal })
   }
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
-    return this.#turns.stop(key, signal, async () => {
-      const found = await this.#find(key, signal, "end")
+    return this.#lock.abortAndRun(key, signal, async () => {
+      const found = await this.#find(key, signal, "remove")
       if (found) {
         const owner = identityOf(found.Config.Labels)?.user
         await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
@@ -233,7 +239,7 @@ class DockerEngine implements Engine {
   }
 
   stats(signal?: AbortSignal): Promise<RunStats[]> {
-    return containerStats(this.#observer.running, signal)
+    return readContainerStats(this.#observer.running, signal)
   }
 
   writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
@@ -246,7 +252,7 @@ class DockerEngine implements Engine {
    */
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
     try {
-      const { bavail, bsize } = await statfs((await this.#known(signal)).DockerRootDir)
+      const { bavail, bsize } = await statfs((await this.#daemonInfo(signal)).DockerRootDir)
       return bavail * bsize
     } catch {
       signal?.throwIfAborted()
@@ -256,31 +262,33 @@ class DockerEngine implements Engine {
 
   async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
     const found = await this.#find(key, signal)
-    return found && specOfContainer(found)
+    return found && recoverSpec(found)
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
     // Hundreds ask at once after a restart.
-    if (this.#addressesAsked >= askedSingly) return this.#addressByList(key, port, signal)
-    this.#addressesAsked += 1
+    if (this.#addressLookups >= maxSingleLookups) return this.#addressByList(key, port, signal)
+    this.#addressLookups += 1
     const found = await this.#find(key, signal).finally(() => {
-      this.#addressesAsked -= 1
+      this.#addressLookups -= 1
     })
     if (!found?.State.Running) return undefined
     const host = Object.values(found.NetworkSettings.Networks).find((network) => network.IPAddress !== "")?.IPAddress
-    return host === undefined ? undefined : { host, port, isCurrent: this.#holders.of({ id: found.Id, pid: found.State.Pid, host }) }
+    return host === undefined
+      ? undefined
+      : { host, port, isCurrent: this.#addressOwners.checkFor({ id: found.Id, pid: found.State.Pid, host }) }
   }
 
   async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {
-    const found = await this.#observer.locate(key, signal)
+    const found = await this.#observer.findAddress(key, signal)
     if (!found) return undefined
     const { id, host } = found
-    return { host, port, isCurrent: this.#holders.of({ id, pid: () => this.#observer.pidOf(id), host }) }
+    return { host, port, isCurrent: this.#addressOwners.checkFor({ id, pid: () => this.#observer.pidOf(id), host }) }
   }
 
-  async #find(key: string, signal: AbortSignal | undefined, lane: LaneName = "look"): Promise<Dockerode.ContainerInspectInfo | undefined> {
-    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, lane })
-    const found = await ifFound(inspect)
+  async #find(key: string, signal: AbortSignal | undefined, kind: CallKind = "read"): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, kind })
+    const found = await undefinedIfNotFound(inspect)
     return found && belongsTo(this.#options.instance, found.Config.Labels) ? found : undefined
   }
 
@@ -289,11 +297,11 @@ class DockerEngine implements Engine {
   }
 
   async #nodeName(signal: AbortSignal | undefined): Promise<string> {
-    return (await this.#known(signal)).Name
+    return (await this.#daemonInfo(signal)).Name
   }
 
   /** What the daemon told of itself when it was first asked. */
-  async #known(signal: AbortSignal | undefined): Promise<DaemonInfo> {
+  async #daemonInfo(signal: AbortSignal | undefined): Promise<DaemonInfo> {
     this.#daemon ??= this.#info(undefined).then((info) => {
       if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker has no live-restore: runs end when it is restarted")
       return info
@@ -309,7 +317,7 @@ class DockerEngine implements Engine {
 
   #devices(): Promise<GpuDevice[]> {
     const { mockGpus = 0 } = this.#options
-    this.#gpus ??= mockGpus > 0 ? Promise.resolve(mockGpuDevices(mockGpus)) : nvidiaDevices()
+    this.#gpus ??= mockGpus > 0 ? Promise.resolve(mockGpuDevices(mockGpus)) : listNvidiaGpus()
     return this.#gpus
   }
 
@@ -319,7 +327,7 @@ class DockerEngine implements Engine {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
-    await this.#observing.idle()
+    await this.#observation.whenIdle()
     this.#closing = new AbortController()
     if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
     this.#client.close()

@@ -1,5 +1,5 @@
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
-import { engineError, isDiskBoundRefused, isNetworkGone, pullError } from "./client/errors.ts"
+import { isDiskLimitRefused, isNetworkGone, toEngineError, toPullError } from "./client/errors.ts"
 import { isCommandMissing } from "./containers/start-check.ts"
 import { PullProgress } from "./images/pull-progress.ts"
 
@@ -19,10 +19,10 @@ const parsers: Parser[] = [
   {
     name: "the daemon's words about a start or a pull",
     parse: (message) =>
-      [engineError, pullError].flatMap((read) => [
+      [toEngineError, toPullError].flatMap((read) => [
         read(new Error(message)),
         isNetworkGone(read(new Error(message))),
-        isDiskBoundRefused(read(new Error(message))),
+        isDiskLimitRefused(read(new Error(message))),
       ]),
     size: 131_072,
     shapes: [

@@ -9,7 +9,7 @@ import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
 import { containerName, labelsOf } from "./containers/labels.ts"
 import { Shell } from "./host/shell.ts"
-import { Pins } from "./mounts/mount-pins.ts"
+import { MountPins } from "./mounts/mount-pins.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}
@@ -25,7 +25,10 @@ describe("the Docker engine after something went wrong", () => {
 
   const sleeper = () => specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
   const pinsOf = (key: string) =>
-    new Pins(rig, new Shell()).pin({ key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 }, never)
+    new MountPins(rig, new Shell()).pin(
+      { key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 },
+      never,
+    )
   const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
     const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
     return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "#kit"
 import type { LogLine, RunSpec } from "../engine.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeContainer, FakeSpec } from "./fake-container.ts"
-import { type Service, serve } from "./fake-program.ts"
+import { type FakeProgram, startFakeProgram } from "./fake-program.ts"
 
 const keptLines = 1_000
 
@@ -27,7 +27,7 @@ export class FakeDaemon implements AsyncDisposable {
   /** Emits `changed` after every change, and `log:<key>` with each `LogLine`. */
   readonly events = new EventEmitter().setMaxListeners(0)
   readonly clock: Clock
-  readonly #services = new Map<string, Service>()
+  readonly #services = new Map<string, FakeProgram>()
   readonly #stopped = new AbortController()
   readonly #file: string | undefined
 
@@ -134,7 +134,7 @@ export class FakeDaemon implements AsyncDisposable {
 
   async #listen(container: FakeContainer): Promise<void> {
     const { spec } = container
-    const service = await serve({
+    const service = await startFakeProgram({
       spec,
       behaviour: behaviourOf(spec.image),
       log: (stream, text) => this.log(container, stream, text),

@@ -22,13 +22,13 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
-import { Turns } from "../keyed-lock.ts"
+import { KeyedLock } from "../keyed-lock.ts"
 import { mockGpuDevices } from "../mock-gpus.ts"
 import { type Behaviour, behaviourOf } from "./behaviour.ts"
 import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
-import { digestOf, FakeImages } from "./fake-images.ts"
+import { FakeImages, fakeDigest } from "./fake-images.ts"
 import { untilAborted } from "./fake-pull.ts"
 import { readLogs } from "./read-logs.ts"
 
@@ -50,7 +50,7 @@ export class FakeEngine implements Engine {
   readonly #options: FakeEngineOptions
   readonly #daemon: FakeDaemon
   readonly #images: FakeImages
-  readonly #turns = new Turns()
+  readonly #lock = new KeyedLock()
 
   constructor(options: FakeEngineOptions) {
     this.#options = options
@@ -86,7 +86,7 @@ export class FakeEngine implements Engine {
   }
 
   start(spec: RunSpec, report: Report, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
-    return this.#turns.start(spec.key, signal, (both) => this.#start({ spec, report, resolveMounts }, both))
+    return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, resolveMounts }, both))
   }
 
   async #start(making: Making, signal: AbortSignal): Promise<StartResult> {
@@ -107,7 +107,7 @@ export class FakeEngine implements Engine {
     const behaviour = behaviourOf(wanted.image)
     this.#checkSpec(wanted)
     await this.#images.ensure(wanted.image, wanted.imagePolicy, { report: (progress) => report({ state: "pulling", progress }), signal })
-    checkDigest(wanted, digestOf(wanted.image))
+    checkDigest(wanted, fakeDigest(wanted.image))
     report({ state: "creating", progress: null })
     const spec = resolveMounts ? { ...wanted, mounts: await resolveMounts() } : wanted
     await this.#checkMounts(spec)
@@ -158,7 +158,7 @@ export class FakeEngine implements Engine {
   }
 
   stop(key: string, options: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
-    return this.#turns.stop(key, options.signal, () => this.#stop(key, options))
+    return this.#lock.abortAndRun(key, options.signal, () => this.#stop(key, options))
   }
 
   async #stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal }): Promise<void> {
@@ -232,7 +232,7 @@ function failure(code: keyof typeof reasonSentences): EngineError {
 }
 
 function startedOf({ spec }: FakeContainer): StartResult {
-  return { imageDigest: digestOf(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
+  return { imageDigest: fakeDigest(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
 }
 
 function observed(container: FakeContainer): ObservedRun {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { EngineError, type ImageInfo, type ImagePolicy, type Progress } from "../engine.ts"
-import { mayReplace, mayUse, referenceOf } from "../image-policy.ts"
+import { assertReplaceable, assertUsable, parseReference } from "../image-policy.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
@@ -26,7 +26,7 @@ export class FakeImages {
 
   async find(image: string, policy: ImagePolicy): Promise<ImageInfo | undefined> {
     if (!this.#has(image)) return undefined
-    await mayUse(held(image), policy, {
+    await assertUsable(held(image), policy, {
       registries: this.#registries,
       prove: async () => ask(behaviourOf(image), policy.credentials),
     })
@@ -38,13 +38,13 @@ export class FakeImages {
   }
 
   async pull(image: string, policy: ImagePolicy, how: Fetching): Promise<ImageInfo> {
-    if (this.#has(image)) mayReplace(held(image), policy)
+    if (this.#has(image)) assertReplaceable(held(image), policy)
     await this.#fetch(image, policy, how)
     return factsOf(image)
   }
 
   async #fetch(image: string, { credentials }: ImagePolicy, how: Fetching): Promise<void> {
-    const refusal = this.#registries.refusal(referenceOf(image))
+    const refusal = this.#registries.denialReason(parseReference(image))
     if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
     await pull(this.#daemon, { image, behaviour: behaviourOf(image), credentials, maxBytes: this.#maxBytes, ...how })
   }
@@ -55,14 +55,14 @@ export class FakeImages {
 }
 
 function held(image: string) {
-  return { reference: referenceOf(image), registryDigest: behaviourOf(image).builtHere ? undefined : digestOf(image) }
+  return { reference: parseReference(image), registryDigest: behaviourOf(image).builtHere ? undefined : fakeDigest(image) }
 }
 
 function factsOf(image: string): ImageInfo {
   const size = bytesOf(behaviourOf(image))
-  return { digest: digestOf(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
+  return { digest: fakeDigest(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
 }
 
-export function digestOf(image: string): string {
+export function fakeDigest(image: string): string {
   return `sha256:${createHash("sha256").update(image).digest("hex")}`
 }

@@ -6,12 +6,12 @@ import type { Behaviour } from "./behaviour.ts"
 import type { FakeSpec } from "./fake-container.ts"
 
 /** A fake run's program, listening on a loopback port. */
-export interface Service {
+export interface FakeProgram {
   port: number
   close(): Promise<void>
 }
 
-export interface ServiceOptions {
+export interface FakeProgramOptions {
   spec: FakeSpec
   behaviour: Behaviour
   log(stream: "stdout" | "stderr", text: string): void
@@ -28,7 +28,7 @@ export interface ServiceOptions {
  * answers; anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels` in
  * Jupyter's shape). A WebSocket echoes; one at `…/websockify` greets as a VNC server does.
  */
-export async function serve(options: ServiceOptions): Promise<Service> {
+export async function startFakeProgram(options: FakeProgramOptions): Promise<FakeProgram> {
   const server = http.createServer((request, response) => answer(request, response, options))
   const sockets = new Set<Socket>()
   server.on("connection", (socket: Socket) => {
@@ -63,7 +63,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").replace(/\?.*$/s, "").replace(/^\/run\/[^/]+/, "") || "/"
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, options: ServiceOptions): void {
+function answer(request: IncomingMessage, response: ServerResponse, options: FakeProgramOptions): void {
   const { answers } = options.behaviour
   if (answers === "nothing") return
   if (answers === "500") return void response.writeHead(500).end("unhealthy\n")
@@ -79,7 +79,7 @@ function answer(request: IncomingMessage, response: ServerResponse, options: Ser
 interface Call {
   request: IncomingMessage
   response: ServerResponse
-  options: ServiceOptions
+  options: FakeProgramOptions
   argument: string
 }
 

@@ -1,6 +1,6 @@
 import { reasonSentences } from "#contract"
 import { EngineError, type Progress, type RegistryCredentials } from "../engine.ts"
-import { checkSize } from "../image-policy.ts"
+import { assertImageSize } from "../image-policy.ts"
 import type { Behaviour } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
@@ -22,9 +22,9 @@ export function bytesOf({ name, argument }: Behaviour): number {
 
 /** Rejects where the pretended registry does not hand the image out. */
 export function ask({ needsCredentials, builtHere }: Behaviour, credentials: RegistryCredentials | undefined): void {
-  if (builtHere) throw refusal("image_not_found")
+  if (builtHere) throw denialReason("image_not_found")
   const knows = credentials?.username === "robot" && credentials.password === "robot-password"
-  if (needsCredentials && !knows) throw refusal("image_pull_denied")
+  if (needsCredentials && !knows) throw denialReason("image_pull_denied")
 }
 
 /** Pretends to fetch an image, in ten steps. */
@@ -33,19 +33,19 @@ export async function pull(daemon: FakeDaemon, { image, behaviour, credentials, 
   report(null)
   ask(behaviour, credentials)
   const bytes = bytesOf(behaviour)
-  if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw refusal(behaviour.pull)
+  if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw denialReason(behaviour.pull)
   const wait = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {
     if (wait > 0) await daemon.clock.sleep(wait, signal)
-    checkSize(bytes, maxBytes)
+    assertImageSize(bytes, maxBytes)
     report({ step: "downloading", current: (bytes / steps) * step, total: bytes, unit: "bytes" })
-    if (step === steps / 2 && behaviour.pull) throw refusal(behaviour.pull)
+    if (step === steps / 2 && behaviour.pull) throw denialReason(behaviour.pull)
     if (step === steps / 2 && behaviour.stuck === "pulling") await untilAborted(signal)
   }
   daemon.images.add(image)
 }
 
-function refusal(code: keyof typeof reasonSentences): EngineError {
+function denialReason(code: keyof typeof reasonSentences): EngineError {
   return new EngineError(code, reasonSentences[code], { detail: "said by the fake registry" })
 }
 

@@ -4,7 +4,7 @@ import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
 import { type Engine, EngineError, type LogLine, type ObservedRun, type RunSpec, type StartStep } from "../engine.ts"
 
 /** What an adapter's test gives to the suite. */
-export interface Subject {
+export interface EngineUnderTest {
   engine: Engine
   /** A second engine on the same containers, as after a restart of Quayside. */
   reopen(): Promise<Engine>
@@ -34,9 +34,9 @@ export interface Subject {
 }
 
 /** The promises of `Engine`, the same for every adapter. */
-export function conformance(name: string, make: () => Promise<Subject & AsyncDisposable>): void {
+export function conformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
   describe(`the ${name} engine`, () => {
-    let subject: Subject & AsyncDisposable
+    let subject: EngineUnderTest & AsyncDisposable
     before(async () => {
       subject = await make()
     })
@@ -58,7 +58,7 @@ export function conformance(name: string, make: () => Promise<Subject & AsyncDis
 const never = new AbortController().signal
 const ignore = () => {}
 
-function startTests(lent: () => Subject): void {
+function startTests(lent: () => EngineUnderTest): void {
   test("starts a program that answers at its address", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
@@ -104,7 +104,7 @@ function startTests(lent: () => Subject): void {
   })
 }
 
-function imageTests(lent: () => Subject): void {
+function imageTests(lent: () => EngineUnderTest): void {
   const anyone = { verifyAccess: false, allowLocal: false }
 
   test("tells what an image is that it has, without fetching one that it has not", async () => {
@@ -138,7 +138,7 @@ function imageTests(lent: () => Subject): void {
   })
 }
 
-function failureTests(lent: () => Subject): void {
+function failureTests(lent: () => EngineUnderTest): void {
   const fails = async (program: Program, code: string) => {
     const { engine } = lent()
     const spec = specOf(program)
@@ -167,7 +167,7 @@ function failureTests(lent: () => Subject): void {
   test("tells nodes_unsupported for more than one node", () => fails({ ...lent().images.serves, nodes: 2 }, "nodes_unsupported"))
 }
 
-function stopTests(lent: () => Subject): void {
+function stopTests(lent: () => EngineUnderTest): void {
   test("stops a key that never was", () => lent().engine.stop(specOf(lent().images.serves).key))
 
   test("holds nothing of a run after it was stopped", async () => {
@@ -199,7 +199,7 @@ function stopTests(lent: () => Subject): void {
   })
 }
 
-function observeTests(lent: () => Subject): void {
+function observeTests(lent: () => EngineUnderTest): void {
   test("shows a run with its labels to every engine of the instance and to no other", async () => {
     const { engine, images, reopen, stranger } = lent()
     const spec = specOf(images.serves)
@@ -305,7 +305,7 @@ function observeTests(lent: () => Subject): void {
   })
 }
 
-function logTests(lent: () => Subject): void {
+function logTests(lent: () => EngineUnderTest): void {
   test("answers the output, oldest first, and only its end on request", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
-import { Lane } from "./call-queue.ts"
+import { CallQueue } from "./call-queue.ts"
 
 test("a lane lets so many calls run, and the others in the order in which they came", async () => {
-  const lane = new Lane(2)
+  const queue = new CallQueue(2)
   const begun: number[] = []
   const calls = Array.from({ length: 5 }, async (_, n) => {
-    const call = await lane.enter()
+    const call = await queue.acquire()
     begun.push(n)
     return call
   })
@@ -21,9 +21,9 @@ test("a lane lets so many calls run, and the others in the order in which they c
 })
 
 test("one owner takes no more than their part of a lane, and those behind them go before", async () => {
-  const lane = new Lane(3, 2)
+  const queue = new CallQueue(3, 2)
   const begun: string[] = []
-  const enter = (owner: string) => lane.enter(owner).then((call) => begun.push(owner) && call)
+  const enter = (owner: string) => queue.acquire(owner).then((call) => begun.push(owner) && call)
   const [first] = [enter("ann"), enter("ann"), enter("ann"), enter("bob"), enter("bob")]
   await turn()
   assert.deepEqual(begun, ["ann", "ann", "bob"])
@@ -33,15 +33,15 @@ test("one owner takes no more than their part of a lane, and those behind them g
 })
 
 test("whoever waits for a turn leaves when aborted or refused, and the lane goes on", async () => {
-  const lane = new Lane(1)
-  const running = await lane.enter()
+  const queue = new CallQueue(1)
+  const running = await queue.acquire()
   const controller = new AbortController()
-  const aborted = lane.enter("", controller.signal)
+  const aborted = queue.acquire("", controller.signal)
   controller.abort(new Error("no more"))
   await assert.rejects(aborted, /no more/)
-  const refused = lane.enter()
-  lane.refuseWaiting(new Error("gone"))
+  const refused = queue.acquire()
+  queue.rejectWaiting(new Error("gone"))
   await assert.rejects(refused, /gone/)
   running[Symbol.dispose]()
-  ;(await lane.enter())[Symbol.dispose]()
+  ;(await queue.acquire())[Symbol.dispose]()
 })

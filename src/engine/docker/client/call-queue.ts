@@ -5,7 +5,7 @@ import { bounds } from "#contract"
  * makes or starts, `grace` waits for a program that was told to end, `end` removes. `none` has no
  * bound: streams, and what waits for a registry and not for the daemon.
  */
-export type LaneName = "look" | "make" | "grace" | "end" | "none"
+export type CallKind = "read" | "create" | "stop" | "remove" | "unlimited"
 
 interface Waiting {
   owner: string
@@ -17,7 +17,7 @@ interface Waiting {
  * Lets so many calls run at a time, of one owner at most so many; others wait in the order in which
  * they came.
  */
-export class Lane {
+export class CallQueue {
   readonly #width: number
   readonly #ofOwner: number
   readonly #running = new Map<string, number>()
@@ -31,9 +31,9 @@ export class Lane {
 
   /**
    * Resolves when the call may begin, with what ends it. Rejects with the signal's reason, or with
-   * what `refuseWaiting` was given.
+   * what `rejectWaiting` was given.
    */
-  async enter(owner = "", signal?: AbortSignal): Promise<Disposable> {
+  async acquire(owner = "", signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted()
     if (this.#hasRoom(owner)) this.#begin(owner)
     else await this.#turn(owner, signal)
@@ -41,7 +41,7 @@ export class Lane {
   }
 
   /** Refuses all that wait. What runs goes on. */
-  refuseWaiting(reason: unknown): void {
+  rejectWaiting(reason: unknown): void {
     for (const each of [...this.#waiting]) each.reject(reason)
   }
 
@@ -92,24 +92,24 @@ export class Lane {
 }
 
 /** The lanes of one daemon's client. */
-export class Lanes {
-  readonly #lanes: Record<Exclude<LaneName, "none">, Lane>
+export class CallQueues {
+  readonly #queues: Record<Exclude<CallKind, "unlimited">, CallQueue>
 
   constructor() {
     const { engineCalls, engineStarts, engineStartsOfPerson, engineGraces, engineGracesOfPerson, engineStops } = bounds.containers
-    this.#lanes = {
-      look: new Lane(engineCalls.value),
-      make: new Lane(engineStarts.value, engineStartsOfPerson.value),
-      grace: new Lane(engineGraces.value, engineGracesOfPerson.value),
-      end: new Lane(engineStops.value),
+    this.#queues = {
+      read: new CallQueue(engineCalls.value),
+      create: new CallQueue(engineStarts.value, engineStartsOfPerson.value),
+      stop: new CallQueue(engineGraces.value, engineGracesOfPerson.value),
+      remove: new CallQueue(engineStops.value),
     }
   }
 
-  async enter(name: LaneName, owner: string | undefined, signal: AbortSignal | undefined): Promise<Disposable | undefined> {
-    return name === "none" ? undefined : this.#lanes[name].enter(owner, signal)
+  async acquire(name: CallKind, owner: string | undefined, signal: AbortSignal | undefined): Promise<Disposable | undefined> {
+    return name === "unlimited" ? undefined : this.#queues[name].acquire(owner, signal)
   }
 
-  refuseWaiting(reason: unknown): void {
-    for (const lane of Object.values(this.#lanes)) lane.refuseWaiting(reason)
+  rejectWaiting(reason: unknown): void {
+    for (const queue of Object.values(this.#queues)) queue.rejectWaiting(reason)
   }
 }

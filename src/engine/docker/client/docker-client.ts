@@ -5,8 +5,8 @@ import { bounds, reasonSentences } from "#contract"
 import { http } from "#http"
 import { abortable } from "#kit"
 import { EngineError } from "../../engine.ts"
-import { type LaneName, Lanes } from "./call-queue.ts"
-import { engineError } from "./errors.ts"
+import { type CallKind, CallQueues } from "./call-queue.ts"
+import { toEngineError } from "./errors.ts"
 
 const defaultSocket = "/var/run/docker.sock"
 /** Above what a healthy daemon needs for any call that does not stream or wait. */
@@ -18,17 +18,17 @@ export interface CallOptions {
    * After so many milliseconds without an answer the engine counts as unreachable; 0 waits for
    * ever. Default 15,000.
    */
-  ms?: number
+  timeoutMs?: number
   /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
-  lane?: LaneName
+  kind?: CallKind
   /** On whose behalf, where one person is not to take the whole lane. */
   owner?: string | undefined
   /** Aborted: the call does not begin any more. One that has begun only `signal` cuts off. */
-  entering?: AbortSignal
+  queueSignal?: AbortSignal
 }
 
 /** To be spread into the options of whatever is called. */
-export interface Abort {
+export interface AbortOption {
   abortSignal?: AbortSignal
 }
 
@@ -45,11 +45,11 @@ export interface DaemonInfo {
 }
 
 /** dockerode, with options where its types have none. */
-export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
-  ping(options: Abort): Promise<unknown>
-  info(options: Abort): Promise<DaemonInfo>
-  getEvents(options: Abort & { filters: object }): Promise<NodeJS.ReadableStream>
-  pull(reference: string, options: Abort): Promise<NodeJS.ReadableStream>
+export interface DockerApi extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
+  ping(options: AbortOption): Promise<unknown>
+  info(options: AbortOption): Promise<DaemonInfo>
+  getEvents(options: AbortOption & { filters: object }): Promise<NodeJS.ReadableStream>
+  pull(reference: string, options: AbortOption): Promise<NodeJS.ReadableStream>
 }
 
 /**
@@ -60,7 +60,7 @@ export interface Api extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pu
 export class DockerClient {
   readonly #socketPath: string
   readonly #agent = unseen(new http.Agent())
-  readonly #lanes = new Lanes()
+  readonly #queues = new CallQueues()
   #docker: Promise<Dockerode> | undefined
   /** How many calls were answered, be it with a refusal. */
   #answered = 0
@@ -73,36 +73,40 @@ export class DockerClient {
    * Runs one call when its lane has room; a failure is an `EngineError`, an abort the signal's
    * reason.
    */
-  async call<T>(work: (docker: Api, abort: Abort) => Promise<T>, options: CallOptions = {}): Promise<T> {
-    const { signal, ms = callMs, lane = ms > 0 ? "look" : "none", owner, entering = signal } = options
+  async call<T>(work: (docker: DockerApi, abort: AbortOption) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    const { signal, timeoutMs = callMs, kind = timeoutMs > 0 ? "read" : "unlimited", owner, queueSignal = signal } = options
     signal?.throwIfAborted()
     this.#docker ??= load(this.#socketPath, this.#agent)
     const docker = await this.#docker
-    using _ = await this.#lanes.enter(lane, owner, entering)
-    return await this.#run(docker, work, { signal, ms })
+    using _ = await this.#queues.acquire(kind, owner, queueSignal)
+    return await this.#run(docker, work, { signal, timeoutMs })
   }
 
   /**
    * A daemon that answered nothing at all while a call waited hangs: those behind it would wait as
    * long, each in its turn.
    */
-  async #run<T>(docker: Dockerode, work: (docker: Api, abort: Abort) => Promise<T>, { signal, ms = 0 }: CallOptions): Promise<T> {
+  async #run<T>(
+    docker: Dockerode,
+    work: (docker: DockerApi, abort: AbortOption) => Promise<T>,
+    { signal, timeoutMs = 0 }: CallOptions,
+  ): Promise<T> {
     const answeredBefore = this.#answered
-    const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
+    const timeout = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined
     const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
       // dockerode has calls that take no signal.
-      const answer = await abortable(work(docker as unknown as Api, both ? { abortSignal: both } : {}), both)
+      const answer = await abortable(work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}), both)
       this.#answered += 1
       return answer
     } catch (error) {
       signal?.throwIfAborted()
       if (!timeout?.aborted) {
         this.#answered += 1
-        throw engineError(error)
+        throw toEngineError(error)
       }
       const silent = new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
-      if (this.#answered === answeredBefore) this.#lanes.refuseWaiting(silent)
+      if (this.#answered === answeredBefore) this.#queues.rejectWaiting(silent)
       throw silent
     }
   }

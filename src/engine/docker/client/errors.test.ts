@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ReasonCode } from "#contract"
-import { engineError, isBoundRefused, pullError } from "./errors.ts"
+import { isOpenFilesLimitRefused, toEngineError, toPullError } from "./errors.ts"
 
 /** What daemons from 20.10 on were seen to say. */
 const refusals: [ReasonCode, number | undefined, string][] = [
   ["disk_full", 500, "mkdir /var/lib/docker/overlay2/4f: no space left on device"],
   ["insufficient_gpu", 500, 'could not select device driver "nvidia" with capabilities: [[gpu]]'],
-  ["mount_missing", 400, 'invalid mount config for type "bind": bind source path does not exist: /x'],
+  ["mount_missing", 400, 'invalid mount config for type "bind": bindMounts source path does not exist: /x'],
   [
     "command_not_found",
     400,
@@ -35,31 +35,31 @@ const pullRefusals: [ReasonCode, string][] = [
 
 for (const [code, statusCode, said] of refusals) {
   test(`the daemon's "${said.slice(0, 60)}" is ${code}`, () => {
-    const error = engineError(Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${said} `), { statusCode }))
+    const error = toEngineError(Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${said} `), { statusCode }))
     assert.equal(error.code, code)
     assert.ok(error.detail?.includes(said) && !error.message.includes(said))
   })
 }
 
 test("a registry that is busy or broken is told apart from one that cannot be reached", () => {
-  assert.match(pullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
-  assert.match(pullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
+  assert.match(toPullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
+  assert.match(toPullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
 })
 
 for (const [code, said] of pullRefusals) {
-  test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(pullError(new Error(said)).code, code))
+  test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(toPullError(new Error(said)).code, code))
 }
 
 test("a socket that is missing, refused, forbidden or cut off is engine_unreachable", () => {
   for (const code of ["ENOENT", "ECONNREFUSED", "EACCES", "ECONNRESET"]) {
-    assert.equal(engineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
-    assert.equal(pullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
+    assert.equal(toEngineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
+    assert.equal(toPullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
   }
 })
 
 test("a bound that the daemon may not give is told apart", () => {
   const said =
     "OCI runtime create failed: runc create failed: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted"
-  assert.ok(isBoundRefused(engineError(Object.assign(new Error(said), { statusCode: 400 }))))
-  assert.ok(!isBoundRefused(engineError(new Error("operation not permitted"))))
+  assert.ok(isOpenFilesLimitRefused(toEngineError(Object.assign(new Error(said), { statusCode: 400 }))))
+  assert.ok(!isOpenFilesLimitRefused(toEngineError(new Error("operation not permitted"))))
 })

@@ -57,14 +57,14 @@ const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCE
  * Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its
  * `detail`.
  */
-export function engineError(error: unknown): EngineError {
+export function toEngineError(error: unknown): EngineError {
   if (error instanceof EngineError) return error
   if (isUnreachable(error)) return plain("engine_unreachable", error)
   return fromPhrase(phrases, error) ?? plain("engine_error", error)
 }
 
 /** As `engineError`, for what went wrong while an image was fetched. */
-export function pullError(error: unknown): EngineError {
+export function toPullError(error: unknown): EngineError {
   if (error instanceof EngineError && error.code !== "engine_error") return error
   if (isUnreachable(error)) return plain("engine_unreachable", error)
   return fromPhrase(pullPhrases, error) ?? plain("image_pull_failed", error)
@@ -77,7 +77,7 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /** Answers undefined where the daemon says that the thing does not exist. */
-export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfNotFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
@@ -108,7 +108,7 @@ const momentary =
  * Whether the daemon refused for the moment only: it, or the kernel below it, was busy with
  * something else.
  */
-export function isMomentary(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof EngineError && error.code === "engine_error" && momentary.test(error.detail ?? "")
 }
 
@@ -116,19 +116,19 @@ export function isMomentary(error: unknown): boolean {
  * Whether a start failed because the daemon may not give a container the bound on open files that
  * it should have.
  */
-export function isBoundRefused(error: unknown): boolean {
+export function isOpenFilesLimitRefused(error: unknown): boolean {
   return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
 }
 
 /**
  * Whether a container was refused because the daemon cannot bound its own file system, or not so.
  */
-export function isDiskBoundRefused(error: unknown): boolean {
-  return isDiskBoundTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
+export function isDiskLimitRefused(error: unknown): boolean {
+  return isDiskLimitTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
 }
 
 /** Whether what the image alone takes is more than the bound. */
-export function isDiskBoundTooSmall(error: unknown): boolean {
+export function isDiskLimitTooSmall(error: unknown): boolean {
   return error instanceof EngineError && /quota exceeded/i.test(error.detail ?? "")
 }
 

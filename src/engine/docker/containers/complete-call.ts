@@ -8,7 +8,7 @@ const afterAbortMs = 10_000
  * of; after an abort only a little longer. What is waited for no more is cut off: a daemon that
  * hangs would keep the whole process.
  */
-export async function finish<T>(
+export async function completeCall<T>(
   call: (cut: AbortSignal) => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<T> {

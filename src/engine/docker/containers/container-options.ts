@@ -35,7 +35,7 @@ export interface ContainerOptions {
  * A container of the run's that is made to be looked at, and never started: it has nothing but the
  * image.
  */
-export function bareOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
+export function probeContainerOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
   return { Image: imageId, Cmd: ["-"], Labels: labelsOf(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
 }
 
@@ -51,7 +51,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     User: `${uid}:${gid}`,
     Image: imageId,
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
-    Env: Object.entries({ HOME: homeOf(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ HOME: homeDirectory(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
     Labels: { ...labelsOf(spec, instance), ...(isBound && diskLabel(spec.diskMiB ?? 0)) },
     Healthcheck: { Test: ["NONE"] },
@@ -96,7 +96,7 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
 }
 
 /** The home directory as the program and its `/etc/passwd` see it. */
-export function homeOf(spec: RunSpec): string {
+export function homeDirectory(spec: RunSpec): string {
   return spec.env.HOME ?? `/home/${spec.user}`
 }
 
@@ -112,7 +112,7 @@ function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> 
   // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins
   // over `mode`.
   const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * memoryPart)}m,uid=${uid},gid=${gid}`
-  const home = homeOf(spec)
+  const home = homeDirectory(spec)
   const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
   const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }
   return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700` }

@@ -1,5 +1,5 @@
 import type Dockerode from "dockerode"
-import type { Abort, Api } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 
 /**
  * dockerode would send all that a container is made from in the address of the request as well,
@@ -7,9 +7,9 @@ import type { Abort, Api } from "../client/docker-client.ts"
  * secrets.
  */
 export function createContainer(
-  docker: Api,
+  docker: DockerApi,
   { name, ...body }: Dockerode.ContainerCreateOptions & { name: string },
-  abort: Abort,
+  abort: AbortOption,
 ): Promise<Dockerode.Container> {
   return docker.createContainer({ _query: { name }, _body: body, ...abort } as Dockerode.ContainerCreateOptions)
 }

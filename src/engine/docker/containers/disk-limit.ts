@@ -1,12 +1,12 @@
 import { type Logger, silentLogger } from "#kit"
 import type { RunSpec } from "../../engine.ts"
 import type { DaemonInfo, DockerClient } from "../client/docker-client.ts"
-import { isDiskBoundTooSmall } from "../client/errors.ts"
+import { isDiskLimitTooSmall } from "../client/errors.ts"
 
 const mib = 2 ** 20
 
 /** How a storage driver reckons: whether what the image takes counts as the container's. */
-interface Reckoning {
+interface DiskAccounting {
   withImage: boolean
 }
 
@@ -15,10 +15,10 @@ interface Reckoning {
  * tells whether that may be; the proof is the first container made with a bound: whether the file
  * system below really has quotas, only the daemon knows, and refuses it where it has not.
  */
-export class DiskBound {
+export class DiskLimit {
   readonly #client: DockerClient
   readonly #log: Logger
-  #reckoning: Promise<Reckoning | undefined> | undefined
+  #accounting: Promise<DiskAccounting | undefined> | undefined
 
   constructor(client: DockerClient, logger: Logger = silentLogger) {
     this.#client = client
@@ -31,36 +31,36 @@ export class DiskBound {
    */
   async bytesFor({ diskMiB }: RunSpec, imageId: string, signal: AbortSignal): Promise<number | undefined> {
     if (diskMiB === undefined) return undefined
-    const reckoning = await this.#known()
-    if (!reckoning) return undefined
-    const image = reckoning.withImage ? await this.#sizeOf(imageId, signal) : 0
-    return room(diskMiB) + Math.ceil(image * 1.25)
+    const accounting = await this.#known()
+    if (!accounting) return undefined
+    const image = accounting.withImage ? await this.#sizeOf(imageId, signal) : 0
+    return withOverhead(diskMiB) + Math.ceil(image * 1.25)
   }
 
   /**
    * The daemon refused a container for its bound; where that was too little for the image, it may
    * give others theirs.
    */
-  refused(error: unknown): void {
-    if (isDiskBoundTooSmall(error)) {
+  handleRefusal(error: unknown): void {
+    if (isDiskLimitTooSmall(error)) {
       this.#log.warn({ err: error }, "Docker refused the bound of a run's own file system: this run's MaxDisk is watched only")
       return
     }
     this.#log.info({ err: error }, "Docker cannot bound what a run writes to its own file system here: MaxDisk is watched only")
-    this.#reckoning = Promise.resolve(undefined)
+    this.#accounting = Promise.resolve(undefined)
   }
 
   /** The daemon may be another one by now. */
-  forget(): void {
-    this.#reckoning = undefined
+  reset(): void {
+    this.#accounting = undefined
   }
 
-  async #known(): Promise<Reckoning | undefined> {
-    this.#reckoning ??= this.#client.call(async (docker, abort) => reckoningOf(await docker.info(abort)))
+  async #known(): Promise<DiskAccounting | undefined> {
+    this.#accounting ??= this.#client.call(async (docker, abort) => accountingOf(await docker.info(abort)))
     try {
-      return await this.#reckoning
+      return await this.#accounting
     } catch (error) {
-      this.#reckoning = undefined
+      this.#accounting = undefined
       throw error
     }
   }
@@ -75,7 +75,7 @@ export class DiskBound {
  * Blocks, directories and what the driver keeps beside count for the kernel, and not as written:
  * the bound leaves room for them.
  */
-function room(diskMiB: number): number {
+function withOverhead(diskMiB: number): number {
   return Math.ceil(diskMiB * mib * 1.125) + 32 * mib
 }
 
@@ -83,7 +83,7 @@ function room(diskMiB: number): number {
  * Undefined for drivers that bound nothing. Those of containerd's store are among them: the daemon
  * takes a bound for them and passes over it.
  */
-function reckoningOf({ Driver, DriverStatus = [] }: DaemonInfo): Reckoning | undefined {
+function accountingOf({ Driver, DriverStatus = [] }: DaemonInfo): DiskAccounting | undefined {
   const backing = DriverStatus.find(([name]) => name === "Backing Filesystem")?.[1]
   if (DriverStatus.some(([name]) => name === "driver-type")) return undefined
   if (Driver === "overlay2" && backing === "xfs") return { withImage: false }

@@ -42,7 +42,7 @@ export function labelsOf(spec: RunSpec, instance: string): Record<string, string
 }
 
 /** What the container was made from, as far as its labels tell. */
-export function origin(found: Record<string, string>): Pick<RunSpec, "image" | "port" | "mounts"> {
+export function specFromLabels(found: Record<string, string>): Pick<RunSpec, "image" | "port" | "mounts"> {
   const mounts = JSON.parse(found[labels.mounts] ?? "[]") as [source: string, target: string, mode: string][]
   return {
     image: found[labels.image] ?? "",
@@ -65,7 +65,7 @@ export function diskLabel(mib: number): Record<string, string> {
 }
 
 /** Null where the daemon does not bound it. */
-export function diskBoundOf(found: Record<string, string>): number | null {
+export function diskLimitOf(found: Record<string, string>): number | null {
   const mib = found[labels.disk]
   return mib === undefined ? null : Number(mib)
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
-import { checkListed } from "./listing-size.ts"
+import { checkListingSize } from "./listing-size.ts"
 
 const mountsWith = (length: number, character = "x") =>
   Array.from({ length: 64 }, (_, n) => ({ source: "/data", target: `/${n}${character.repeat(length)}`, readOnly: true }))
 
 test("a run may have long commands and many mounts, but not so much that lists of all runs become long", () => {
-  const check = (parts: object) => checkListed(specOf({ image: "some", ...parts }), "here")
+  const check = (parts: object) => checkListingSize(specOf({ image: "some", ...parts }), "here")
   check({ mounts: mountsWith(250), command: ["x".repeat(16_000)] })
   const refused = { code: "engine_error", message: /places of its mounts have \d+ bytes together/ }
   assert.throws(() => check({ mounts: mountsWith(4_000) }), refused)

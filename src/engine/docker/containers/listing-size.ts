@@ -5,7 +5,7 @@ import { labelsOf } from "./labels.ts"
 const { listedBytes } = bounds.containers
 
 /** Bytes of a value as the daemon sends it, which writes some characters as `\u003c`. */
-export function sentBytes(value: object): number {
+export function jsonBytes(value: object): number {
   return Buffer.byteLength(JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, "\\u0000"))
 }
 
@@ -14,8 +14,8 @@ export function sentBytes(value: object): number {
  * everybody's runs are seen by, and have the command of each, its labels, and its mounts with their
  * targets.
  */
-export function checkListed(spec: RunSpec, instance: string): void {
-  const bytes = sentBytes([spec.command, labelsOf(spec, instance), spec.mounts.map(({ target }) => target)])
+export function checkListingSize(spec: RunSpec, instance: string): void {
+  const bytes = jsonBytes([spec.command, labelsOf(spec, instance), spec.mounts.map(({ target }) => target)])
   if (bytes <= listedBytes.value) return
   throw new EngineError(
     "engine_error",

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { openFilesBound } from "./max-open-files.ts"
+import { maxOpenFiles } from "./max-open-files.ts"
 
 test("a run may have 65,536 files open, or as many as this process where that is fewer", () => {
   const limits = (hard: string) =>
     `Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 ${hard}                files     \n`
   assert.deepEqual(
-    ["20000", "1048576", "unlimited"].map((hard) => openFilesBound(limits(hard))),
+    ["20000", "1048576", "unlimited"].map((hard) => maxOpenFiles(limits(hard))),
     [20_000, 65_536, 65_536],
   )
-  assert.equal(openFilesBound(""), 65_536)
+  assert.equal(maxOpenFiles(""), 65_536)
 })

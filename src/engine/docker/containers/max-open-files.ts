@@ -11,7 +11,7 @@ const enough = bounds.containers.openFiles.value
  * The bound on a run's open files: never above this process's own, since a daemon beside it,
  * without the right to raise its bound, refuses containers that are to have a higher one.
  */
-export function openFilesBound(limits: string = readFileSync("/proc/self/limits", "utf8")): number {
+export function maxOpenFiles(limits: string = readFileSync("/proc/self/limits", "utf8")): number {
   const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(limits)?.[1]
   return Math.min(enough, /^\d+$/.test(hard ?? "") ? Number(hard) : enough)
 }

@@ -4,7 +4,7 @@ import { EngineError } from "../../engine.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 
 /** How long a program may take from its init's start to its own, before it is taken for started. */
-const patienceMs = 1_000
+const timeoutMs = 1_000
 
 /**
  * Waits until the init process has started the program, and looks whether every pinned directory is
@@ -14,12 +14,16 @@ const patienceMs = 1_000
  * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives
  * in another PID namespace.
  */
-export async function began(pid: number, pinned: readonly PinnedMount[], clock: Clock = systemClock): Promise<"running" | "ended"> {
+export async function waitForProgram(
+  pid: number,
+  pinned: readonly PinnedMount[],
+  clock: Clock = systemClock,
+): Promise<"running" | "ended"> {
   const missing = await firstMissing(pid, pinned)
   if (missing && (await exists(`/proc/${pid}/root/`))) {
     throw new EngineError("engine_error", `The container engine mounted something else at ${missing.target} than was meant`)
   }
-  const until = clock.now() + patienceMs
+  const until = clock.now() + timeoutMs
   while (clock.now() < until) {
     const state = await programState(pid)
     if (state !== "init") return state

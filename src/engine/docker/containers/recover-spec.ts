@@ -1,12 +1,12 @@
 import type Dockerode from "dockerode"
 import type { RecoveredSpec } from "../../engine.ts"
-import { identityOf, origin } from "./labels.ts"
+import { identityOf, specFromLabels } from "./labels.ts"
 
 /**
  * The opposite of `containerOptions`: what a container was made from. Undefined for one that
  * Quayside has not made.
  */
-export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspectInfo): RecoveredSpec | undefined {
+export function recoverSpec({ Config, HostConfig }: Dockerode.ContainerInspectInfo): RecoveredSpec | undefined {
   const identity = identityOf(Config.Labels)
   if (!identity) return undefined
   const { key, run, project, user, gpuDevices } = identity
@@ -16,7 +16,7 @@ export function specOfContainer({ Config, HostConfig }: Dockerode.ContainerInspe
     run,
     project,
     user,
-    ...origin(Config.Labels),
+    ...specFromLabels(Config.Labels),
     command: Config.Cmd ?? [],
     env: Object.fromEntries(variables),
     cpus: Math.max(1, Math.round((HostConfig.CpuQuota ?? 0) / (HostConfig.CpuPeriod || 100_000))),

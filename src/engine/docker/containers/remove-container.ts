@@ -1,5 +1,5 @@
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound, statusOf } from "../client/errors.ts"
+import { statusOf, undefinedIfNotFound } from "../client/errors.ts"
 
 export interface RemoveOptions {
   graceMs: number
@@ -18,21 +18,21 @@ export interface RemoveOptions {
 export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
   const seconds = Math.ceil(graceMs / 1_000)
   if (running && seconds > 0) {
-    const ms = graceMs + 30_000
-    await ifFound(
+    const timeoutMs = graceMs + 30_000
+    await undefinedIfNotFound(
       client.call((docker, abort) => docker.getContainer(id).stop({ t: seconds, ...abort }), {
         signal,
-        ms,
-        lane: "grace",
+        timeoutMs,
+        kind: "stop",
         owner,
       }),
     ).catch(ignoreStopped)
   }
-  const removed = await ifFound(
+  const removed = await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).remove({ force: true, v: true, ...abort }), {
       signal,
-      ms: 60_000,
-      lane: "end",
+      timeoutMs: 60_000,
+      kind: "remove",
     }),
   ).then(
     () => true,
@@ -46,11 +46,11 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
 
 /** Somebody else is removing it already. */
 async function untilGone(client: DockerClient, id: string, signal: AbortSignal | undefined): Promise<void> {
-  await ifFound(
+  await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).wait({ condition: "removed", ...abort }), {
       signal,
-      ms: 60_000,
-      lane: "end",
+      timeoutMs: 60_000,
+      kind: "remove",
     }),
   )
 }

@@ -2,31 +2,39 @@ import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { checkDigest, EngineError, type ResolveMounts, type RunSpec, type StartStep } from "../../engine.ts"
-import type { Abort, Api, DockerClient } from "../client/docker-client.ts"
-import { ifFound, isAddressTaken, isBoundRefused, isDiskBoundRefused, isMomentary, isNetworkFull, isNetworkGone } from "../client/errors.ts"
+import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
+import {
+  isAddressTaken,
+  isDiskLimitRefused,
+  isNetworkFull,
+  isNetworkGone,
+  isOpenFilesLimitRefused,
+  isTransient,
+  undefinedIfNotFound,
+} from "../client/errors.ts"
 import type { DockerOptions } from "../docker-options.ts"
 import type { Firewall } from "../firewall/firewall.ts"
-import { ImageAccounts } from "../images/account-file-check.ts"
-import type { Images } from "../images/image-store.ts"
-import type { PinnedMount, Pins } from "../mounts/mount-pins.ts"
-import type { Networks, Place } from "../network/user-networks.ts"
+import { AccountFileCheck } from "../images/account-file-check.ts"
+import type { ImageStore } from "../images/image-store.ts"
+import type { MountPins, PinnedMount } from "../mounts/mount-pins.ts"
+import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
 import { accountFiles } from "./account-files.ts"
-import { finish } from "./complete-call.ts"
-import { bareOptions, type ContainerOptions, containerOptions, homeOf } from "./container-options.ts"
+import { completeCall } from "./complete-call.ts"
+import { type ContainerOptions, containerOptions, homeDirectory, probeContainerOptions } from "./container-options.ts"
 import { createContainer } from "./create-container.ts"
-import { DiskBound } from "./disk-limit.ts"
+import { DiskLimit } from "./disk-limit.ts"
 import { belongsTo, containerName } from "./labels.ts"
-import { checkListed } from "./listing-size.ts"
-import { openFilesBound } from "./max-open-files.ts"
+import { checkListingSize } from "./listing-size.ts"
+import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
-import { Beginning } from "./start-check.ts"
+import { StartCheck } from "./start-check.ts"
 
-export interface StarterParts {
+export interface RunStarterContext {
   client: DockerClient
-  pins: Pins
-  networks: Networks
+  pins: MountPins
+  networks: UserNetworks
   firewall: Firewall | undefined
-  images: Images
+  images: ImageStore
   /** As `seccompProfile` has it. */
   seccomp: string
   options: DockerOptions
@@ -40,25 +48,25 @@ const firstPauseMs = 100
  * A stop of the run waits for its start to be undone: with a daemon that hangs it must still have
  * time to find that out by itself.
  */
-const undoMs = 5_000
+const undoTimeoutMs = 5_000
 
 type Report = (step: StartStep) => void
 
-interface Wanted {
+interface StartRequest {
   spec: RunSpec
   report: Report
   /** As `Engine.start` has it. */
   resolveMounts: ResolveMounts | undefined
 }
 
-interface Making extends Wanted {
+interface ContainerRequest extends StartRequest {
   imageId: string
   /** As `ContainerOptions` has it. */
   diskBytes: number | undefined
 }
 
 /** An attempt failed in a way in which another need not, be it now or in a moment. */
-class Another extends Error {
+class RetryStart extends Error {
   readonly when: "now" | "later"
 
   constructor(when: "now" | "later", cause: unknown) {
@@ -67,27 +75,27 @@ class Another extends Error {
   }
 }
 
-function ifMomentary(error: unknown): never {
-  throw isMomentary(error) ? new Another("later", error) : error
+function retryIfTransient(error: unknown): never {
+  throw isTransient(error) ? new RetryStart("later", error) : error
 }
 
 /** Takes a run from nothing to a started program, or back to nothing. */
-export class Starter {
+export class RunStarter {
   readonly #client: DockerClient
-  readonly #pins: Pins
-  readonly #networks: Networks
+  readonly #pins: MountPins
+  readonly #networks: UserNetworks
   readonly #firewall: Firewall | undefined
-  readonly #images: Images
+  readonly #images: ImageStore
   readonly #seccomp: string
   readonly #options: DockerOptions
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #beginning: Beginning
-  readonly #diskBound: DiskBound
-  readonly #accounts: ImageAccounts
+  readonly #startCheck: StartCheck
+  readonly #diskLimit: DiskLimit
+  readonly #accountFiles: AccountFileCheck
   #openFiles: number | undefined
 
-  constructor({ client, pins, networks, firewall, images, seccomp, options }: StarterParts) {
+  constructor({ client, pins, networks, firewall, images, seccomp, options }: RunStarterContext) {
     this.#client = client
     this.#pins = pins
     this.#networks = networks
@@ -97,99 +105,99 @@ export class Starter {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.logger ?? silentLogger
-    this.#openFiles = options.openFiles ?? openFilesBound()
-    this.#beginning = new Beginning(client, options.clock)
-    this.#diskBound = new DiskBound(client, this.#log)
-    this.#accounts = new ImageAccounts(client)
+    this.#openFiles = options.openFiles ?? maxOpenFiles()
+    this.#startCheck = new StartCheck(client, options.clock)
+    this.#diskLimit = new DiskLimit(client, this.#log)
+    this.#accountFiles = new AccountFileCheck(client)
   }
 
   /** The daemon may be another one, or other than it was. */
-  forget(): void {
-    this.#diskBound.forget()
+  reset(): void {
+    this.#diskLimit.reset()
   }
 
   /** Answers the image's digest. */
-  async start(wanted: Wanted, signal: AbortSignal): Promise<string> {
-    const { spec, report } = wanted
+  async start(request: StartRequest, signal: AbortSignal): Promise<string> {
+    const { spec, report } = request
     const left = await this.#inspect(containerName(spec.key), signal)
     if (left && !belongsTo(this.#options.instance, left.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
     }
     if (left?.State.Running) return left.Image
-    checkListed(spec, this.#options.instance)
+    checkListingSize(spec, this.#options.instance)
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
     const imageId = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
     checkDigest(spec, imageId)
     report({ state: "creating", progress: null })
-    const diskBytes = await this.#diskBound.bytesFor(spec, imageId, signal)
-    return this.#onNetwork({ ...wanted, imageId, diskBytes }, signal)
+    const diskBytes = await this.#diskLimit.bytesFor(spec, imageId, signal)
+    return this.#startWithRetries({ ...request, imageId, diskBytes }, signal)
   }
 
   /**
    * What only the daemon knows is found out by trying: then there is another place, another bound,
    * or another moment.
    */
-  async #onNetwork(making: Making, signal: AbortSignal): Promise<string> {
-    let momentsLeft = momentaryRefusals.value as number
+  async #startWithRetries(request: ContainerRequest, signal: AbortSignal): Promise<string> {
+    let transientLeft = momentaryRefusals.value as number
     for (let triesLeft = networkTries.value as number; ; triesLeft -= 1) {
       try {
-        return await this.#onPlace(making, signal)
+        return await this.#tryStart(request, signal)
       } catch (error) {
-        if (!(error instanceof Another)) throw error
-        if (error.when === "later") momentsLeft -= 1
-        if (triesLeft === 0 || momentsLeft < 0) throw error.cause
-        const n = momentaryRefusals.value - momentsLeft
+        if (!(error instanceof RetryStart)) throw error
+        if (error.when === "later") transientLeft -= 1
+        if (triesLeft === 0 || transientLeft < 0) throw error.cause
+        const n = momentaryRefusals.value - transientLeft
         if (error.when === "later") await this.#clock.sleep(firstPauseMs * 2 ** (n - 1), signal)
       }
     }
   }
 
-  /** Rejects with `Another` where another attempt may go well. */
-  async #onPlace(making: Making, signal: AbortSignal): Promise<string> {
-    const { user, internetOf: group = "" } = making.spec
-    using place = await this.#networks.place({ user, group }, signal).catch(ifMomentary)
+  /** Rejects with `RetryStart` where another attempt may go well. */
+  async #tryStart(request: ContainerRequest, signal: AbortSignal): Promise<string> {
+    const { user, internetOf: group = "" } = request.spec
+    using lease = await this.#networks.lease({ user, group }, signal).catch(retryIfTransient)
     try {
-      const imageId = await this.#makeOrUndo(making, place, signal)
-      place.keep()
+      const imageId = await this.#createOrUndo(request, lease, signal)
+      lease.confirm()
       return imageId
     } catch (error) {
-      if (isNetworkGone(error)) this.#networks.forget(place)
-      else if (isNetworkFull(error)) this.#networks.isFull(place)
-      else if (isAddressTaken(error)) this.#networks.isTaken(place)
-      else if (isBoundRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
-      else if (isDiskBoundRefused(error) && making.diskBytes !== undefined) this.#unbind(making, error)
-      else return ifMomentary(error)
-      throw new Another("now", error)
+      if (isNetworkGone(error)) this.#networks.forget(lease)
+      else if (isNetworkFull(error)) this.#networks.markFull(lease)
+      else if (isAddressTaken(error)) this.#networks.markTaken(lease)
+      else if (isOpenFilesLimitRefused(error) && this.#openFiles !== undefined) this.#openFiles = undefined
+      else if (isDiskLimitRefused(error) && request.diskBytes !== undefined) this.#dropDiskLimit(request, error)
+      else return retryIfTransient(error)
+      throw new RetryStart("now", error)
     }
   }
 
-  #unbind(making: Making, error: unknown): void {
-    making.diskBytes = undefined
-    this.#diskBound.refused(error)
+  #dropDiskLimit(request: ContainerRequest, error: unknown): void {
+    request.diskBytes = undefined
+    this.#diskLimit.handleRefusal(error)
   }
 
-  async #makeOrUndo(making: Making, place: Place, signal: AbortSignal): Promise<string> {
+  async #createOrUndo(request: ContainerRequest, lease: AddressLease, signal: AbortSignal): Promise<string> {
     try {
-      return await this.#make(making, place, signal)
+      return await this.#createAndStart(request, lease, signal)
     } catch (error) {
-      await this.#undo(making.spec.key)
+      await this.#undo(request.spec.key)
       throw error
     }
   }
 
-  async #make(
-    { spec, imageId, diskBytes, report, resolveMounts }: Making,
-    { network, address }: Place,
+  async #createAndStart(
+    { spec, imageId, diskBytes, report, resolveMounts }: ContainerRequest,
+    { network, address }: AddressLease,
     signal: AbortSignal,
   ): Promise<string> {
-    if (!this.#accounts.isKnown(imageId)) await this.#look(spec, imageId, signal)
-    const mounts = await this.#prepare({ spec, resolveMounts }, signal)
+    if (!this.#accountFiles.hasPassed(imageId)) await this.#checkAccountFiles(spec, imageId, signal)
+    const mounts = await this.#pinAndConfine({ spec, resolveMounts }, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
-    await this.#finish((_, abort) => container.start(abort), { owner: spec.user, signal })
+    await this.#complete((_, abort) => container.start(abort), { owner: spec.user, signal })
     // The container has mounts of its own by now, and what they must be was noted when they were
     // pinned.
-    const [checked] = await Promise.allSettled([this.#beginning.check(container.id, mounts), this.#unpin(spec.key)])
+    const [checked] = await Promise.allSettled([this.#startCheck.check(container.id, mounts), this.#releasePins(spec.key)])
     if (checked.status === "rejected") throw checked.reason
     signal.throwIfAborted()
     return imageId
@@ -199,10 +207,10 @@ export class Starter {
    * By a container of the run's own name and labels: whoever finds it after a crash knows what to
    * do with it.
    */
-  async #look(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
-    const body = { ...bareOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
-    const { id } = await this.#finish((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
-    await this.#accounts.check(imageId, id, signal)
+  async #checkAccountFiles(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
+    const body = { ...probeContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
+    const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
+    await this.#accountFiles.check(imageId, id, signal)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
@@ -210,16 +218,16 @@ export class Starter {
    * Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has
    * begun.
    */
-  async #prepare(wanted: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
-    const [pinned, confined] = await Promise.allSettled([this.#pin(wanted, signal), this.#firewall?.ensure()])
+  async #pinAndConfine(request: Omit<StartRequest, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+    const [pinned, confined] = await Promise.allSettled([this.#pin(request, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
     if (confined.status === "rejected") throw confined.reason
     return pinned.value
   }
 
-  async #pin({ spec, resolveMounts }: Omit<Wanted, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+  async #pin({ spec, resolveMounts }: Omit<StartRequest, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
     const { uid, gid = uid } = this.#options
-    const files = accountFiles({ user: spec.user, home: homeOf(spec), uid, gid })
+    const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
     const mounts = resolveMounts ? await resolveMounts() : spec.mounts
     signal.throwIfAborted()
     return this.#pins.pin({ key: spec.key, mounts, files, uid, gid }, signal)
@@ -232,12 +240,15 @@ export class Starter {
     const { instance, uid, gid = uid } = this.#options
     const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles, seccomp: this.#seccomp })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#finish((docker, abort) => createContainer(docker, named, abort), { owner: parts.spec.user, signal })
+    return this.#complete((docker, abort) => createContainer(docker, named, abort), { owner: parts.spec.user, signal })
   }
 
-  async #finish<T>(work: (docker: Api, abort: Abort) => Promise<T>, { owner, signal }: { owner: string; signal: AbortSignal }): Promise<T> {
-    const options = { ms: 0, lane: "make", owner, entering: signal } as const
-    return finish((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
+  async #complete<T>(
+    work: (docker: DockerApi, abort: AbortOption) => Promise<T>,
+    { owner, signal }: { owner: string; signal: AbortSignal },
+  ): Promise<T> {
+    const options = { timeoutMs: 0, kind: "create", owner, queueSignal: signal } as const
+    return completeCall((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
   }
 
   /**
@@ -245,20 +256,20 @@ export class Starter {
    * stopped.
    */
   async #undo(key: string): Promise<void> {
-    const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoMs)).catch(() => undefined)
+    const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoTimeoutMs)).catch(() => undefined)
     if (found && belongsTo(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
     }
-    await this.#unpin(key)
+    await this.#releasePins(key)
   }
 
   /** What cannot be unmounted now is tried again by the sweep that goes with every observation. */
-  async #unpin(key: string): Promise<void> {
+  async #releasePins(key: string): Promise<void> {
     await this.#pins.release(key).catch((err: unknown) => this.#log.warn({ key, err }, "pinned directories could not be released"))
   }
 
   #inspect(container: string, signal?: AbortSignal): Promise<Dockerode.ContainerInspectInfo | undefined> {
-    return ifFound(
+    return undefinedIfNotFound(
       this.#client.call((docker, abort) => docker.getContainer(container).inspect(abort), {
         signal,
       }),

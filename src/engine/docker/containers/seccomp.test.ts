@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
-import { seccompProfile } from "./seccomp.ts"
+import { loadSeccompProfile } from "./seccomp.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "quayside-seccomp-"))
 after(() => rmSync(folder, { recursive: true }))
@@ -21,7 +21,7 @@ function fileOf(content: unknown): string {
   return file
 }
 
-const own = JSON.parse(seccompProfile()) as { defaultAction: string; archMap: { subArchitectures: string[] }[]; syscalls: Rule[] }
+const own = JSON.parse(loadSeccompProfile()) as { defaultAction: string; archMap: { subArchitectures: string[] }[]; syscalls: Rule[] }
 const allowed = own.syscalls.filter(({ action }) => action === "SCMP_ACT_ALLOW")
 const valuesOf = (name: string) => allowed.filter(({ names }) => names.includes(name)).map(({ args }) => args)
 
@@ -59,14 +59,14 @@ test("Quayside's own profile allows four families of sockets by an exact compari
 
 test("a profile of somebody's own is taken as it is", () => {
   const profile = { defaultAction: "SCMP_ACT_ERRNO", syscalls: [{ names: ["read"], action: "SCMP_ACT_ALLOW" }] }
-  assert.deepEqual(JSON.parse(seccompProfile(fileOf(profile))), profile)
+  assert.deepEqual(JSON.parse(loadSeccompProfile(fileOf(profile))), profile)
 })
 
 test("a profile that is none, or that lets everything through, is refused with a sentence", () => {
   const rule = { names: ["read"], action: "SCMP_ACT_ALLOW" }
   for (const word of ["unconfined", "default", "runtime/default"])
-    assert.throws(() => seccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is no file`) })
-  assert.throws(() => seccompProfile(join(folder, "none.json")), { message: /none.json" cannot be read \(ENOENT/ })
+    assert.throws(() => loadSeccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is no file`) })
+  assert.throws(() => loadSeccompProfile(join(folder, "none.json")), { message: /none.json" cannot be read \(ENOENT/ })
   const faults: [content: unknown, RegExp][] = [
     ["{", /is no JSON/],
     [[], /must hold a JSON object/],
@@ -76,5 +76,5 @@ test("a profile that is none, or that lets everything through, is refused with a
     [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [] }, /has no list `syscalls`/],
     [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [rule, { names: [] }] }, /has a rule \(number 2\)/],
   ]
-  for (const [content, message] of faults) assert.throws(() => seccompProfile(fileOf(content)), { message })
+  for (const [content, message] of faults) assert.throws(() => loadSeccompProfile(fileOf(content)), { message })
 })

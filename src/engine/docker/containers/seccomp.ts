@@ -17,7 +17,7 @@ const open = new Set(["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_TRACE", "SCMP_
  * `file` names another profile than Quayside's own. Throws an `EngineError` that says what is wrong
  * with it.
  */
-export function seccompProfile(file = ""): string {
+export function loadSeccompProfile(file = ""): string {
   if (words.test(file)) throw refusal(file, "is no file; leave the setting out for Quayside's own profile")
   const text = textOf(file === "" ? ownProfile : file)
   let profile: unknown

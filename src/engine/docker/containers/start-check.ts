@@ -3,10 +3,10 @@ import { reasonSentences } from "#contract"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound } from "../client/errors.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 import { readLogs } from "../observe/read-logs.ts"
-import { began } from "./program-state.ts"
+import { waitForProgram } from "./program-state.ts"
 
 /**
  * What the init prints when the image has no such program, or it may not be run; the exit code
@@ -29,7 +29,7 @@ export function isCommandMissing(output: string): boolean {
  * Tells whether a container's program has really begun. Engines say so when their init runs; the
  * program may still be missing.
  */
-export class Beginning {
+export class StartCheck {
   readonly #client: DockerClient
   readonly #clock: Clock
   /** Whether the daemon's processes can be seen from here; learnt from the first start. */
@@ -46,7 +46,7 @@ export class Beginning {
   async check(id: string, pinned: readonly PinnedMount[]): Promise<void> {
     const { Running, Pid } = await this.#state(id)
     if (Running && this.#processes === "hidden") return refuseUnchecked(pinned)
-    if (Running && (await began(Pid, pinned, this.#clock)) === "running") {
+    if (Running && (await waitForProgram(Pid, pinned, this.#clock)) === "running") {
       this.#processes = "seen"
       return
     }
@@ -60,8 +60,10 @@ export class Beginning {
 
   /** The daemon learns of an end a little later than `/proc` shows it. */
   async #ended(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
-    const ms = this.#processes === "seen" ? 15_000 : 2_000
-    await this.#client.call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { ms }).catch(() => {})
+    const timeoutMs = this.#processes === "seen" ? 15_000 : 2_000
+    await this.#client
+      .call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { timeoutMs })
+      .catch(() => {})
     return this.#state(id)
   }
 
@@ -71,7 +73,7 @@ export class Beginning {
   }
 
   async #state(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
-    const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(id).inspect(abort)))
+    const found = await undefinedIfNotFound(this.#client.call((docker, abort) => docker.getContainer(id).inspect(abort)))
     if (!found) throw new EngineError("lost", reasonSentences.lost)
     return found.State
   }

@@ -1,19 +1,19 @@
 import { EngineError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 import { chainPrefix, type KernelNames } from "../network/kernel-names.ts"
-import { type Family, kinds, refusal, Table, ToolError } from "./iptables.ts"
+import { firewallError, type IptablesFamily, iptablesVariants, MangleTable, ToolError } from "./iptables.ts"
 
 /** The chains of one family, and the jumps to them. */
-export class Confinement {
+export class FirewallChains {
   readonly #shell: Shell
-  readonly #family: Family
+  readonly #family: IptablesFamily
   readonly #jumps: readonly (readonly [hook: string, chain: string])[]
   /** Of the first kind that could set the rules. */
-  #table: Table | undefined
+  #table: MangleTable | undefined
   /** What was asked for last, and how the tool prints it, should it print it differently. */
   #known: { wanted: string; printed: string } | undefined
 
-  constructor(shell: Shell, family: Family, { chains }: KernelNames) {
+  constructor(shell: Shell, family: IptablesFamily, { chains }: KernelNames) {
     this.#shell = shell
     this.#family = family
     this.#jumps = [
@@ -28,7 +28,7 @@ export class Confinement {
   }
 
   /** What stands there where that is not what is wanted; undefined where it is. */
-  async wrong(rules: readonly string[]): Promise<string | undefined> {
+  async difference(rules: readonly string[]): Promise<string | undefined> {
     const lines = this.#table ? await this.#lines(this.#table) : []
     return this.#table && this.#holds(lines, rules) ? undefined : lines.join("\n")
   }
@@ -39,7 +39,7 @@ export class Confinement {
    */
   async ensure(rules: readonly string[]): Promise<boolean> {
     const failures: ToolError[] = []
-    for (const table of this.#table ? [this.#table] : kinds.map((kind) => new Table(this.#shell, this.#family, kind))) {
+    for (const table of this.#table ? [this.#table] : iptablesVariants.map((kind) => new MangleTable(this.#shell, this.#family, kind))) {
       try {
         const changed = await this.#ensure(table, rules)
         this.#table = table
@@ -49,17 +49,17 @@ export class Confinement {
         failures.push(error)
       }
     }
-    throw refusal(this.#family, failures)
+    throw firewallError(this.#family, failures)
   }
 
   /** Somebody may put a rule of theirs first at the same moment: then it is tried again. */
-  async #ensure(table: Table, rules: readonly string[], triesLeft = 2): Promise<boolean> {
-    const lines = await table.lines()
+  async #ensure(table: MangleTable, rules: readonly string[], triesLeft = 2): Promise<boolean> {
+    const lines = await table.read()
     if (this.#holds(lines, rules)) return false
-    await table.change([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
-    const after = await table.lines()
-    this.#known = { wanted: rules.join("\n"), printed: this.#printed(after).join("\n") }
-    if (!this.#isHooked(after) || this.#printed(after).length !== rules.length) {
+    await table.apply([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
+    const after = await table.read()
+    this.#known = { wanted: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
+    if (!this.#isHooked(after) || this.#rulesIn(after).length !== rules.length) {
       if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
       throw new EngineError("engine_error", "The firewall rules that confine runs do not stay where they were put", {
         detail: after.join("\n"),
@@ -74,23 +74,23 @@ export class Confinement {
     const lines = await this.#lines(table)
     const chains = this.#jumps.map(([, chain]) => chain).filter((chain) => lines.some((line) => line.startsWith(`:${chain} `)))
     if (chains.length === 0) return
-    await table.change([...this.#unhook(lines), ...chains.map((chain) => `-F ${chain}`), ...chains.map((chain) => `-X ${chain}`)])
+    await table.apply([...this.#unhook(lines), ...chains.map((chain) => `-F ${chain}`), ...chains.map((chain) => `-X ${chain}`)])
   }
 
-  async #lines(table: Table): Promise<string[]> {
-    return table.lines().catch((error) => {
-      throw error instanceof ToolError ? refusal(this.#family, [error]) : error
+  async #lines(table: MangleTable): Promise<string[]> {
+    return table.read().catch((error) => {
+      throw error instanceof ToolError ? firewallError(this.#family, [error]) : error
     })
   }
 
   #holds(lines: readonly string[], rules: readonly string[]): boolean {
-    const printed = this.#printed(lines).join("\n")
+    const printed = this.#rulesIn(lines).join("\n")
     const wanted = rules.join("\n")
     const same = printed === wanted || (this.#known?.wanted === wanted && this.#known.printed === printed)
     return same && this.#isHooked(lines)
   }
 
-  #printed(lines: readonly string[]): string[] {
+  #rulesIn(lines: readonly string[]): string[] {
     return this.#jumps.flatMap(([, chain]) => lines.filter((line) => line.startsWith(`-A ${chain} `)))
   }
 

@@ -1,8 +1,8 @@
 import { bounds } from "#contract"
-import { bridgesOf, type KernelNames } from "../network/kernel-names.ts"
+import { bridgePrefixOf, type KernelNames } from "../network/kernel-names.ts"
 
 /**
- * What the runs of a group's members reach beyond the host: all public addresses, none, or only
+ * What the runs of a group's groupMatch reach beyond the host: all public addresses, none, or only
  * these networks.
  */
 export interface GroupInternet {
@@ -11,7 +11,7 @@ export interface GroupInternet {
 }
 
 /** What runs may reach besides what answers them. */
-export interface Reach {
+export interface NetworkPolicy {
   /** The runs' own networks. */
   pool: string
   /** Whether public addresses may be reached, and names be asked for. */
@@ -30,7 +30,7 @@ export interface Reach {
   /** Whose processes on the host may connect to a run. */
   uid: number
   /**
-   * And of these only members of this group, so that other programs of root may not, such as the
+   * And of these only groupMatch of this group, so that other programs of root may not, such as the
    * engine's daemon, which asks wherever a registry sends it; undefined: all.
    */
   gid: number | undefined
@@ -54,9 +54,9 @@ const privateNetworks = [
 const linkLocal = "169.254.0.0/16"
 
 /** New connections of one run at a time; the kernel's table of connections is everybody's. */
-const mostConnections = bounds.containers.connections.value
+const maxConnections = bounds.containers.connections.value
 
-const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
+const allowReplies = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
 /**
  * The chains' rules, in the form in which the kernel's tools print them: what is there can be
@@ -64,65 +64,65 @@ const answers = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
  *
  * They never accept: what passes them still meets the rules of Docker and of the host.
  */
-export function rulesFor(names: KernelNames, reach: Reach): string[] {
+export function ipv4Rules(names: KernelNames, policy: NetworkPolicy): string[] {
   const { bridgePrefix, chains } = names
   const from = `-i ${bridgePrefix}+`
   const to = `-o ${bridgePrefix}+`
   // The first that matches counts: groups with a setting come before everybody.
-  const groups = reach.groups.map(({ group, internet }) => ({ from: `-i ${bridgesOf(names, group)}+`, internet }))
-  const everybody = { from, internet: reach.internet }
+  const groups = policy.groups.map(({ group, internet }) => ({ from: `-i ${bridgePrefixOf(names, group)}+`, internet }))
+  const everybody = { from, internet: policy.internet }
   return [
-    `-A ${chains.input} ${from} ${answers}`,
-    ...groups.flatMap((those) => [...dns(chains.input, those, reach), `-A ${chains.input} ${those.from} -j DROP`]),
-    ...dns(chains.input, everybody, reach),
+    `-A ${chains.input} ${from} ${allowReplies}`,
+    ...groups.flatMap((group) => [...dnsRules(chains.input, group, policy), `-A ${chains.input} ${group.from} -j DROP`]),
+    ...dnsRules(chains.input, everybody, policy),
     `-A ${chains.input} ${from} -j DROP`,
-    `-A ${chains.forward} ${to} ${answers}`,
+    `-A ${chains.forward} ${to} ${allowReplies}`,
     `-A ${chains.forward} ${to} -j DROP`,
-    `-A ${chains.forward} ${from} ${answers}`,
+    `-A ${chains.forward} ${from} ${allowReplies}`,
     `-A ${chains.forward} ${from} -m conntrack --ctstate DNAT -j DROP`,
-    `-A ${chains.forward} ${from} -m connlimit --connlimit-above ${mostConnections} --connlimit-mask 32 --connlimit-saddr -j DROP`,
-    ...groups.flatMap((those) => [
-      ...onward(chains.forward, those, reach),
-      `-A ${chains.forward} ${those.from} -j ${those.internet === true ? "RETURN" : "DROP"}`,
+    `-A ${chains.forward} ${from} -m connlimit --connlimit-above ${maxConnections} --connlimit-mask 32 --connlimit-saddr -j DROP`,
+    ...groups.flatMap((group) => [
+      ...forwardRules(chains.forward, group, policy),
+      `-A ${chains.forward} ${group.from} -j ${group.internet === true ? "RETURN" : "DROP"}`,
     ]),
-    ...onward(chains.forward, everybody, reach),
-    ...(reach.internet ? [] : [`-A ${chains.forward} ${from} -j DROP`]),
-    `-A ${chains.output} ${to} ${answers}`,
-    `-A ${chains.output} ${to} -m owner --uid-owner ${reach.uid}${members(reach)} -j RETURN`,
+    ...forwardRules(chains.forward, everybody, policy),
+    ...(policy.internet ? [] : [`-A ${chains.forward} ${from} -j DROP`]),
+    `-A ${chains.output} ${to} ${allowReplies}`,
+    `-A ${chains.output} ${to} -m owner --uid-owner ${policy.uid}${groupMatch(policy)} -j RETURN`,
     `-A ${chains.output} ${to} -j DROP`,
   ]
 }
 
-function members({ gid }: Reach): string {
+function groupMatch({ gid }: NetworkPolicy): string {
   return gid === undefined ? "" : ` --gid-owner ${gid} --suppl-groups`
 }
 
 /** Runs on some bridges, with what they may reach beyond the host. */
-interface Those {
+interface RunGroup {
   from: string
   internet: boolean | readonly string[]
 }
 
 /** What happens to what leaves the host, as far as it is the same whether the internet is open. */
-function onward(chain: string, { from, internet }: Those, reach: Reach): string[] {
-  const { pool, deny, allow } = reach
+function forwardRules(chain: string, { from, internet }: RunGroup, policy: NetworkPolicy): string[] {
+  const { pool, deny, allow } = policy
   const verdict = (network: string, word: string) => `-A ${chain}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${word}`
   const open = [...allow, ...(typeof internet === "boolean" ? [] : internet)]
   return [
-    ...dns(chain, { from, internet }, reach),
+    ...dnsRules(chain, { from, internet }, policy),
     ...[linkLocal, pool, ...deny].map((network) => verdict(network, "DROP")),
     ...open.map((network) => verdict(network, "RETURN")),
     ...privateNetworks.map((network) => verdict(network, "DROP")),
   ]
 }
 
-function dns(chain: string, { from, internet }: Those, { nameServers }: Reach): string[] {
+function dnsRules(chain: string, { from, internet }: RunGroup, { nameServers }: NetworkPolicy): string[] {
   if (internet === false) return []
   return nameServers.flatMap((server) => ["udp", "tcp"].map((protocol) => `-A ${chain} ${nameServer(from, server, protocol)}`))
 }
 
 /** Runs have no IPv6: nothing of it passes their bridges. */
-export function rulesForIpv6({ bridgePrefix, chains }: KernelNames): string[] {
+export function ipv6Rules({ bridgePrefix, chains }: KernelNames): string[] {
   return [
     `-A ${chains.input} -i ${bridgePrefix}+ -j DROP`,
     `-A ${chains.forward} -i ${bridgePrefix}+ -j DROP`,

@@ -5,18 +5,18 @@ import type { Shell } from "../host/shell.ts"
 import { type KernelNames, kernelNames } from "../network/kernel-names.ts"
 import { nameServers } from "../network/name-servers.ts"
 import { parseSubnet, subnetText } from "../network/subnet-pool.ts"
-import { Confinement } from "./firewall-chains.ts"
-import { type Reach, rulesFor, rulesForIpv6 } from "./firewall-rules.ts"
+import { FirewallChains } from "./firewall-chains.ts"
+import { ipv4Rules, ipv6Rules, type NetworkPolicy } from "./firewall-rules.ts"
 import { joinGroup } from "./join-group.ts"
 
-export interface FirewallOptions extends Pick<Reach, "pool" | "internet" | "groups" | "allow" | "deny"> {
+export interface FirewallOptions extends Pick<NetworkPolicy, "pool" | "internet" | "groups" | "allow" | "deny"> {
   shell: Shell
   instance: string
   logger?: Logger | undefined
 }
 
 /** Frames between two runs on one bridge pass the rules only with this. */
-const bridgeSwitch = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+const bridgeFilteringSwitch = "/proc/sys/net/bridge/bridge-nf-call-iptables"
 
 /**
  * The rules that confine an instance's runs. They match its bridges by the beginning of their
@@ -27,17 +27,17 @@ export class Firewall {
   readonly #options: FirewallOptions
   readonly #log: Logger
   readonly #names: KernelNames
-  readonly #tables: readonly Confinement[]
+  readonly #chains: readonly FirewallChains[]
   /** Undefined where the rules cannot tell this process from others of its user. */
   readonly #gid: number | undefined
-  #last: Promise<unknown> = Promise.resolve()
+  #lastOperation: Promise<unknown> = Promise.resolve()
 
   constructor(options: FirewallOptions) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#names = kernelNames(options.instance)
     this.#gid = joinGroup(this.#names.gid)
-    this.#tables = (["iptables", "ip6tables"] as const).map((family) => new Confinement(options.shell, family, this.#names))
+    this.#chains = (["iptables", "ip6tables"] as const).map((family) => new FirewallChains(options.shell, family, this.#names))
   }
 
   /** Sets the rules. Rejects with one sentence where the tools or the right are missing. */
@@ -45,14 +45,14 @@ export class Firewall {
     await this.ensure()
     if (this.#gid === undefined)
       this.#log.warn({}, "any program of root reaches runs: joining a group of Quayside's own, or matching it, is not possible here")
-    this.#log.info({ chains: Object.values(this.#names.chains), by: this.#tables[0]?.tool }, "runs are confined by firewall rules")
+    this.#log.info({ chains: Object.values(this.#names.chains), by: this.#chains[0]?.tool }, "runs are confined by firewall rules")
   }
 
   /** Sets what is missing; cheap when nothing is. Answers whether something was. */
   ensure(): Promise<boolean> {
-    return this.#alone(async () => {
-      const changed = await Promise.all((await this.#wanted()).map(([table, rules]) => table.ensure(rules)))
-      const mended = await mendBridges()
+    return this.#serialize(async () => {
+      const changed = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.ensure(rules)))
+      const mended = await repairBridgeFiltering()
       return changed.includes(true) || mended
     })
   }
@@ -61,9 +61,9 @@ export class Firewall {
    * Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing.
    */
   check(): Promise<void> {
-    return this.#alone(async () => {
-      const wrong = await Promise.all((await this.#wanted()).map(([table, rules]) => table.wrong(rules)))
-      if (wrong.some((lines) => lines !== undefined) || (await bridgesPassBy())) {
+    return this.#serialize(async () => {
+      const wrong = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.difference(rules)))
+      if (wrong.some((lines) => lines !== undefined) || (await bridgesBypassFirewall())) {
         const msg = "The firewall rules that confine runs are missing or were changed; they are set again within seconds"
         throw new EngineError("engine_error", msg, { detail: wrong.filter((lines) => lines !== undefined).join("\n") })
       }
@@ -71,34 +71,34 @@ export class Firewall {
   }
 
   remove(): Promise<void> {
-    return this.#alone(async () => {
-      await Promise.all(this.#tables.map((table) => table.remove()))
+    return this.#serialize(async () => {
+      await Promise.all(this.#chains.map((chains) => chains.remove()))
     })
   }
 
-  async #wanted(): Promise<[Confinement, string[]][]> {
+  async #wantedRules(): Promise<[FirewallChains, string[]][]> {
     const { allow, deny, groups } = this.#options
     const reach = {
       ...this.#options,
-      allow: allow.map(plainText),
-      deny: deny.map(plainText),
+      allow: allow.map(normalizeNetwork),
+      deny: deny.map(normalizeNetwork),
       groups: groups.map(({ group, internet }) => ({
         group,
-        internet: typeof internet === "boolean" ? internet : internet.map(plainText),
+        internet: typeof internet === "boolean" ? internet : internet.map(normalizeNetwork),
       })),
       nameServers: await nameServers(),
       uid: process.getuid?.() ?? 0,
       gid: this.#gid,
     }
     const hasIpv6 = await stat("/proc/net/if_inet6").catch(() => undefined)
-    const [ipv4, ipv6] = this.#tables as [Confinement, Confinement]
-    return [[ipv4, rulesFor(this.#names, reach)], ...(hasIpv6 ? [[ipv6, rulesForIpv6(this.#names)] as [Confinement, string[]]] : [])]
+    const [ipv4, ipv6] = this.#chains as [FirewallChains, FirewallChains]
+    return [[ipv4, ipv4Rules(this.#names, reach)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
   }
 
   /** One after another: two repairs at once would each undo what the other has just found. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work, work)
-    this.#last = next.catch(() => {})
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#lastOperation.then(work, work)
+    this.#lastOperation = next.catch(() => {})
     return next
   }
 }
@@ -107,18 +107,18 @@ export class Firewall {
  * False also where no bridge of containers was ever made: the engine sets the switch with the
  * first.
  */
-async function bridgesPassBy(): Promise<boolean> {
-  return (await readFile(bridgeSwitch, "utf8").catch(() => "1")).trim() === "0"
+async function bridgesBypassFirewall(): Promise<boolean> {
+  return (await readFile(bridgeFilteringSwitch, "utf8").catch(() => "1")).trim() === "0"
 }
 
-async function mendBridges(): Promise<boolean> {
-  if (!(await bridgesPassBy())) return false
-  await writeFile(bridgeSwitch, "1")
+async function repairBridgeFiltering(): Promise<boolean> {
+  if (!(await bridgesBypassFirewall())) return false
+  await writeFile(bridgeFilteringSwitch, "1")
   return true
 }
 
 /** As the tools print it. */
-function plainText(network: string): string {
+function normalizeNetwork(network: string): string {
   const subnet = parseSubnet(network)
   if (!subnet) throw new TypeError(`An address or a network is wanted, got ${JSON.stringify(network)}`)
   return subnetText(subnet)

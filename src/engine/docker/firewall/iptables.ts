@@ -1,14 +1,14 @@
 import { EngineError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 
-export type Family = "iptables" | "ip6tables"
+export type IptablesFamily = "iptables" | "ip6tables"
 
 /**
  * Both kinds keep rules of their own, all of which count: whichever works will do. The first is
  * what the host itself prefers.
  */
-export const kinds = ["", "-nft", "-legacy"] as const
-export type Kind = (typeof kinds)[number]
+export const iptablesVariants = ["", "-nft", "-legacy"] as const
+export type IptablesVariant = (typeof iptablesVariants)[number]
 
 /** What a shell answers for a program that there is not. */
 const notFound = 127
@@ -28,36 +28,36 @@ export class ToolError extends Error {
  * The `mangle` table of one family: neither Docker nor the usual firewalls put rules there, and no
  * rule elsewhere can let through what is dropped in it.
  */
-export class Table {
+export class MangleTable {
   /** Such as `iptables-nft`. */
   readonly tool: string
   readonly #shell: Shell
 
-  constructor(shell: Shell, family: Family, kind: Kind) {
+  constructor(shell: Shell, family: IptablesFamily, kind: IptablesVariant) {
     this.#shell = shell
     this.tool = `${family}${kind}`
   }
 
   /** Its rules, as lines that begin with `-A`, and its chains, as lines that begin with a colon. */
-  async lines(): Promise<string[]> {
-    return (await this.#output([`${this.tool}-save`, "-t", "mangle"])).split("\n")
+  async read(): Promise<string[]> {
+    return (await this.#run([`${this.tool}-save`, "-t", "mangle"])).split("\n")
   }
 
   /** Changes all of it or nothing. */
-  async change(lines: readonly string[]): Promise<void> {
-    await this.#output([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
+  async apply(lines: readonly string[]): Promise<void> {
+    await this.#run([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
   }
 
   /** What a program prints. Rejects with a `ToolError`. */
-  async #output(words: readonly string[], input?: string): Promise<string> {
-    const { code, said } = await this.#shell.run(words, input)
-    if (code === 0) return said
-    throw new ToolError(`${words[0]}: ${said.trim() || `ended with ${code}`}`, code === notFound)
+  async #run(words: readonly string[], input?: string): Promise<string> {
+    const { code, output } = await this.#shell.run(words, input)
+    if (code === 0) return output
+    throw new ToolError(`${words[0]}: ${output.trim() || `ended with ${code}`}`, code === notFound)
   }
 }
 
-/** One sentence from what each kind of tool said. */
-export function refusal(family: Family, failures: readonly ToolError[]): EngineError {
+/** One sentence from what each kind of tool output. */
+export function firewallError(family: IptablesFamily, failures: readonly ToolError[]): EngineError {
   const detail = failures.map(({ message }) => message).join("\n")
   if (failures.every(({ missing }) => missing)) {
     return new EngineError("engine_error", `Isolation needs ${family}, which is not installed (the package is called iptables)`, { detail })

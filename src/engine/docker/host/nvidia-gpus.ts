@@ -4,13 +4,13 @@ import type { GpuDevice } from "../../engine.ts"
 import { childEnvironment } from "./child-environment.ts"
 
 /** The machine's NVIDIA devices as its own tool lists them; none where there is no such tool. */
-export async function nvidiaDevices(signal?: AbortSignal): Promise<GpuDevice[]> {
+export async function listNvidiaGpus(signal?: AbortSignal): Promise<GpuDevice[]> {
   const rows = await ask("uuid,name,memory.total", signal)
   return rows.map(([id = "", model = "", memory = "0"]) => ({ id, model, memoryMiB: Number(memory) || 0 }))
 }
 
 /** What one device does now; null is what its driver does not tell. */
-export interface GpuUse {
+export interface GpuUsage {
   /** Bytes. */
   memory: number | null
   /** From 0 to 1. */
@@ -18,7 +18,7 @@ export interface GpuUse {
 }
 
 /** What the machine's NVIDIA devices do now, by their IDs. */
-export async function nvidiaUse(signal?: AbortSignal): Promise<Map<string, GpuUse>> {
+export async function readNvidiaUsage(signal?: AbortSignal): Promise<Map<string, GpuUsage>> {
   const rows = await ask("uuid,memory.used,utilization.gpu", signal)
   return new Map(rows.map(([id = "", memory, busy]) => [id, { memory: scaled(memory, 2 ** 20), busy: scaled(busy, 0.01) }]))
 }

@@ -7,28 +7,28 @@ import { Shell } from "./shell.ts"
 
 test("a program's words arrive as they are, whatever is in them", async () => {
   const words = ["a b", "it's", '$HOME `id` \\ "', "two\nlines", ""]
-  assert.deepEqual(await new Shell().run(["printf", "[%s]", ...words]), { code: 0, said: words.map((word) => `[${word}]`).join("") })
+  assert.deepEqual(await new Shell().run(["printf", "[%s]", ...words]), { code: 0, output: words.map((word) => `[${word}]`).join("") })
 })
 
 test("input arrives, also what looks like a shell's", async () => {
-  assert.deepEqual(await new Shell().run(["cat"], "one $HOME\n'EOF'\n"), { code: 0, said: "one $HOME\n'EOF'\n" })
+  assert.deepEqual(await new Shell().run(["cat"], "one $HOME\n'EOF'\n"), { code: 0, output: "one $HOME\n'EOF'\n" })
 })
 
 test("without input a program reads nothing", async () => {
-  assert.deepEqual(await new Shell().run(["cat"]), { code: 0, said: "" })
+  assert.deepEqual(await new Shell().run(["cat"]), { code: 0, output: "" })
 })
 
 test("how a program ended is told with what it printed, errors too", async () => {
   const shell = new Shell()
-  assert.deepEqual(await shell.run(["sh", "-c", "echo out; echo err >&2; exit 3"]), { code: 3, said: "out\nerr\n" })
+  assert.deepEqual(await shell.run(["sh", "-c", "echo out; echo err >&2; exit 3"]), { code: 3, output: "out\nerr\n" })
   assert.equal((await shell.run(["no-such-program"])).code, 127)
 })
 
 test("programs that are asked for at once each get their own answers", async () => {
   const shell = new Shell()
-  const said = await Promise.all(Array.from({ length: 20 }, (_, n) => shell.run(["echo", String(n)])))
+  const output = await Promise.all(Array.from({ length: 20 }, (_, n) => shell.run(["echo", String(n)])))
   assert.deepEqual(
-    said.map((each) => each.said),
+    output.map((each) => each.output),
     Array.from({ length: 20 }, (_, n) => `${n}\n`),
   )
 })
@@ -38,25 +38,25 @@ test("whoever waited for a shell that was ended is told, and the next have anoth
   const ended = shell.run(["sh", "-c", "kill -9 $PPID"])
   const next = shell.run(["echo", "well"])
   await assert.rejects(ended, { code: "engine_error", message: /was ended/ })
-  assert.equal((await next).said, "well\n")
+  assert.equal((await next).output, "well\n")
 })
 
 test("a program that hangs is ended, its user is told, and the next go on", async () => {
-  const shell = new Shell({ patienceMs: 200 })
+  const shell = new Shell({ timeoutMs: 200 })
   const hung = shell.run(["sleep", "3600"])
   const next = shell.run(["echo", "well"])
   await assert.rejects(hung, { code: "engine_error", message: "A tool of the host did not end within 0.2 s" })
-  assert.equal((await next).said, "well\n")
+  assert.equal((await next).output, "well\n")
 })
 
 test("programs have none of this process's environment", async () => {
   process.env.SHELL_TEST_SECRET = "secret"
-  assert.doesNotMatch((await new Shell().run(["env"])).said, /secret/i)
+  assert.doesNotMatch((await new Shell().run(["env"])).output, /secret/i)
 })
 
 test("a shell keeps no process alive and ends with it", async () => {
   const script = `const { Shell } = await import(${JSON.stringify(new URL("./shell.ts", import.meta.url).href)})
-    console.log((await new Shell().run(["sh", "-c", "echo $PPID"])).said)`
+    console.log((await new Shell().run(["sh", "-c", "echo $PPID"])).output)`
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 })
   const pid = Number(stdout)
   assert.ok(pid > 1)

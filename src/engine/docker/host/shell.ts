@@ -4,20 +4,20 @@ import { EngineError } from "../../engine.ts"
 import { childEnvironment } from "./child-environment.ts"
 
 /** How a program ended. */
-export interface Ended {
+export interface ToolResult {
   code: number
   /** All it printed, errors too. */
-  said: string
+  output: string
 }
 
-interface Asked {
+interface QueuedCommand {
   line: string
-  resolve: (ended: Ended) => void
+  resolve: (ended: ToolResult) => void
   reject: (error: Error) => void
 }
 
 /** A program that takes longer hangs: it is ended, and with it the shell. */
-const defaultPatienceMs = 15_000
+const defaultTimeoutMs = 15_000
 
 /**
  * Runs the host's small tools, one after another, from a shell that stays. Whoever forks stands
@@ -28,23 +28,23 @@ const defaultPatienceMs = 15_000
  * however this one ends.
  */
 export class Shell {
-  readonly #waiting: Asked[] = []
+  readonly #waiting: QueuedCommand[] = []
   readonly #mark = randomBytes(16).toString("hex")
-  readonly #patienceMs: number
+  readonly #timeoutMs: number
   #child: ChildProcess | undefined
   #printed = ""
-  #patience: NodeJS.Timeout | undefined
+  #timeout: NodeJS.Timeout | undefined
 
-  constructor({ patienceMs = defaultPatienceMs }: { patienceMs?: number } = {}) {
-    this.#patienceMs = patienceMs
+  constructor({ timeoutMs = defaultTimeoutMs }: { timeoutMs?: number } = {}) {
+    this.#timeoutMs = timeoutMs
   }
 
   /**
    * Resolves when the program has ended, also where there is none of that name (code 127). Rejects
    * with an `EngineError` when it hangs, or the shell was ended.
    */
-  run(words: readonly string[], input = ""): Promise<Ended> {
-    const { promise, resolve, reject } = Promise.withResolvers<Ended>()
+  run(words: readonly string[], input = ""): Promise<ToolResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<ToolResult>()
     this.#waiting.push({ line: this.#lineOf(words, input), resolve, reject })
     if (this.#waiting.length === 1) this.#next()
     return promise
@@ -58,44 +58,44 @@ export class Shell {
   }
 
   #next(): void {
-    const [asked] = this.#waiting
-    if (!asked) return void holdOpen(this.#child, false)
+    const [command] = this.#waiting
+    if (!command) return void setKeepAlive(this.#child, false)
     this.#child ??= this.#start()
-    holdOpen(this.#child, true)
+    setKeepAlive(this.#child, true)
     this.#printed = ""
-    this.#patience = setTimeout(() => this.#end(), this.#patienceMs)
-    this.#child.stdin?.write(asked.line)
+    this.#timeout = setTimeout(() => this.#end(), this.#timeoutMs)
+    this.#child.stdin?.write(command.line)
   }
 
   /** In a group of its own: what a terminal tells the server's group is for the server. */
   #start(): ChildProcess {
     const child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "ignore"], env: childEnvironment, cwd: "/", detached: true })
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#take(text))
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#receive(text))
     child.stdin?.on("error", () => {})
     const gone = (error: Error) => {
-      if (this.#child === child) this.#lost(error)
+      if (this.#child === child) this.#restart(error)
     }
     child.on("error", gone)
     child.on("exit", () => gone(new EngineError("engine_error", "The shell that runs the host's tools was ended")))
     return child
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     this.#printed += text
     const at = this.#printed.lastIndexOf(`\n${this.#mark} `)
     if (at < 0 || !this.#printed.endsWith("\n")) return
     const code = Number(this.#printed.slice(at + this.#mark.length + 2))
-    this.#done()?.resolve({ code, said: this.#printed.slice(0, at) })
+    this.#done()?.resolve({ code, output: this.#printed.slice(0, at) })
     this.#next()
   }
 
-  #done(): Asked | undefined {
-    clearTimeout(this.#patience)
+  #done(): QueuedCommand | undefined {
+    clearTimeout(this.#timeout)
     return this.#waiting.shift()
   }
 
   /** The others go on with another shell. */
-  #lost(error: Error): void {
+  #restart(error: Error): void {
     this.#child = undefined
     this.#done()?.reject(error)
     this.#next()
@@ -104,7 +104,7 @@ export class Shell {
   #end(): void {
     const { pid } = this.#child ?? {}
     if (pid !== undefined) killGroup(pid)
-    this.#lost(new EngineError("engine_error", `A tool of the host did not end within ${this.#patienceMs / 1_000} s`))
+    this.#restart(new EngineError("engine_error", `A tool of the host did not end within ${this.#timeoutMs / 1_000} s`))
   }
 }
 
@@ -113,7 +113,7 @@ function quoted(word: string): string {
 }
 
 /** Whether this process waits for the shell when it has nothing else to do. */
-function holdOpen(child: ChildProcess | undefined, wanted: boolean): void {
+function setKeepAlive(child: ChildProcess | undefined, wanted: boolean): void {
   const ends = [child, child?.stdin, child?.stdout] as (Partial<Record<"ref" | "unref", () => void>> | null | undefined)[]
   for (const each of ends) each?.[wanted ? "ref" : "unref"]?.()
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound } from "../client/errors.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
 const largest = bounds.containers.accountFileBytes.value
@@ -26,16 +26,16 @@ interface PathStat {
  * container, for ever; a line of a gigabyte takes several of the daemon's memory, and so perhaps
  * every run.
  */
-export class ImageAccounts {
+export class AccountFileCheck {
   readonly #client: DockerClient
-  readonly #sound = new Set<string>()
+  readonly #passed = new Set<string>()
 
   constructor(client: DockerClient) {
     this.#client = client
   }
 
-  isKnown(imageId: string): boolean {
-    return this.#sound.has(imageId)
+  hasPassed(imageId: string): boolean {
+    return this.#passed.has(imageId)
   }
 
   /**
@@ -52,11 +52,11 @@ export class ImageAccounts {
           `The image's ${path} must be a file of at most 1 MiB: the container engine reads all of it`,
         )
     }
-    this.#sound.add(imageId)
+    this.#passed.add(imageId)
   }
 
   async #stat(container: string, path: string, signal: AbortSignal): Promise<PathStat | undefined> {
-    const answer: IncomingMessage | undefined = await ifFound(
+    const answer: IncomingMessage | undefined = await undefinedIfNotFound(
       this.#client.call((docker, abort) => docker.getContainer(container).infoArchive({ path, ...abort }), { signal }),
     )
     answer?.resume()

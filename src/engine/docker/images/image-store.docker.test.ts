@@ -104,8 +104,8 @@ describe("an image", () => {
   })
 
   test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
-    const kinds = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /tells of it/ }
-    for (const [kind, message] of Object.entries(kinds)) {
+    const iptablesVariants = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /tells of it/ }
+    for (const [kind, message] of Object.entries(iptablesVariants)) {
       const image = named(`${kind}/heavy`)
       for (const begin of [start, pull])
         await assert.rejects(begin(image, stranger), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)

@@ -1,13 +1,13 @@
 import { fullReference, type OciReference, referenceText } from "#contract"
 import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type StartStep } from "../../engine.ts"
-import { checkSize, mayReplace, mayUse, referenceOf } from "../../image-policy.ts"
+import { assertImageSize, assertReplaceable, assertUsable, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
-import type { Api, DockerClient } from "../client/docker-client.ts"
-import { ifFound, pullError } from "../client/errors.ts"
-import { checkConfig, type Inspected, inspectImage } from "./image-config.ts"
-import { Origins } from "./image-provenance.ts"
-import { fetchImage } from "./pull-image.ts"
-import { askForManifest } from "./request-manifest.ts"
+import type { DockerApi, DockerClient } from "../client/docker-client.ts"
+import { toPullError, undefinedIfNotFound } from "../client/errors.ts"
+import { checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
+import { ImageProvenance } from "./image-provenance.ts"
+import { pullImage } from "./pull-image.ts"
+import { requestManifest } from "./request-manifest.ts"
 
 export interface ImagesOptions {
   registries: RegistryAllowlist
@@ -16,21 +16,21 @@ export interface ImagesOptions {
 }
 
 /** The daemon's images: what is there, who may use it, and how it comes. */
-export class Images {
+export class ImageStore {
   readonly #client: DockerClient
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
-  readonly #origins: Origins
+  readonly #origins: ImageProvenance
 
   constructor(client: DockerClient, { registries, maxBytes }: ImagesOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
-    this.#origins = new Origins(client)
+    this.#origins = new ImageProvenance(client)
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
-    const held = await this.#held(referenceOf(image), policy, signal)
+    const held = await this.#held(parseReference(image), policy, signal)
     return held && factsOf(held)
   }
 
@@ -40,7 +40,7 @@ export class Images {
     policy: ImagePolicy,
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
   ): Promise<string> {
-    const reference = referenceOf(image)
+    const reference = parseReference(image)
     const held = await this.#held(reference, policy, signal)
     if (held) return held.Id
     const told = (progress: Progress | null) => report({ state: "pulling", progress })
@@ -52,21 +52,21 @@ export class Images {
     policy: ImagePolicy,
     how: { report: (progress: Progress | null) => void; signal: AbortSignal },
   ): Promise<ImageInfo> {
-    const reference = referenceOf(image)
+    const reference = parseReference(image)
     const before = await this.#inspect(reference, how.signal)
-    if (before) mayReplace({ reference, registryDigest: registryDigest(before, reference) }, policy)
+    if (before) assertReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
     return factsOf(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
   }
 
-  async #held(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
+  async #held(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
     const held = await this.#inspect(reference, signal)
     if (!held) return undefined
-    const proving = policy.allowLocal || (await this.#origins.areTold()) ? policy : { ...policy, verifyAccess: true }
-    await mayUse({ reference, registryDigest: registryDigest(held, reference) }, proving, {
+    const proving = policy.allowLocal || (await this.#origins.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
+    await assertUsable({ reference, registryDigest: registryDigest(held, reference) }, proving, {
       registries: this.#registries,
       prove: (exact) => this.#prove(exact, policy, signal),
     })
-    checkConfig(held)
+    checkImageConfig(held)
     return held
   }
 
@@ -78,17 +78,17 @@ export class Images {
     reference: OciReference,
     policy: ImagePolicy,
     how: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
-  ): Promise<Inspected> {
+  ): Promise<ImageInspection> {
     await this.#registries.check(reference)
     how.report(null)
-    await fetchImage(this.#client, reference, { ...how, credentials: policy.credentials, maxBytes: this.#maxBytes })
+    await pullImage(this.#client, reference, { ...how, credentials: policy.credentials, maxBytes: this.#maxBytes })
     let id = ""
     try {
       const fetched = await this.#inspect(reference, how.signal)
-      if (!fetched) throw pullError(new Error("gone right after its pull"))
+      if (!fetched) throw toPullError(new Error("gone right after its pull"))
       id = fetched.Id
-      checkSize(fetched.Size, this.#maxBytes)
-      checkConfig(fetched)
+      assertImageSize(fetched.Size, this.#maxBytes)
+      checkImageConfig(fetched)
       return fetched
     } catch (error) {
       if (isNotAllowed(error)) await this.#undo(reference, id, how.before)
@@ -98,8 +98,8 @@ export class Images {
 
   async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
     if (before === id) return
-    const remove = (docker: Api) => docker.getImage(referenceText(reference)).remove()
-    await this.#client.call(remove, { ms: 60_000, lane: "end" }).catch(() => {})
+    const remove = (docker: DockerApi) => docker.getImage(referenceText(reference)).remove()
+    await this.#client.call(remove, { timeoutMs: 60_000, kind: "remove" }).catch(() => {})
     if (before === undefined || reference.digest !== "") return
     const repo = referenceText({ ...reference, tag: "" })
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
@@ -108,19 +108,19 @@ export class Images {
   /** The daemon asks the registry, from where it would fetch. */
   async #prove(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#client.call((docker, abort) => askForManifest(docker, reference, { credentials, ...abort }), {
+      await this.#client.call((docker, abort) => requestManifest(docker, reference, { credentials, ...abort }), {
         signal,
-        ms: 30_000,
-        lane: "none",
+        timeoutMs: 30_000,
+        kind: "unlimited",
       })
     } catch (error) {
       signal?.throwIfAborted()
-      throw refusedProof(pullError(error))
+      throw refusedProof(toPullError(error))
     }
   }
 
-  #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<Inspected | undefined> {
-    return ifFound(this.#client.call((docker, abort) => inspectImage(docker, reference, abort), { signal }))
+  #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
+    return undefinedIfNotFound(this.#client.call((docker, abort) => inspectImage(docker, reference, abort), { signal }))
   }
 }
 
@@ -140,12 +140,12 @@ function refusedProof(error: EngineError): EngineError {
  * The digest under which the registry of this reference handed the image out; undefined where none
  * did.
  */
-function registryDigest({ RepoDigests }: Inspected, { host, path, digest }: OciReference): string | undefined {
+function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }: OciReference): string | undefined {
   const own = (RepoDigests ?? []).map(fullReference).filter((each) => each?.host === host && each.path === path)
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 
-function factsOf({ Id, Size, Config }: Inspected): ImageInfo {
+function factsOf({ Id, Size, Config }: ImageInspection): ImageInfo {
   const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
   return {
     digest: Id,

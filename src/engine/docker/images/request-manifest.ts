@@ -1,23 +1,23 @@
 import { type OciReference, referenceText } from "#contract"
 import type { RegistryCredentials } from "../../engine.ts"
-import type { Abort, Api } from "../client/docker-client.ts"
-import { authOf } from "./pull-image.ts"
+import type { AbortOption, DockerApi } from "../client/docker-client.ts"
+import { authOptions } from "./pull-image.ts"
 
 /**
  * Has the daemon ask the registry for an image's manifest: resolves where it is handed out.
  * dockerode's own call for this cannot be aborted.
  */
-export function askForManifest(
-  docker: Api,
+export function requestManifest(
+  docker: DockerApi,
   reference: OciReference,
-  { credentials, ...abort }: Abort & { credentials: RegistryCredentials | undefined },
+  { credentials, ...abort }: AbortOption & { credentials: RegistryCredentials | undefined },
 ): Promise<void> {
   const request = {
     path: `/distribution/${referenceText(reference)}/json`,
     method: "GET",
     statusCodes: { 200: true },
     ...abort,
-    ...authOf(reference, credentials),
+    ...authOptions(reference, credentials),
   }
   return new Promise((resolve, reject) => {
     docker.modem.dial(request, (error: Error | null) => (error ? reject(error) : resolve()))

@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads"
 import { smallDisk } from "../../../../test/fixtures/small-disk.ts"
 import { EngineError, type Mount } from "../../engine.ts"
 import { Shell } from "../host/shell.ts"
-import { type PinOptions, Pins } from "./mount-pins.ts"
+import { MountPins, type PinOptions } from "./mount-pins.ts"
 
 const key = "0123456789abcdef0123456789abcdef"
 const never = new AbortController().signal
@@ -99,10 +99,10 @@ test("release leaves nothing, may be called twice, and never reaches what was pi
   await using rig = await makeRig()
   await rig.directory("data", "data")
   await rig.pin([mount("/data", "/a"), mount("/data", "/b", false)])
-  assert.deepEqual(await rig.pins.keys(), [key])
+  assert.deepEqual(await rig.pins.pinnedKeys(), [key])
   await rig.pins.release(key)
   await rig.pins.release(key)
-  assert.deepEqual(await rig.pins.keys(), [])
+  assert.deepEqual(await rig.pins.pinnedKeys(), [])
   assert.deepEqual(await readdir(rig.at("data")), ["name"])
   assert.ok(!(await readFile("/proc/self/mountinfo", "utf8")).includes(basename(dirname(rig.staging)).slice(-6)))
 })
@@ -113,7 +113,7 @@ test("release takes up half of a pin that an earlier process left", async () => 
   await rig.pin([mount("/data", "/a")])
   await mkdir(join(rig.staging, key, "1"))
   await rig.pins.release(key)
-  assert.deepEqual(await rig.pins.keys(), [])
+  assert.deepEqual(await rig.pins.pinnedKeys(), [])
 })
 
 test("64 sources are pinned at once", async () => {
@@ -160,25 +160,25 @@ test("on a full disk a start is refused as such and leaves nothing, and a server
   await using rig = await makeRig()
   await rig.directory("data", "mine")
   await using disk = await smallDisk(64)
-  const pins = new Pins({ filesRoot: rig.at(""), stagingDir: join(disk.path, "staging") }, new Shell())
+  const pins = new MountPins({ filesRoot: rig.at(""), stagingDir: join(disk.path, "staging") }, new Shell())
   await pins.prepare()
   disk.fillUp()
   const pin = () => pins.pin({ key, mounts: [mount("/data")], files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 }, never)
   await assert.rejects(pin(), (error) => error instanceof EngineError && error.code === "disk_full")
-  await pins.prove()
-  assert.deepEqual(await pins.keys(), [])
+  await pins.assertCanMount()
+  assert.deepEqual(await pins.pinnedKeys(), [])
   await disk.makeRoom()
-  await pins.prove()
+  await pins.assertCanMount()
   assert.equal((await pin()).length, 2)
   await pins.release(key)
 })
 
 interface Rig extends AsyncDisposable {
-  pins: Pins
+  pins: MountPins
   staging: string
   at(path: string): string
   directory(path: string, name: string): Promise<void>
-  pin(mounts: Mount[], key?: string): ReturnType<Pins["pin"]>
+  pin(mounts: Mount[], key?: string): ReturnType<MountPins["pin"]>
   refuses(mounts: Mount[], code: string): Promise<void>
 }
 
@@ -187,7 +187,7 @@ async function makeRig(): Promise<Rig> {
   const filesRoot = join(folder, "files")
   const staging = join(folder, "staging")
   await mkdir(filesRoot)
-  const pins = new Pins({ filesRoot, stagingDir: staging }, new Shell())
+  const pins = new MountPins({ filesRoot, stagingDir: staging }, new Shell())
   await pins.prepare()
   const at = (path: string) => join(filesRoot, path)
   const options = (mounts: Mount[], of = key): PinOptions => ({ key: of, mounts, files: { "/etc/passwd": "x" }, uid: 1000, gid: 1000 })
@@ -202,10 +202,10 @@ async function makeRig(): Promise<Rig> {
     pin: (mounts, of) => pins.pin(options(mounts, of), never),
     async refuses(mounts, code) {
       await assert.rejects(pins.pin(options(mounts), never), (error) => error instanceof EngineError && error.code === code)
-      assert.deepEqual(await pins.keys(), [])
+      assert.deepEqual(await pins.pinnedKeys(), [])
     },
     async [Symbol.asyncDispose]() {
-      for (const each of await pins.keys()) await pins.release(each)
+      for (const each of await pins.pinnedKeys()) await pins.release(each)
       await rm(folder, { recursive: true })
     },
   }

@@ -5,8 +5,8 @@ import { reasonSentences } from "#contract"
 import { Directory, type Logger, silentLogger, splitPath } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
-import { openSources } from "./mount-sources.ts"
-import { bind, unmount } from "./mount-table.ts"
+import { openMountSources } from "./mount-sources.ts"
+import { bindMounts, unmount } from "./mount-table.ts"
 
 /** What the daemon is told to bind. */
 export interface PinnedMount {
@@ -18,12 +18,12 @@ export interface PinnedMount {
    * What must be found at `target` once the program runs; undefined for a generated file, and
    * without isolation.
    */
-  identity?: Identity
+  identity?: InodeIdentity
 }
 
 const keyForm = /^[0-9a-f]{32}$/
 
-export interface Identity {
+export interface InodeIdentity {
   dev: bigint
   ino: bigint
 }
@@ -46,7 +46,7 @@ export interface PinOptions {
  * root can look. The daemon binds that path. A pin is needed while a start is under way and no
  * longer: the container then has mounts of its own.
  */
-export class Pins {
+export class MountPins {
   readonly #filesRoot: string
   readonly #stagingDir: string
   readonly #isolation: "on" | "off"
@@ -77,7 +77,7 @@ export class Pins {
    * Binds a directory and undoes it. Rejects with one sentence where this process may not. On a
    * full disk it is left to the starts: a server that does not come up there lets nobody make room.
    */
-  async prove(): Promise<void> {
+  async assertCanMount(): Promise<void> {
     if (this.#isolation === "off") return
     const key = randomBytes(16).toString("hex")
     const folder = this.#folderOf(key)
@@ -85,7 +85,7 @@ export class Pins {
     try {
       await mkdir(path, { recursive: true, mode: 0o700 })
       await using directory = await Directory.open(folder)
-      await bind(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
+      await bindMounts(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
     } catch (cause) {
       if (isFull(cause)) return void this.#log.warn({ err: cause }, "whether directories can be pinned was not tried: the disk is full")
       const detail = cause instanceof EngineError ? cause.detail : undefined
@@ -114,7 +114,7 @@ export class Pins {
 
   async #bindAll(folder: string, options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
     if (options.mounts.length === 0) return []
-    await using opened = await openSources(this.#filesRoot, options)
+    await using opened = await openMountSources(this.#filesRoot, options)
     if (this.#isolation === "off") return options.mounts.map((mount) => this.#unpinned(mount))
     const pinned = await Promise.all(
       options.mounts.map(async ({ target, readOnly }, n) => {
@@ -125,8 +125,8 @@ export class Pins {
     )
     signal.throwIfAborted()
     const binds = pinned.map(({ path, readOnly }, n) => ({ directory: opened.directories[n] as Directory, path, readOnly }))
-    await bind(this.#shell, binds, join(folder, "mounts"))
-    await Promise.all(pinned.map(compare))
+    await bindMounts(this.#shell, binds, join(folder, "mounts"))
+    await Promise.all(pinned.map(assertSameDirectory))
     return pinned
   }
 
@@ -151,7 +151,7 @@ export class Pins {
   }
 
   /** The keys of which something is left. */
-  async keys(): Promise<string[]> {
+  async pinnedKeys(): Promise<string[]> {
     const names = await readdir(this.#stagingDir).catch(ifMissing)
     return names?.filter((name) => keyForm.test(name)) ?? []
   }
@@ -172,12 +172,12 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
   )
 }
 
-async function identityOf(directory: Directory): Promise<Identity> {
+async function identityOf(directory: Directory): Promise<InodeIdentity> {
   const { dev, ino } = await directory.stat()
   return { dev, ino }
 }
 
-async function compare({ path, target, identity }: PinnedMount): Promise<void> {
+async function assertSameDirectory({ path, target, identity }: PinnedMount): Promise<void> {
   const { dev, ino } = await stat(path, { bigint: true })
   if (dev === identity?.dev && ino === identity.ino) return
   throw new EngineError("mount_missing", `The directory for ${target} was replaced while it was being mounted`)

@@ -1,7 +1,7 @@
 import { Directory, splitPath } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
 
-export interface SourceOptions {
+export interface MountSourceOptions {
   mounts: readonly Mount[]
   uid: number
   gid: number
@@ -11,9 +11,9 @@ export interface SourceOptions {
  * Opens every mount's source, in order, and makes the mount points that lie in other mounts. All or
  * nothing stays open.
  */
-export async function openSources(
+export async function openMountSources(
   filesRoot: string,
-  { mounts, uid, gid }: SourceOptions,
+  { mounts, uid, gid }: MountSourceOptions,
 ): Promise<AsyncDisposable & { directories: Directory[] }> {
   await using root = await Directory.open(filesRoot)
   const directories: Directory[] = []

@@ -3,7 +3,7 @@ import type { Directory } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 
-export interface Bind {
+export interface BindMount {
   directory: Directory
   /** Where it is to be found; an empty directory so far. */
   path: string
@@ -19,16 +19,16 @@ const flags = "bind,nosuid,nodev,private"
  * One process mounts them all, from a table that is written to `tablePath`: a process per mount
  * costs several times as much as the mounting. It finds the descriptors in this process.
  */
-export async function bind(shell: Shell, binds: readonly Bind[], tablePath: string): Promise<void> {
+export async function bindMounts(shell: Shell, binds: readonly BindMount[], tablePath: string): Promise<void> {
   const table = binds.map(
     ({ directory, path, readOnly }) =>
       `/proc/${process.pid}/fd/${directory.handle.fd} ${escaped(path)} none ${flags}${readOnly ? ",ro" : ""} 0 0\n`,
   )
   await writeFile(tablePath, table.join(""), { mode: 0o600 })
-  const { code, said } = await shell.run(["mount", "--all", "--no-canonicalize", "--no-mtab", "--fstab", tablePath])
+  const { code, output } = await shell.run(["mount", "--all", "--no-canonicalize", "--no-mtab", "--fstab", tablePath])
   if (code === 0) return
-  const detail = said || `mount ended with ${code}`
-  if (/not exist|no such file/i.test(said))
+  const detail = output || `mount ended with ${code}`
+  if (/not exist|no such file/i.test(output))
     throw new EngineError("mount_missing", "A directory was removed while it was being mounted", { detail })
   throw new EngineError("engine_error", "A directory could not be pinned for mounting", { detail })
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { Holders } from "./address-owner.ts"
+import { AddressOwners } from "./address-owner.ts"
 
 const holder = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
 
@@ -30,7 +30,7 @@ async function processes(): Promise<
 test("a container has its address until its process ends, loses it, or is another container's", async () => {
   await using proc = await processes()
   await proc.put(holder.id, "127.0.0.1", holder.host)
-  const isCurrent = new Holders(proc.path).of(holder)
+  const isCurrent = new AddressOwners(proc.path).checkFor(holder)
   assert.equal(isCurrent(), true)
   const changes = [
     () => proc.end(),
@@ -47,11 +47,11 @@ test("a container has its address until its process ends, loses it, or is anothe
 
 test("where no container's process can be seen, nobody is taken for gone; where one was, whoever cannot be seen is", async () => {
   await using proc = await processes()
-  const holders = new Holders(proc.path)
-  const unseen = holders.of(holder)
+  const holders = new AddressOwners(proc.path)
+  const unseen = holders.checkFor(holder)
   assert.equal(unseen(), true)
   await proc.put(holder.id, holder.host)
-  assert.equal(holders.of(holder)(), true)
+  assert.equal(holders.checkFor(holder)(), true)
   await proc.end()
-  assert.deepEqual([unseen(), holders.of(holder)()], [false, false])
+  assert.deepEqual([unseen(), holders.checkFor(holder)()], [false, false])
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 
-export interface Holder {
+export interface AddressOwner {
   /** Of the container. */
   id: string
   /** Of its init; 0: not known yet. */
@@ -12,7 +12,7 @@ export interface Holder {
  * Whether containers still have the addresses that they were found at, by what the kernel says of
  * their processes: the daemon tells of an end later, and gives an address away by then.
  */
-export class Holders {
+export class AddressOwners {
   /** False where the daemon lives in another process namespace, as far as is known. */
   #seesProcesses = false
   readonly #proc: string
@@ -22,7 +22,7 @@ export class Holders {
   }
 
   /** True also where no container's process was ever seen, and until this one's is known. */
-  of({ id, pid, host }: Holder): () => boolean {
+  checkFor({ id, pid, host }: AddressOwner): () => boolean {
     let known = 0
     const holds = () => {
       known ||= typeof pid === "number" ? pid : pid()

@@ -32,19 +32,19 @@ export function kernelNames(instance: string): KernelNames {
  * What the names of the bridges begin with on which a group's own setting counts; without a group,
  * those where none does.
  */
-export function bridgesOf({ bridgePrefix }: KernelNames, group = ""): string {
+export function bridgePrefixOf({ bridgePrefix }: KernelNames, group = ""): string {
   return `${bridgePrefix}${group === "" ? noGroup : codeOf(group)}`
 }
 
 export function bridgeName(names: KernelNames, { group, number }: { group: string; number: number }): string {
-  return `${bridgesOf(names, group)}${number.toString(36)}`
+  return `${bridgePrefixOf(names, group)}${number.toString(36)}`
 }
 
 /**
  * Two groups whose bridges could not be told apart by their names; undefined in all but one of
  * 46,000 pairs.
  */
-export function indistinct(groups: readonly string[]): string[] | undefined {
+export function findCollidingGroups(groups: readonly string[]): string[] | undefined {
   const first = groups.find((group, n) => groups.slice(0, n).some((other) => codeOf(other) === codeOf(group)))
   return first === undefined ? undefined : groups.filter((group) => codeOf(group) === codeOf(first))
 }

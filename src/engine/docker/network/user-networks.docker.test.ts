@@ -6,15 +6,15 @@ import { promisify } from "node:util"
 import { ManualClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import { DockerClient } from "../client/docker-client.ts"
-import { Networks, type Place } from "./user-networks.ts"
+import { type AddressLease, UserNetworks } from "./user-networks.ts"
 
 const run = promisify(execFile)
 const never = new AbortController().signal
 /** More than a daemon has networks for of its own accord. */
 const people = 32
-const keepMs = 1_000
+const idleMs = 1_000
 
-async function opened(pool: string): Promise<AsyncDisposable & { networks: Networks; clock: ManualClock; names(): Promise<string[]> }> {
+async function opened(pool: string): Promise<AsyncDisposable & { networks: UserNetworks; clock: ManualClock; names(): Promise<string[]> }> {
   const instance = `test-${randomBytes(4).toString("hex")}`
   const clock = new ManualClock()
   const names = async () => {
@@ -22,7 +22,7 @@ async function opened(pool: string): Promise<AsyncDisposable & { networks: Netwo
     return stdout.split("\n").filter((name) => name !== "")
   }
   return {
-    networks: new Networks(new DockerClient(), { instance, pool, keepMs, confined: true, clock }),
+    networks: new UserNetworks(new DockerClient(), { instance, pool, idleMs, confined: true, clock }),
     clock,
     names,
     async [Symbol.asyncDispose]() {
@@ -31,7 +31,7 @@ async function opened(pool: string): Promise<AsyncDisposable & { networks: Netwo
   }
 }
 
-const place = (networks: Networks, user: string) => networks.place({ user, group: "" }, never)
+const place = (networks: UserNetworks, user: string) => networks.lease({ user, group: "" }, never)
 
 test(`${people} people who come at once are on as many networks, which go when nobody is on them`, async () => {
   await using it = await opened("10.215.0.0/20")
@@ -42,20 +42,20 @@ test(`${people} people who come at once are on as many networks, which go when n
   assert.equal(again.network, places[0]?.network)
   assert.equal((await it.names()).length, people)
   for (const each of [...places, again]) each[Symbol.dispose]()
-  await it.clock.advance(keepMs)
-  for (let left = people; left > 0; left = (await it.names()).length) await it.networks.sweep(new Map())
+  await it.clock.advance(idleMs)
+  for (let left = people; left > 0; left = (await it.names()).length) await it.networks.removeIdle(new Map())
 })
 
 test("whoever comes when a pool is used up is told so, and comes in when a network was unused for long enough", async () => {
   await using it = await opened("10.215.16.0/24")
-  const places: Place[] = []
+  const places: AddressLease[] = []
   for (let n = 0; n < 8; n += 1) places.push(await place(it.networks, `person${n}`))
   const isFull = (error: unknown) =>
     error instanceof EngineError && /no room .* 10\.215\.16\.0\/24: the administrator can choose/.test(error.message)
   await assert.rejects(place(it.networks, "late"), isFull)
   places[3]?.[Symbol.dispose]()
-  await it.clock.advance(keepMs)
-  await it.networks.sweep(new Map())
+  await it.clock.advance(idleMs)
+  await it.networks.removeIdle(new Map())
   await assert.rejects(place(it.networks, "late"), isFull)
   await it.clock.advance(600_000)
   using late = await place(it.networks, "late")

@@ -2,19 +2,19 @@ import { access } from "node:fs/promises"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound, isSubnetTaken, statusOf } from "../client/errors.ts"
+import { isSubnetTaken, statusOf, undefinedIfNotFound } from "../client/errors.ts"
 import { belongsTo, instanceLabel, type NetworkIdentity, networkIdentity, networkLabels } from "../containers/labels.ts"
-import { HostNumbers } from "./host-numbers.ts"
+import { HostNumberPool } from "./host-numbers.ts"
 import { bridgeName, kernelNames } from "./kernel-names.ts"
 import { addressText, parseAddress, SubnetPool, subnetText } from "./subnet-pool.ts"
 
-export interface NetworksOptions {
+export interface UserNetworksOptions {
   instance: string
   pool: string
   /** Of each network. Default: as `SubnetPool` has it. */
   prefix?: number | undefined
   /** How long a network that nobody is on is kept for its person's next run. */
-  keepMs: number
+  idleMs: number
   /**
    * Whether the rules on this host count for the daemon's networks, so that these must be seen from
    * here.
@@ -26,7 +26,7 @@ export interface NetworksOptions {
 interface Network extends NetworkIdentity {
   readonly name: string
   readonly number: number
-  readonly hosts: HostNumbers
+  readonly hosts: HostNumberPool
   /** Starts under way on it. */
   starts: number
   /** Since when nobody has been on it. */
@@ -39,49 +39,49 @@ interface Network extends NetworkIdentity {
  * A place on a network, from the choice of it until its container runs, during which neither the
  * network is taken away nor the address given to another.
  */
-export interface Place extends Disposable {
+export interface AddressLease extends Disposable {
   readonly network: string
   readonly address: string
   /** A container runs there: the address stays taken until a look tells otherwise. */
-  keep(): void
+  confirm(): void
 }
 
 /**
  * So long a subnet is not given to anybody after its network was taken away: whoever still holds a
  * run's address reaches nobody there.
  */
-const restMs = 600_000
-const tries = 64
+const subnetCooldownMs = 600_000
+const maxSubnetTries = 64
 /**
  * So long a network is left alone after the daemon found it full, whose own account of addresses is
  * the one that counts.
  */
-const fullMs = 60_000
+const fullNetworkCooldownMs = 60_000
 /**
  * The daemon removes one network after the other, each in a tenth of a second, and whoever observes
  * waits.
  */
-const removedPerSweep = 4
-const removalMs = 5_000
+const maxRemovalsPerSweep = 4
+const removalTimeoutMs = 5_000
 
 /**
  * A bridge for each person, without traffic between the containers on it. Nothing is published:
  * Quayside reaches a run at its own address. What a run may reach beyond its bridge is the
  * firewall's matter (`firewall.ts`), which knows the bridges by their names.
  */
-export class Networks {
+export class UserNetworks {
   readonly #client: DockerClient
-  readonly #options: NetworksOptions
+  readonly #options: UserNetworksOptions
   readonly #clock: Clock
   readonly #pool: SubnetPool
   readonly #networks = new Map<string, Network>()
-  readonly #making = new Map<string, Promise<Network>>()
+  readonly #creating = new Map<string, Promise<Network>>()
   /** Numbers of subnets not to be given away before the time. */
-  readonly #resting = new Map<number, number>()
+  readonly #cooling = new Map<number, number>()
   #listing: Promise<void> | undefined
-  #looks = 0
+  #snapshots = 0
 
-  constructor(client: DockerClient, options: NetworksOptions) {
+  constructor(client: DockerClient, options: UserNetworksOptions) {
     this.#client = client
     this.#options = options
     this.#clock = options.clock ?? systemClock
@@ -92,73 +92,73 @@ export class Networks {
    * A free address on a network of the person's, which is made when there is none with room. Only
    * the first start of a person waits for the daemon.
    */
-  async place(whose: NetworkIdentity, signal: AbortSignal): Promise<Place> {
+  async lease(identity: NetworkIdentity, signal: AbortSignal): Promise<AddressLease> {
     await this.#listed()
     signal.throwIfAborted()
-    for (const network of this.#of(whose)) {
-      const host = network.hosts.take()
-      if (host !== undefined) return this.#placeOn(network, host)
+    for (const network of this.#networksOf(identity)) {
+      const host = network.hosts.lease()
+      if (host !== undefined) return this.#leaseOn(network, host)
     }
-    const made = await this.#makeOnce(whose)
-    const host = made.hosts.take()
-    return host === undefined ? this.place(whose, signal) : this.#placeOn(made, host)
+    const made = await this.#createOnce(identity)
+    const host = made.hosts.lease()
+    return host === undefined ? this.lease(identity, signal) : this.#leaseOn(made, host)
   }
 
-  #placeOn(network: Network, host: number): Place {
+  #leaseOn(network: Network, host: number): AddressLease {
     network.starts += 1
-    let isKept = false
+    let isConfirmed = false
     return {
       network: network.name,
       address: addressText(this.#pool.at(network.number).first + host),
-      keep: () => {
-        isKept = true
-        network.hosts.keep(host, this.#looks)
+      confirm: () => {
+        isConfirmed = true
+        network.hosts.confirm(host, this.#snapshots)
       },
       [Symbol.dispose]: () => {
         network.starts -= 1
-        if (!isKept) network.hosts.giveBack(host)
+        if (!isConfirmed) network.hosts.release(host)
         network.idleSince = this.#clock.now()
       },
     }
   }
 
   /** The daemon said that the network is gone. */
-  forget({ network }: Place): void {
+  forget({ network }: AddressLease): void {
     this.#networks.delete(network)
   }
 
   /** The daemon said that another container has the address. */
-  isTaken({ network, address }: Place): void {
+  markTaken({ network, address }: AddressLease): void {
     const known = this.#networks.get(network)
-    if (known) known.hosts.isTaken(this.#hostOf(known, address))
+    if (known) known.hosts.markTaken(this.#hostOf(known, address))
   }
 
   /** The daemon said that the network has no address left, whatever is known of it here. */
-  isFull({ network }: Place): void {
+  markFull({ network }: AddressLease): void {
     const known = this.#networks.get(network)
-    if (known) known.fullUntil = this.#clock.now() + fullMs
+    if (known) known.fullUntil = this.#clock.now() + fullNetworkCooldownMs
   }
 
   /** To be called before the daemon is asked for what `sweep` is given, with its answer. */
-  beginLook(): number {
-    this.#looks += 1
-    return this.#looks
+  beginSnapshot(): number {
+    this.#snapshots += 1
+    return this.#snapshots
   }
 
   /**
    * Takes away what nobody has been on for a while. `inUse` has the networks that containers are
    * on, and their addresses there, as the daemon told at a look.
    */
-  async sweep(inUse: ReadonlyMap<string, readonly string[]>, look = this.beginLook()): Promise<void> {
+  async removeIdle(inUse: ReadonlyMap<string, readonly string[]>, snapshot = this.beginSnapshot()): Promise<void> {
     await this.#listed()
     const now = this.#clock.now()
     for (const network of this.#networks.values()) {
       const addresses = inUse.get(network.name)
       if (addresses || network.starts > 0) network.idleSince = now
-      network.hosts.seen(new Set(addresses?.map((address) => this.#hostOf(network, address))), look)
+      network.hosts.updateInUse(new Set(addresses?.map((address) => this.#hostOf(network, address))), snapshot)
     }
-    const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.keepMs)
-    for (const each of old.slice(0, removedPerSweep)) await this.#remove(each)
+    const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.idleMs)
+    for (const each of old.slice(0, maxRemovalsPerSweep)) await this.#remove(each)
   }
 
   /**
@@ -168,7 +168,7 @@ export class Networks {
   async removeUnused(): Promise<boolean> {
     try {
       await this.#list()
-      const until = this.#clock.now() + removalMs
+      const until = this.#clock.now() + removalTimeoutMs
       for (const each of [...this.#networks.values()].filter(({ starts }) => starts === 0)) {
         if (this.#clock.now() < until) await this.#remove(each)
       }
@@ -178,7 +178,7 @@ export class Networks {
     }
   }
 
-  #of({ user, group }: NetworkIdentity): Network[] {
+  #networksOf({ user, group }: NetworkIdentity): Network[] {
     const now = this.#clock.now()
     return [...this.#networks.values()].filter((each) => each.user === user && each.group === group && each.fullUntil <= now)
   }
@@ -187,23 +187,23 @@ export class Networks {
     return (parseAddress(address) ?? 0) - this.#pool.at(number).first
   }
 
-  async #makeOnce(whose: NetworkIdentity): Promise<Network> {
-    const key = JSON.stringify([whose.user, whose.group])
-    const making = this.#making.get(key) ?? this.#make(whose).finally(() => this.#making.delete(key))
-    this.#making.set(key, making)
-    return making
+  async #createOnce(identity: NetworkIdentity): Promise<Network> {
+    const key = JSON.stringify([identity.user, identity.group])
+    const creating = this.#creating.get(key) ?? this.#createOnFreeSubnet(identity).finally(() => this.#creating.delete(key))
+    this.#creating.set(key, creating)
+    return creating
   }
 
   /**
    * Another installation may use the same pool: the daemon refuses what is taken, and the next is
    * tried.
    */
-  async #make(whose: NetworkIdentity): Promise<Network> {
+  async #createOnFreeSubnet(identity: NetworkIdentity): Promise<Network> {
     const refused = new Set<number>()
-    for (let n = 0; n < tries; n += 1) {
+    for (let n = 0; n < maxSubnetTries; n += 1) {
       const number = this.#pool.pick((each) => refused.has(each) || this.#isTaken(each))
       if (number === undefined) break
-      if (await this.#create(whose, number)) return this.#remember(this.#nameOf(number), whose)
+      if (await this.#create(identity, number)) return this.#remember(this.#nameOf(number), identity)
       refused.add(number)
     }
     throw new EngineError(
@@ -213,13 +213,13 @@ export class Networks {
   }
 
   #isTaken(number: number): boolean {
-    return this.#networks.has(this.#nameOf(number)) || (this.#resting.get(number) ?? 0) > this.#clock.now()
+    return this.#networks.has(this.#nameOf(number)) || (this.#cooling.get(number) ?? 0) > this.#clock.now()
   }
 
   /** Answers whether the subnet was free. */
-  async #create(whose: NetworkIdentity, number: number): Promise<boolean> {
+  async #create(identity: NetworkIdentity, number: number): Promise<boolean> {
     const name = this.#nameOf(number)
-    const bridge = bridgeName(kernelNames(this.#options.instance), { group: whose.group, number })
+    const bridge = bridgeName(kernelNames(this.#options.instance), { group: identity.group, number })
     const subnet = this.#pool.at(number)
     try {
       await this.#client.call(
@@ -231,20 +231,20 @@ export class Networks {
             Driver: "bridge",
             EnableIPv6: false,
             IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
-            Labels: networkLabels(this.#options.instance, whose),
+            Labels: networkLabels(this.#options.instance, identity),
             Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
           }),
-        { lane: "make", owner: whose.user },
+        { kind: "create", owner: identity.user },
       )
     } catch (error) {
       if (statusOf(error) === 409 || isSubnetTaken(error)) return false
       throw error
     }
-    await this.#mustBeSeen(name, bridge)
+    await this.#assertVisible(name, bridge)
     return true
   }
 
-  async #mustBeSeen(name: string, bridge: string): Promise<void> {
+  async #assertVisible(name: string, bridge: string): Promise<void> {
     if (!this.#options.confined) return
     await access(`/sys/class/net/${bridge}`).catch(async (cause: unknown) => {
       await this.#client.call((docker, abort) => docker.getNetwork(name).remove(abort)).catch(() => {})
@@ -267,7 +267,7 @@ export class Networks {
       number,
       user,
       group,
-      hosts: new HostNumbers(this.#pool.addresses),
+      hosts: new HostNumberPool(this.#pool.addresses),
       starts: 0,
       idleSince: this.#clock.now(),
       fullUntil: 0,
@@ -293,20 +293,25 @@ export class Networks {
     const filters = { label: [instanceLabel(this.#options.instance)] }
     const listed = await this.#client.call((docker, abort) => docker.listNetworks({ filters, ...abort }))
     for (const { Name, Labels } of listed) {
-      const whose = networkIdentity(Labels)
-      if (whose && belongsTo(this.#options.instance, Labels)) this.#remember(Name, whose)
+      const identity = networkIdentity(Labels)
+      if (identity && belongsTo(this.#options.instance, Labels)) this.#remember(Name, identity)
     }
   }
 
   /** The daemon refuses while a container is on it. */
   async #remove(network: Network): Promise<void> {
     try {
-      await ifFound(this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), { ms: removalMs, lane: "end" }))
+      await undefinedIfNotFound(
+        this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), {
+          timeoutMs: removalTimeoutMs,
+          kind: "remove",
+        }),
+      )
     } catch {
       network.idleSince = this.#clock.now()
       return
     }
     this.#networks.delete(network.name)
-    this.#resting.set(network.number, this.#clock.now() + restMs)
+    this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)
   }
 }

@@ -1,35 +1,35 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Shared } from "./coalescer.ts"
+import { Coalescer } from "./coalescer.ts"
 
 function counted() {
   const begun: PromiseWithResolvers<number>[] = []
-  const shared = new Shared(() => {
+  const coalescer = new Coalescer(() => {
     const work = Promise.withResolvers<number>()
     begun.push(work)
     return work.promise
   })
-  return { begun, shared }
+  return { begun, coalescer }
 }
 
 test("all who ask while work is under way share the next, which begins when it has ended", async () => {
-  const { begun, shared } = counted()
-  const first = shared.get()
-  const others = Array.from({ length: 200 }, () => shared.get())
+  const { begun, coalescer } = counted()
+  const first = coalescer.run()
+  const others = Array.from({ length: 200 }, () => coalescer.run())
   assert.equal(begun.length, 1)
   begun[0]?.resolve(1)
   assert.equal(await first, 1)
   assert.equal(begun.length, 2)
   begun[1]?.resolve(2)
   assert.deepEqual(new Set(await Promise.all(others)), new Set([2]))
-  await shared.idle()
+  await coalescer.whenIdle()
   assert.equal(begun.length, 2)
 })
 
 test("work that fails is begun again for whoever asked meanwhile", async () => {
-  const { begun, shared } = counted()
-  const first = shared.get()
-  const second = shared.get()
+  const { begun, coalescer } = counted()
+  const first = coalescer.run()
+  const second = coalescer.run()
   begun[0]?.reject(new Error("no answer"))
   await assert.rejects(first, /no answer/)
   begun[1]?.resolve(2)

@@ -2,7 +2,7 @@
  * Work that many ask for at once and that is done for all of them together. Whoever asks gets the
  * outcome of work that began after they asked, so that it misses nothing that happened before.
  */
-export class Shared<T> {
+export class Coalescer<T> {
   readonly #work: () => Promise<T>
   #running: Promise<T> | undefined
   #next: Promise<T> | undefined
@@ -11,7 +11,7 @@ export class Shared<T> {
     this.#work = work
   }
 
-  get(): Promise<T> {
+  run(): Promise<T> {
     if (!this.#running) return this.#begin()
     this.#next ??= this.#running.then(
       () => this.#begin(),
@@ -21,7 +21,7 @@ export class Shared<T> {
   }
 
   /** Resolves when nothing of it is under way; never rejects. */
-  async idle(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.#running) await this.#running.catch(() => {})
   }
 

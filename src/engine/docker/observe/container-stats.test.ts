@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
-import { containerStats } from "./container-stats.ts"
+import { readContainerStats } from "./container-stats.ts"
 
 const id = "c".repeat(64)
 const container = (pid: number, gpuDevices: string[] = []) => ({ key: "k".repeat(32), id, pid, gpuDevices })
@@ -48,7 +48,7 @@ test("Control groups of version 1 and 2 tell the same", async () => {
   const told = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
   for (const tree of [old, unified]) {
     await using held = tree
-    assert.deepEqual(await containerStats([container(7)], undefined, held), [told])
+    assert.deepEqual(await readContainerStats([container(7)], undefined, held), [told])
   }
 })
 
@@ -59,7 +59,7 @@ test("Nothing is told of a process that is not the container's, or is gone, and 
     "proc/8/cgroup": `0::/docker/${id}\n`,
   })
   for (const pid of [7, 8, 9, 0])
-    assert.deepEqual(await containerStats([container(pid)], undefined, tree), [{ key: "k".repeat(32), ...unknown }])
+    assert.deepEqual(await readContainerStats([container(pid)], undefined, tree), [{ key: "k".repeat(32), ...unknown }])
 })
 
 test("GPUs are asked for once: memory is their sum, busyness their mean, and one that does not tell makes it unknown", async () => {
@@ -74,7 +74,7 @@ test("GPUs are asked for once: memory is their sum, busyness their mean, and one
     ])
   }
   const told = async (devices: string[][]) => {
-    const stats = await containerStats(
+    const stats = await readContainerStats(
       devices.map((each) => container(0, each)),
       undefined,
       { ...tree, gpus },

@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises"
 import type { RunStats } from "../../engine.ts"
 import { isMockGpu } from "../../mock-gpus.ts"
-import { type GpuUse, nvidiaUse } from "../host/nvidia-gpus.ts"
+import { type GpuUsage, readNvidiaUsage } from "../host/nvidia-gpus.ts"
 import type { RunningContainer } from "./observer.ts"
 
 /** Where the kernel's accounts are found, and who tells of GPUs. */
-export interface Accounts {
+export interface StatsSources {
   proc: string
   groups: string
-  gpus: typeof nvidiaUse
+  gpus: typeof readNvidiaUsage
 }
 
-const ofThisMachine: Accounts = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: nvidiaUse }
+const ofThisMachine: StatsSources = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
 
 /**
  * What containers use, read from the kernel's own accounts and not from the daemon, whose
@@ -19,13 +19,13 @@ const ofThisMachine: Accounts = { proc: "/proc", groups: "/sys/fs/cgroup", gpus:
  *
  * All is null where the daemon lives in another process namespace or on another machine.
  */
-export async function containerStats(
+export async function readContainerStats(
   containers: readonly RunningContainer[],
   signal?: AbortSignal,
-  accounts: Accounts = ofThisMachine,
+  accounts: StatsSources = ofThisMachine,
 ): Promise<RunStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
-  const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUse>()) : new Map<string, GpuUse>()
+  const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUsage>()) : new Map<string, GpuUsage>()
   signal?.throwIfAborted()
   const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, accounts)))
   signal?.throwIfAborted()
@@ -34,8 +34,8 @@ export async function containerStats(
 
 async function statsOf(
   { key, id, pid, gpuDevices }: RunningContainer,
-  gpus: ReadonlyMap<string, GpuUse>,
-  { proc, groups }: Accounts,
+  gpus: ReadonlyMap<string, GpuUsage>,
+  { proc, groups }: StatsSources,
 ): Promise<RunStats> {
   const folders = await foldersOf(`${proc}/${pid}`, id, groups)
   const [cpuSeconds, memory, network] = folders
@@ -98,7 +98,7 @@ async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | 
   return { networkIn, networkOut }
 }
 
-function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUse>): Pick<RunStats, "gpuMemory" | "gpuBusy"> {
+function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUsage>): Pick<RunStats, "gpuMemory" | "gpuBusy"> {
   const uses = devices.map((id) => gpus.get(id))
   const sum = (figures: (number | null | undefined)[]) =>
     figures.length === 0 ? null : figures.reduce<number | null>((total, each) => (total === null || each == null ? null : total + each), 0)

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { bytesBelow } from "./directory-sizes.ts"
+import { directorySizes } from "./directory-sizes.ts"
 
 test("more directories are counted than one program can be given", async () => {
   const folder = mkdtempSync(join(tmpdir(), "quayside-volumes-"))
@@ -15,7 +15,7 @@ test("more directories are counted than one program can be given", async () => {
     }
     const [first = "", last = ""] = there
     const absent = Array.from({ length: 40_000 }, (_, n) => join(folder, `${n}-${"0".repeat(64)}/_data`))
-    const sizes = await bytesBelow([first, ...absent, last], { ms: 120_000 })
+    const sizes = await directorySizes([first, ...absent, last], { timeoutMs: 120_000 })
     assert.deepEqual([...sizes.keys()], there)
     for (const bytes of sizes.values()) assert.ok(bytes >= 100_000)
   } finally {

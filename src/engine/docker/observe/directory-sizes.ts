@@ -7,21 +7,21 @@ import { childEnvironment } from "../host/child-environment.ts"
  * may swap what they can write at any moment. A directory that is not there, as where the daemon is
  * on another machine, is absent. Rejects with the signal's reason only.
  */
-export async function bytesBelow(
+export async function directorySizes(
   directories: readonly string[],
-  { ms, signal }: { ms: number; signal?: AbortSignal | undefined },
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<Map<string, number>> {
-  const until = performance.now() + ms
+  const until = performance.now() + timeoutMs
   const sizes = new Map<string, number>()
   // An image may declare tens of thousands: more than one program may be given.
-  for (let at = 0; at < directories.length; at += mostAtOnce) {
+  for (let at = 0; at < directories.length; at += maxAtOnce) {
     const timeout = Math.max(1, Math.ceil(until - performance.now()))
-    for (const [path, bytes] of await ask(directories.slice(at, at + mostAtOnce), { timeout, signal })) sizes.set(path, bytes)
+    for (const [path, bytes] of await ask(directories.slice(at, at + maxAtOnce), { timeout, signal })) sizes.set(path, bytes)
   }
   return sizes
 }
 
-const mostAtOnce = bounds.containers.volumes.value
+const maxAtOnce = bounds.containers.volumes.value
 
 async function ask(
   directories: readonly string[],

@@ -2,20 +2,20 @@ import type Dockerode from "dockerode"
 import { abortable, Semaphore } from "#kit"
 import type { ObservedRun, WritableLayer } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound } from "../client/errors.ts"
-import { diskBoundOf, identityOf, instanceLabel } from "../containers/labels.ts"
-import { Shared } from "./coalescer.ts"
-import { bytesBelow } from "./directory-sizes.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
+import { diskLimitOf, identityOf, instanceLabel } from "../containers/labels.ts"
+import { Coalescer } from "./coalescer.ts"
+import { directorySizes } from "./directory-sizes.ts"
 
 /** How long the daemon may count the files of all writable layers. */
-const layersMs = 120_000
+const layersTimeoutMs = 120_000
 /**
  * So many running containers that were not looked into yet an observation waits for; it goes on
  * without those of more.
  */
-const awaited = 4
+const maxAwaitedInspections = 4
 /** How many others are looked into at a time. */
-const lookedInto = 4
+const maxBackgroundInspections = 4
 
 /** What the list of containers does not tell and only an inspection does. */
 interface Details {
@@ -34,10 +34,10 @@ interface Details {
 }
 
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
-const runs: Details = { ...notStarted, state: "running" }
+const runningDetails: Details = { ...notStarted, state: "running" }
 
 /** Where a running container is reached. */
-export interface Location {
+export interface ContainerAddress {
   id: string
   host: string
 }
@@ -63,9 +63,9 @@ export class Observer {
   readonly #known = new Map<string, Details>()
   /** Of containers that were looked into, also where something has happened to them since. */
   readonly #pids = new Map<string, number>()
-  readonly #reading = new Map<string, object>()
-  readonly #readers = new Semaphore(lookedInto)
-  readonly #places: Shared<Map<string, Location>>
+  readonly #pendingInspections = new Map<string, object>()
+  readonly #inspectionSlots = new Semaphore(maxBackgroundInspections)
+  readonly #addresses: Coalescer<Map<string, ContainerAddress>>
   /** The networks that the containers last seen are on, and the addresses that they have there. */
   networks: ReadonlyMap<string, readonly string[]> = new Map()
   running: readonly RunningContainer[] = []
@@ -73,18 +73,21 @@ export class Observer {
   constructor(client: DockerClient, instance: string) {
     this.#client = client
     this.#instance = instance
-    this.#places = new Shared(async () => locationsOf(await this.#list(undefined)))
+    this.#addresses = new Coalescer(async () => addressesOf(await this.#list(undefined)))
   }
 
   async observe(nodeName: string, signal?: AbortSignal): Promise<ObservedRun[]> {
     const list = await this.#list(signal)
     this.networks = networksOf(list)
     const present = new Set(list.map((container) => container.Id))
-    for (const kept of [this.#known, this.#pids, this.#reading]) for (const id of kept.keys()) if (!present.has(id)) kept.delete(id)
-    const later = new Set(list.filter((container) => this.#isUnread(container)).slice(awaited))
-    for (const { Id } of later) this.#readLater(Id)
+    for (const kept of [this.#known, this.#pids, this.#pendingInspections])
+      for (const id of kept.keys()) if (!present.has(id)) kept.delete(id)
+    const later = new Set(list.filter((container) => this.#needsInspection(container)).slice(maxAwaitedInspections))
+    for (const { Id } of later) this.#inspectLater(Id)
     const observed = await Promise.all(
-      list.map((container) => this.#observed(container, nodeName, (each) => (later.has(each) ? runs : this.#details(each, signal)))),
+      list.map((container) =>
+        this.#observed(container, nodeName, (each) => (later.has(each) ? runningDetails : this.#details(each, signal))),
+      ),
     )
     this.running = list.flatMap(({ Id: id }, n) => {
       const run = observed[n]
@@ -94,8 +97,8 @@ export class Observer {
   }
 
   /** Where the run is reached, by a list that all who ask at the same time share. */
-  async locate(key: string, signal: AbortSignal | undefined): Promise<Location | undefined> {
-    return (await abortable(this.#places.get(), signal)).get(key)
+  async findAddress(key: string, signal: AbortSignal | undefined): Promise<ContainerAddress | undefined> {
+    return (await abortable(this.#addresses.run(), signal)).get(key)
   }
 
   /** Of a container's init; 0 while it was not looked into. */
@@ -104,8 +107,8 @@ export class Observer {
   }
 
   /** Something happened to the container, or, with undefined, perhaps to any. */
-  forget(container: string | undefined): void {
-    for (const kept of [this.#known, this.#reading]) {
+  invalidate(container: string | undefined): void {
+    for (const kept of [this.#known, this.#pendingInspections]) {
       if (container === undefined) kept.clear()
       else kept.delete(container)
     }
@@ -113,21 +116,24 @@ export class Observer {
 
   /** Each container's writable layer with its anonymous volumes, by the run's key. */
   async writableLayers(signal: AbortSignal | undefined): Promise<Map<string, WritableLayer>> {
-    const list = (await this.#list(signal, { size: true, ms: layersMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
+    const list = (await this.#list(signal, { size: true, timeoutMs: layersTimeoutMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
     const volumes = await Promise.all(list.map(async (container) => (await this.#details(container, signal))?.volumes ?? []))
-    const sizes = await bytesBelow(volumes.flat(), { ms: layersMs, signal })
+    const sizes = await directorySizes(volumes.flat(), { timeoutMs: layersTimeoutMs, signal })
     return new Map(
       list.flatMap(({ Labels, SizeRw = 0 }, n) => {
         const identity = identityOf(Labels)
         const bytes = (volumes[n] ?? []).reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw)
-        return identity ? [[identity.key, { bytes, maxMiB: diskBoundOf(Labels) }] as const] : []
+        return identity ? [[identity.key, { bytes, maxMiB: diskLimitOf(Labels) }] as const] : []
       }),
     )
   }
 
-  #list(signal: AbortSignal | undefined, { size = false, ms }: { size?: boolean; ms?: number } = {}): Promise<Dockerode.ContainerInfo[]> {
+  #list(
+    signal: AbortSignal | undefined,
+    { size = false, timeoutMs }: { size?: boolean; timeoutMs?: number } = {},
+  ): Promise<Dockerode.ContainerInfo[]> {
     const filters = { label: [instanceLabel(this.#instance)] }
-    const options = { signal, ...(ms === undefined ? {} : { ms }) }
+    const options = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
     return this.#client.call((docker, abort) => docker.listContainers({ all: true, size, filters, ...abort }), options)
   }
 
@@ -149,28 +155,28 @@ export class Observer {
     if (State === "created") return notStarted
     const known = this.#known.get(Id)
     if (known?.state === State) return known
-    return this.#read(Id, signal)
+    return this.#inspect(Id, signal)
   }
 
-  #isUnread({ Id, State }: Dockerode.ContainerInfo): boolean {
+  #needsInspection({ Id, State }: Dockerode.ContainerInfo): boolean {
     return State === "running" && this.#known.get(Id)?.state !== State
   }
 
-  #readLater(id: string): void {
-    if (this.#reading.has(id)) return
+  #inspectLater(id: string): void {
+    if (this.#pendingInspections.has(id)) return
     const reading = {}
-    this.#reading.set(id, reading)
-    const isWanted = () => this.#reading.get(id) === reading
-    this.#readers
-      .run(async () => void (isWanted() && (await this.#read(id, undefined, isWanted))))
+    this.#pendingInspections.set(id, reading)
+    const isWanted = () => this.#pendingInspections.get(id) === reading
+    this.#inspectionSlots
+      .run(async () => void (isWanted() && (await this.#inspect(id, undefined, isWanted))))
       // It is begun again by the next observation.
       .catch(() => {})
-      .finally(() => isWanted() && this.#reading.delete(id))
+      .finally(() => isWanted() && this.#pendingInspections.delete(id))
   }
 
   /** What was learnt is kept unless something happened to the container meanwhile. */
-  async #read(Id: string, signal: AbortSignal | undefined, isWanted = () => true): Promise<Details | undefined> {
-    const found = await ifFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
+  async #inspect(Id: string, signal: AbortSignal | undefined, isWanted = () => true): Promise<Details | undefined> {
+    const found = await undefinedIfNotFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
     if (!found) return undefined
     const details = detailsOf(found)
     if (details.pid > 0) this.#pids.set(Id, details.pid)
@@ -179,7 +185,7 @@ export class Observer {
   }
 }
 
-function locationsOf(list: readonly Dockerode.ContainerInfo[]): Map<string, Location> {
+function addressesOf(list: readonly Dockerode.ContainerInfo[]): Map<string, ContainerAddress> {
   return new Map(
     list.flatMap(({ Id: id, Labels, State, NetworkSettings }) => {
       const identity = identityOf(Labels)

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream"
 import type { LogLine, LogOptions } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { ifFound } from "../client/errors.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
 
 const headerBytes = 8
 
@@ -41,9 +41,9 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
     // dockerode answers a stream when it is told to follow; what the daemon is told stands in
     // `_query`.
     (docker, abort) => docker.getContainer(container).logs({ follow: true, ...abort, ...({ _query: { ...query, follow } } as object) }),
-    { signal, ms: follow ? 0 : 60_000 },
+    { signal, timeoutMs: follow ? 0 : 60_000 },
   )
-  return ifFound(stream as Promise<unknown> as Promise<Readable>)
+  return undefinedIfNotFound(stream as Promise<unknown> as Promise<Readable>)
 }
 
 async function* lines(stream: Readable): AsyncIterable<LogLine> {

@@ -43,7 +43,7 @@ export async function watchEvents(client: DockerClient, options: WatchOptions): 
 
 async function readEvents(client: DockerClient, { instance, changed, signal }: WatchOptions, connected: () => void): Promise<void> {
   const filters = { type: ["container"], label: [instanceLabel(instance)] }
-  const stream = (await client.call((docker) => docker.getEvents({ filters, abortSignal: signal }), { signal, ms: 0 })) as Readable
+  const stream = (await client.call((docker) => docker.getEvents({ filters, abortSignal: signal }), { signal, timeoutMs: 0 })) as Readable
   connected()
   changed(undefined)
   for await (const { Action = "", id } of jsonLines<{ Action?: string; id?: string }>(stream, signal)) {
