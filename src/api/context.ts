@@ -6,7 +6,7 @@ import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
-import type { ObjectRoom } from "#projects"
+import type { ObjectLimits } from "#projects"
 import type { Runs } from "#runs"
 import type { Scans, Store } from "#store"
 import type { Resources } from "./events/policy.ts"
@@ -75,7 +75,7 @@ export interface ServerState {
   /** Aborted when what waits must give up. */
   readonly ending: AbortSignal
   readonly rates: Rates
-  readonly objects: ObjectRoom
+  readonly objectLimits: ObjectLimits
   /** Who is told what happens. */
   readonly feed: Feed<Caller, Resources>
   readonly largeAnswers: LargeAnswers

@@ -1,7 +1,7 @@
 import { type Admitted, admit, impersonate, openIdMs, Refusal, sessionMs } from "#access"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
-import { membersOf } from "#projects"
+import { memberIdsOf } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "./context.ts"
 import { groupChanged } from "./handlers/groups.ts"
@@ -75,7 +75,7 @@ async function tell(services: Services, tx: Change, { admitted, actor }: { admit
     if (isChanged) await events.everythingChanged(tx, [user.id])
   }
   for (const { group, verb } of groups) {
-    const after = await membersOf(tx, group.id)
+    const after = await memberIdsOf(tx, group.id)
     const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
     await groupChanged(services, tx, { actor }, { verb, row: group, before, after })
   }

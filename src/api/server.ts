@@ -3,7 +3,7 @@ import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
 import { wantsPage } from "#gateway"
 import { drainBody, TrustedProxies } from "#http"
-import { ObjectRoom } from "#projects"
+import { ObjectLimits } from "#projects"
 import { Scans } from "#store"
 import type { ServerState, Services } from "./context.ts"
 import { feedPolicy } from "./events/policy.ts"
@@ -47,7 +47,7 @@ export function createApi(services: Services): ApiServer {
   const server: ServerState = {
     ending: listener.ending,
     rates: new Rates(clock, services.settings.rates),
-    objects: new ObjectRoom(clock, services.settings.defaultLimits),
+    objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
     largeAnswers: new LargeAnswers(),
     scans: new Scans(),

@@ -7,7 +7,7 @@ import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
-import { expireGrants, finishInterruptedMoves, prepareRun, reviseRun } from "#projects"
+import { finishInterruptedMoves, prepareRun, replanRun, startGrantExpiry } from "#projects"
 import { createRuns, StorageBook } from "#runs"
 import { openStore } from "#store"
 import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
@@ -109,7 +109,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     logger.warn({ err }, "interrupted moves were not finished"),
   )
   if (store.dialect === "sqlite") await undone
-  stack.use(expireGrants({ store, events, clock, logger }))
+  stack.use(startGrantExpiry({ store, events, clock, logger }))
   const runs = stack.use(
     await createRuns({
       store,
@@ -120,7 +120,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       settings: runSettings(settings, dataDir),
       imagePolicy: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree, events }),
-      revise: reviseRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
+      revise: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
       storage: { book, meter: { room: async () => (await starting).room(), count: (account) => tree.count(account) } },
     }),
   )

@@ -1,12 +1,12 @@
 import type { Change, GrantRow } from "#store"
 
 /** Whom a grant gives something. */
-export async function peopleOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
-  return groupId === 0 ? [userId] : membersOf(tx, groupId)
+export async function granteesOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
+  return groupId === 0 ? [userId] : memberIdsOf(tx, groupId)
 }
 
 /** The IDs of a group's members. */
-export async function membersOf(tx: Change, groupId: number): Promise<number[]> {
+export async function memberIdsOf(tx: Change, groupId: number): Promise<number[]> {
   const members = await Promise.all((await tx.groups.members(groupId)).map((name) => tx.users.byName(name)))
   return members.filter((member) => member !== undefined).map((member) => member.id)
 }

@@ -3,14 +3,22 @@ export { prepareRun } from "./code/prepare-run.ts"
 export { releaseCode } from "./code/release.ts"
 export type { ProjectsContext, Requester } from "./context.ts"
 export { checkDatasetPath, ensureDatasetDirectory, makeDatasetDirectory } from "./dataset-directory.ts"
-export { expireGrants } from "./expired-grants.ts"
-export { membersOf, peopleOf } from "./grantees.ts"
-export { ObjectRoom } from "./object-limits.ts"
-export type { Plan } from "./plan/plan-rights.ts"
-export { reviseRun } from "./plan/replan.ts"
+export { startGrantExpiry } from "./grant-expiry.ts"
+export { granteesOf, memberIdsOf } from "./grantees.ts"
+export { ObjectLimits } from "./object-limits.ts"
+export type { Plan } from "./plan/authorize-plan.ts"
+export { replanRun } from "./plan/replan.ts"
 export { planRun } from "./plan/run-plan.ts"
-export { badReference, groupOf, newOwnerOf, type Owner, ownerOf } from "./references.ts"
+export { invalidReference, type Owner, resolveGroup, resolveNewOwner, resolveOwner } from "./references.ts"
 export { revalidate } from "./revalidate.ts"
-export { checkSharing } from "./sharing.ts"
+export { checkSharedDirectory } from "./sharing.ts"
 export { finishInterruptedMoves, type MovedDataset, transferOwnership } from "./transfer-ownership.ts"
-export { checkTrusted, endTrustInProjectsOf, isByAdmin, originOf, tellTrustEnded, trustAfter, writtenBy } from "./trust.ts"
+export {
+  authorshipAfterChange,
+  checkTrustChange,
+  endTrustInProjectsWithImage,
+  isAdminImage,
+  publishTrustEnd,
+  trustAfterPublication,
+  writerAfterTransfer,
+} from "./trust.ts"

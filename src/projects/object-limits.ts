@@ -17,7 +17,7 @@ const deletedMax = bounds.runs.deletedObjects.value
  * Refuses what is beyond `MaxObjects`. Few requests count: who is far from the limit gets a part of
  * the room in advance.
  */
-export class ObjectRoom {
+export class ObjectLimits {
   readonly #clock: Clock
   readonly #defaults: EffectiveLimits
   readonly #advances = new Map<number, { left: number; until: number }>()
@@ -28,7 +28,7 @@ export class ObjectRoom {
   }
 
   /** Limits or groups have changed. */
-  forget(): void {
+  reset(): void {
     this.#advances.clear()
   }
 

@@ -12,7 +12,7 @@ interface Shared {
  * Directories are shared, or lie in each other, only where the same people have the same rights on
  * them. Refuses with `conflict` a dataset that is otherwise.
  */
-export async function checkSharing(tx: Pick<Reads, "data" | "grants">, row: Shared, field = "AccessInfo"): Promise<void> {
+export async function checkSharedDirectory(tx: Pick<Reads, "data" | "grants">, row: Shared, field = "AccessInfo"): Promise<void> {
   const others = (await tx.data.overlapping(row.accessInfo)).filter((other) => other.id !== row.id)
   if (others.length === 0) return
   const ids = [...(row.id === undefined ? [] : [row.id]), ...others.map(({ id }) => id)]

@@ -4,7 +4,7 @@ import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
 import { makeDatasetDirectory } from "./dataset-directory.ts"
 import type { Owner } from "./references.ts"
-import { checkSharing } from "./sharing.ts"
+import { checkSharedDirectory } from "./sharing.ts"
 
 interface Transfer {
   /** The dataset as the caller read it. */
@@ -52,8 +52,8 @@ export async function transferOwnership<Result>(
   try {
     await store.change(async (tx) => {
       checkUnchanged(await tx.data.get(dataset.id), dataset)
-      await checkSharing(tx, next)
-      await checkSharing(tx, { ...next, accessInfo: move.to })
+      await checkSharedDirectory(tx, next)
+      await checkSharedDirectory(tx, { ...next, accessInfo: move.to })
       if (!(await tx.data.planMove(move)))
         throw new Failure("conflict", `The dataset ${dataset.id} is being handed over`, { field: "UserName" })
     })
@@ -75,7 +75,7 @@ function movedDataset(dataset: DataRow, move: MoveRow): MovedDataset {
       checkUnchanged(stored, dataset)
       await checkNotMounted(tx, dataset)
       const fields = await change()
-      await checkSharing(tx, { ...stored, ...fields, accessInfo: move.to })
+      await checkSharedDirectory(tx, { ...stored, ...fields, accessInfo: move.to })
       return { ...fields, accessInfo: move.to }
     },
   }

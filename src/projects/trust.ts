@@ -20,7 +20,7 @@ async function isAdmin(reads: UserReads, userId: number): Promise<boolean> {
 }
 
 /** A flag that only an administrator may turn; sending back what is stored is fine. */
-export function checkTrusted(caller: Caller, given: boolean | undefined, stored: boolean): void {
+export function checkTrustChange(caller: Caller, given: boolean | undefined, stored: boolean): void {
   if (given !== undefined && given !== stored && !caller.isAdmin) {
     throw new Failure("forbidden", "Only administrators may mark something as trusted", { field: "IsTrusted" })
   }
@@ -32,7 +32,7 @@ export function checkTrusted(caller: Caller, given: boolean | undefined, stored:
  * administrator marks it as trusted: one change by an administrator does not vouch for an earlier
  * one.
  */
-export async function writtenBy(
+export async function authorshipAfterChange(
   reads: UserReads,
   caller: Caller,
   { userId, writtenBy: before }: Pick<Answered, "userId" | "writtenBy">,
@@ -46,7 +46,7 @@ export async function writtenBy(
  * What was looked at is another resource for whoever may use it from now on: a publication or a
  * release by somebody who is no administrator ends the trust in it.
  */
-export function trustAfter(caller: Caller): { isTrusted?: false } {
+export function trustAfterPublication(caller: Caller): { isTrusted?: false } {
   return caller.isAdmin ? {} : { isTrusted: false }
 }
 
@@ -54,7 +54,7 @@ export function trustAfter(caller: Caller): { isTrusted?: false } {
  * Whom something goes back to that gets another owner, or is copied: its last writer, or its owner
  * where an administrator or the new owner was the last to touch what is not theirs.
  */
-export async function originOf(
+export async function writerAfterTransfer(
   reads: UserReads,
   { userId, writtenBy: writer }: Pick<Answered, "userId" | "writtenBy">,
   to: number,
@@ -67,7 +67,7 @@ export async function originOf(
  * Tells the owner and the administrators that the trust in something has ended, and by what. Part
  * of the change's own transaction.
  */
-export async function tellTrustEnded(
+export async function publishTrustEnd(
   { events }: Pick<ProjectsContext, "events">,
   tx: Change,
   { caller }: Pick<Requester, "caller">,
@@ -87,7 +87,7 @@ const everything = { userId: 0, groupIds: [], everything: true }
  * Who marked a project as trusted looked at its image, too: what changes the image ends the trust
  * in all projects that run it.
  */
-export async function endTrustInProjectsOf(
+export async function endTrustInProjectsWithImage(
   services: Pick<ProjectsContext, "events">,
   tx: Change,
   context: Requester,
@@ -98,14 +98,14 @@ export async function endTrustInProjectsOf(
     const filter = { where: { imageId, isTrusted: true }, ...(deleted ? { deleted } : {}) }
     for (;;) {
       const { rows } = await tx.projects.list(filter, everything, { page: 1, pageSize: 200 })
-      for (const was of rows) await endTrust(services, tx, context, { was, by: "changed its image" })
+      for (const was of rows) await endProjectTrust(services, tx, context, { was, by: "changed its image" })
       if (rows.length === 0) break
     }
   }
 }
 
 /** Takes the mark off a project. */
-export async function endTrust(
+export async function endProjectTrust(
   services: Pick<ProjectsContext, "events">,
   tx: Change,
   context: Requester,
@@ -113,11 +113,11 @@ export async function endTrust(
 ): Promise<ProjectRow> {
   const now = (await tx.projects.update(was.id, { isTrusted: false })) ?? was
   await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: was.id } })
-  await tellTrustEnded(services, tx, context, { type: "project", was, now, by })
+  await publishTrustEnd(services, tx, context, { type: "project", was, now, by })
   return now
 }
 
 /** Whether an administrator registered an image: it is theirs, or one of them vouches for it. */
-export async function isByAdmin(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
+export async function isAdminImage(reads: Pick<Reads, "users">, image: Pick<ImageRow, "userId" | "isTrusted">): Promise<boolean> {
   return image.isTrusted || (await reads.users.get(image.userId))?.isAdmin === true
 }

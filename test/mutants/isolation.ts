@@ -260,7 +260,7 @@ export const isolation = [
     ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
-  ...faults("src/projects/plan/home.ts", home, [
+  ...faults("src/projects/plan/home-mount.ts", home, [
     ["what anybody wrote runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
     ["a stranger's image holds somebody's home", '?? withheldBy(reads, starter, "image", image)', "?? undefined"],
     ["nobody is told why their home is not there", "if (withheld === undefined || project", "if (withheld !== undefined || project"],

@@ -157,7 +157,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/projects/plan/plan-rights.ts",
+    "src/projects/plan/authorize-plan.ts",
     ["test/api/runs.test.ts"],
     [
       ["a repeat has an image that its person may no longer use", '!own || can(starter, "image:use", own) !== "yes"', "!own"],
@@ -165,7 +165,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/projects/plan/plan-rights.ts",
+    "src/projects/plan/authorize-plan.ts",
     ["test/api/borrowed-rights.test.ts"],
     [
       [

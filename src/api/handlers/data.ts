@@ -1,9 +1,16 @@
 import { authorize, authorizeWithGrants, dataResource, newResource } from "#access"
 import { type Data, dataFields, normalPath, parseBody, parseNew } from "#contract"
-import { checkDatasetPath, checkSharing, ensureDatasetDirectory, makeDatasetDirectory, newOwnerOf, ownerOf } from "#projects"
+import {
+  checkDatasetPath,
+  checkSharedDirectory,
+  ensureDatasetDirectory,
+  makeDatasetDirectory,
+  resolveNewOwner,
+  resolveOwner,
+} from "#projects"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
-import { withoutUndefined } from "../given.ts"
+import { omitUndefined } from "../omit-undefined.ts"
 import { dataAnswer, draftOf } from "./answers.ts"
 import { type Kind, list, oneAnswer, readById, remove, restore } from "./resource.ts"
 
@@ -22,18 +29,18 @@ export const data: Kind<DataRow, Data> = {
     const { caller } = context
     const given = parseBody(dataFields, context.body, dataAnswer(row))
     const resource = dataResource(row)
-    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
+    const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
       await authorizeWithGrants(tx, caller, "data:publish", { resource, what: "dataset" })
-    const next = { ...row, ...withoutUndefined(columnsOf(given)), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
+    const next = { ...row, ...omitUndefined(columnsOf(given)), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkDatasetPath(caller, next.accessInfo)
-    await checkSharing(tx, next)
+    await checkSharedDirectory(tx, next)
     if (next.accessInfo !== row.accessInfo) await ensureDatasetDirectory(services.tree, next.accessInfo)
     const { name, comment, doc, accessInfo, isPublished, type, userId } = next
     return { name, comment, doc, accessInfo, isPublished, type, userId }
   },
-  mayRestore: (tx, row) => checkSharing(tx, row),
+  mayRestore: (tx, row) => checkSharedDirectory(tx, row),
 }
 
 function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
@@ -50,7 +57,7 @@ function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
 async function create(services: Services, context: Context): Promise<Data> {
   const { caller } = context
   const values = parseNew(dataFields, context.body)
-  const owner = await ownerOf(services.store, caller, values.UserName)
+  const owner = await resolveOwner(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
   const wanted = normalPath(values.AccessInfo)
   if (wanted !== "") checkDatasetPath(caller, wanted)
@@ -58,8 +65,8 @@ async function create(services: Services, context: Context): Promise<Data> {
   const row = await services.store
     .change(async (tx) => {
       const fields = { ...columnsOf(values), accessInfo, userId: owner.id } as Parameters<typeof tx.data.insert>[0]
-      await context.server.objects.checkRoom(tx, caller, owner.id)
-      await checkSharing(tx, fields)
+      await context.server.objectLimits.checkRoom(tx, caller, owner.id)
+      await checkSharedDirectory(tx, fields)
       if (wanted !== "") await ensureDatasetDirectory(services.tree, accessInfo)
       const made = await tx.data.insert(fields)
       await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "data", id: made.id } })

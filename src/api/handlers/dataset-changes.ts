@@ -1,6 +1,6 @@
 import { type Caller, can, dataResource, homeOf } from "#access"
 import { type Data, dataFields, parseBody, parseBodyId } from "#contract"
-import { type MovedDataset, ownerOf, transferOwnership } from "#projects"
+import { type MovedDataset, resolveOwner, transferOwnership } from "#projects"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch } from "../http/etag.ts"
@@ -17,7 +17,7 @@ async function updateDataset(services: Services, context: Context): Promise<Data
   const given = parseBody(dataFields, context.body, row && dataAnswer(row))
   if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, services, context)
   checkMatch(context.header("if-match"), row)
-  const newOwner = await ownerOf(services.store, caller, given.UserName)
+  const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
   return transferOwnership(services, transfer, (moved) => update(withMove(moved), services, context))
 }

@@ -13,7 +13,7 @@ import {
   viewerOf,
 } from "#access"
 import { Failure, type Grant, grantFields, parseNew } from "#contract"
-import { checkSharing, groupOf, peopleOf } from "#projects"
+import { checkSharedDirectory, granteesOf, resolveGroup } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
@@ -75,7 +75,7 @@ function namedResource(given: Given): { type: Granted; id: number } {
 
 async function whom(tx: Pick<Change, "users" | "groups">, context: Context, given: Given): Promise<{ userId: number; groupId: number }> {
   const { UserName, GroupName } = given
-  if (GroupName !== "") return { userId: 0, groupId: (await groupOf(tx, context.caller, GroupName)).id }
+  if (GroupName !== "") return { userId: 0, groupId: (await resolveGroup(tx, context.caller, GroupName)).id }
   return { userId: await knownPerson(tx, context.caller, UserName), groupId: 0 }
 }
 
@@ -119,11 +119,11 @@ async function create(services: Services, context: Context<"createGrant">) {
         field: "UserName",
       })
     const put = { thingType: type, thingId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
-    await context.server.objects.checkRoom(tx, caller, ownerId)
+    await context.server.objectLimits.checkRoom(tx, caller, ownerId)
     const granted = await tx.grants.put(put)
     if (type === "data") await checkShared(tx, id)
     const verb = granted.version === 1 ? "created" : "updated"
-    await services.events.granted(tx, context.actor, { verb, grant: granted, people: await peopleOf(tx, granted) })
+    await services.events.granted(tx, context.actor, { verb, grant: granted, people: await granteesOf(tx, granted) })
     return granted
   })
   context.setHeader("etag", etagOf(row))
@@ -132,7 +132,7 @@ async function create(services: Services, context: Context<"createGrant">) {
 
 async function checkShared(tx: Change, dataId: number): Promise<void> {
   const row = await tx.data.get(dataId)
-  if (row) await checkSharing(tx, row, "DataID")
+  if (row) await checkSharedDirectory(tx, row, "DataID")
 }
 
 /**
@@ -193,7 +193,7 @@ async function remove(services: Services, context: Context<"deleteGrant">) {
       verb: "deleted",
       grant,
       was: grantResource(grant),
-      people: await peopleOf(tx, grant),
+      people: await granteesOf(tx, grant),
     })
   })
   return { ok: true }

@@ -1,11 +1,11 @@
 import { authorize, groupResource } from "#access"
 import { Failure, type Group, groupFields, type Limits, parseBody, parseBodyId, parseNew } from "#contract"
 import type { Events } from "#events"
-import { membersOf } from "#projects"
+import { memberIdsOf } from "#projects"
 import type { Change, GroupRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
-import { withoutUndefined } from "../given.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
+import { omitUndefined } from "../omit-undefined.ts"
 import { listFilter, stamps } from "./account-answers.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
 import { listAnswer, pageOf } from "./lists.ts"
@@ -51,7 +51,7 @@ async function createGroup(services: Services, context: Context<"createGroup">) 
     await groupChanged(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
-  context.server.objects.forget()
+  context.server.objectLimits.reset()
   return oneGroup(services, context, row)
 }
 
@@ -115,7 +115,7 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
 export async function leaveGroups(services: Services, tx: Change, context: { actor: Context["actor"]; userId: number }): Promise<void> {
   const { userId } = context
   for (const row of await tx.groups.ofUser(userId)) {
-    const before = await membersOf(tx, row.id)
+    const before = await memberIdsOf(tx, row.id)
     await tx.groups.removeMember(row.id, userId)
     await tx.groups.update(row.id, {})
     await groupChanged(services, tx, context, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })
@@ -137,14 +137,14 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
     checkMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
-    const before = await membersOf(tx, id)
+    const before = await memberIdsOf(tx, id)
     const after = given.Members === undefined ? before : await memberIds(tx, given.Members)
     if (given.Members !== undefined) await tx.groups.setMembers(id, after)
-    const changed = await tx.groups.update(id, withoutUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
+    const changed = await tx.groups.update(id, omitUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
     await groupChanged(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
-  context.server.objects.forget()
+  context.server.objectLimits.reset()
   return oneGroup(services, context, row)
 }
 
@@ -154,7 +154,7 @@ async function deleteGroup(services: Services, context: Context<"deleteGroup">) 
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
-    const before = await membersOf(tx, id)
+    const before = await memberIdsOf(tx, id)
     // What the group was granted goes with it, so its members are told first.
     await groupChanged(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
     await tx.groups.setDeleted(id, true)

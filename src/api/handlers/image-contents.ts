@@ -3,7 +3,7 @@ import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
 import type { ImageState, Wanted } from "#images"
 import { abortable } from "#kit"
-import { isByAdmin } from "#projects"
+import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
@@ -21,7 +21,7 @@ export function checkReference({ images }: Services, { caller }: Pick<Context, "
 async function wanted(services: Services, context: Context, action: Action): Promise<Wanted> {
   const image = await services.store.images.get(needId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
-  return { image: image as ImageRow, byAdmin: await isByAdmin(services.store, image as ImageRow), person: context.caller }
+  return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }
 
 async function check(services: Services, context: Context): Promise<ImageCheck> {

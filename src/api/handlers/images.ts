@@ -1,10 +1,19 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
 import type { Image } from "#contract"
 import { Failure, imageFields, parseBody, parseNew } from "#contract"
-import { checkTrusted, endTrustInProjectsOf, newOwnerOf, originOf, ownerOf, tellTrustEnded, trustAfter, writtenBy } from "#projects"
+import {
+  authorshipAfterChange,
+  checkTrustChange,
+  endTrustInProjectsWithImage,
+  publishTrustEnd,
+  resolveNewOwner,
+  resolveOwner,
+  trustAfterPublication,
+  writerAfterTransfer,
+} from "#projects"
 import type { ImageRow, Reads } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
-import { withoutUndefined } from "../given.ts"
+import { omitUndefined } from "../omit-undefined.ts"
 import { draftOf, imageAnswer } from "./answers.ts"
 import { checkReference } from "./image-contents.ts"
 import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
@@ -39,9 +48,9 @@ export const images: Kind<ImageRow, Image> = {
   async change(services, tx, context, row) {
     const { caller } = context
     const given = parseBody(imageFields, context.body, imageAnswer(row))
-    checkTrusted(caller, given.IsTrusted, row.isTrusted)
+    checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const resource = imageResource(row)
-    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
+    const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
     if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
     const fields = fieldsOf(given)
@@ -50,14 +59,14 @@ export const images: Kind<ImageRow, Image> = {
     const userId = owner?.id ?? row.userId
     return {
       ...fields,
-      ...(owner ? { userId, writtenBy: await originOf(tx, row, userId) } : {}),
-      ...(runsOtherwise(row, fields) ? await writtenBy(tx, caller, { ...row, userId }) : {}),
-      ...(publishes ? trustAfter(caller) : {}),
+      ...(owner ? { userId, writtenBy: await writerAfterTransfer(tx, row, userId) } : {}),
+      ...(runsOtherwise(row, fields) ? await authorshipAfterChange(tx, caller, { ...row, userId }) : {}),
+      ...(publishes ? trustAfterPublication(caller) : {}),
     }
   },
   async changed(services, tx, context, { was, now }) {
-    await tellTrustEnded(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
-    if (runsOtherwise(was, now)) await endTrustInProjectsOf(services, tx, context, was.id)
+    await publishTrustEnd(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
+    if (runsOtherwise(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
   },
 }
 
@@ -94,17 +103,17 @@ function fieldsOf(given: Given) {
     isTrusted: given.IsTrusted,
     doc: given.Doc,
   }
-  return withoutUndefined(fields)
+  return omitUndefined(fields)
 }
 
 async function create(services: Services, context: Context): Promise<Image> {
   const values = parseNew(imageFields, context.body)
-  checkTrusted(context.caller, values.IsTrusted, false)
+  checkTrustChange(context.caller, values.IsTrusted, false)
   checkReference(services, context, values.Image)
   const row = await services.store.change(async (tx) => {
-    const owner = await ownerOf(tx, context.caller, values.UserName)
+    const owner = await resolveOwner(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
-    await context.server.objects.checkRoom(tx, context.caller, owner.id)
+    await context.server.objectLimits.checkRoom(tx, context.caller, owner.id)
     const made = await tx.images.insert({
       ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
       userId: owner.id,

@@ -60,7 +60,7 @@ async function release(services: Services, context: Context): Promise<Project> {
 
 async function copy(services: Services, context: Context): Promise<Project> {
   const projectId = needId(context)
-  const row = await copyProject(services, context, { projectId, objects: context.server.objects, signal: context.signal })
+  const row = await copyProject(services, context, { projectId, objectLimits: context.server.objectLimits, signal: context.signal })
   return oneAnswer(projects, services, context, row)
 }
 

@@ -11,10 +11,20 @@ import {
   runStateNames,
 } from "#contract"
 import type { Events } from "#events"
-import { badReference, checkTrusted, groupOf, newOwnerOf, originOf, ownerOf, tellTrustEnded, trustAfter, writtenBy } from "#projects"
+import {
+  authorshipAfterChange,
+  checkTrustChange,
+  invalidReference,
+  publishTrustEnd,
+  resolveGroup,
+  resolveNewOwner,
+  resolveOwner,
+  trustAfterPublication,
+  writerAfterTransfer,
+} from "#projects"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
-import { withoutUndefined } from "../given.ts"
+import { omitUndefined } from "../omit-undefined.ts"
 import { projectAnswers, projectDraft } from "./answers.ts"
 import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
 import { timeColumn } from "./single.ts"
@@ -50,16 +60,16 @@ export const projects: Kind<ProjectRow, Project> = {
   async change({ events }, tx, context, row) {
     const { caller } = context
     const given = parseBody(projectFields, context.body, textsOf(row))
-    checkTrusted(caller, given.IsTrusted, row.isTrusted)
+    checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
     const resource = projectResource(row)
     if (publishes || regroups) await authorizeWithGrants(tx, caller, "project:publish", { resource, what: "project" })
-    const owner = await newOwnerOf(tx, caller, { resource, userName: row.userName, given: given.UserName })
-    const group = regroups ? await groupOf(tx, caller, given.GroupName as string) : undefined
+    const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
+    const group = regroups ? await resolveGroup(tx, caller, given.GroupName as string) : undefined
     const imageId = await imageOf(tx, caller, { given, stored: row.imageId })
     const fields = {
-      ...withoutUndefined(columnsOf(given)),
+      ...omitUndefined(columnsOf(given)),
       ...(owner ? { userId: owner.id } : {}),
       ...(group ? { groupId: group.id } : {}),
       imageId,
@@ -71,13 +81,13 @@ export const projects: Kind<ProjectRow, Project> = {
       moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
     return {
       ...fields,
-      ...(owner ? { writtenBy: await originOf(tx, row, owner.id) } : {}),
-      ...(runsOtherwise ? await writtenBy(tx, caller, { ...row, userId: now.userId }) : {}),
-      ...(publishes || regroups ? trustAfter(caller) : {}),
+      ...(owner ? { writtenBy: await writerAfterTransfer(tx, row, owner.id) } : {}),
+      ...(runsOtherwise ? await authorshipAfterChange(tx, caller, { ...row, userId: now.userId }) : {}),
+      ...(publishes || regroups ? trustAfterPublication(caller) : {}),
     }
   },
   changed: (services, tx, context, { was, now }) =>
-    tellTrustEnded(services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
+    publishTrustEnd(services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -134,7 +144,7 @@ async function imageOf(
   if (wanted === stored) return wanted
   const row = await tx.images.get(wanted)
   if (!(await isAllowed(tx, caller, "image:use", row && imageResource(row))))
-    throw badReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
+    throw invalidReference(whole === wanted ? "Image" : "ImageID", "the image", wanted)
   return wanted
 }
 
@@ -177,7 +187,7 @@ async function planLinks(
     if (MountPath !== before.get(ID)) checkPlainText(MountPath, "TrainData")
     if (seen.has(ID)) throw new Failure("invalid", `TrainData names the dataset ${ID} twice`, { field: "TrainData" })
     seen.add(ID)
-    if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw badReference("TrainData", "the dataset", ID)
+    if (!before.has(ID) && (mounts.get(ID) ?? "no") === "no") throw invalidReference("TrainData", "the dataset", ID)
   }
   const plan = planMounts(
     { UserPath: row.userPath, CodePath: row.codePath, ModelPath: row.modelPath },
@@ -190,16 +200,16 @@ async function planLinks(
 async function create(services: Services, context: Context): Promise<Project> {
   const { caller } = context
   const values = parseNew(projectFields, context.body)
-  checkTrusted(caller, values.IsTrusted, false)
+  checkTrustChange(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
-    const owner = await ownerOf(tx, caller, values.UserName)
+    const owner = await resolveOwner(tx, caller, values.UserName)
     authorize(caller, "project:create", { resource: newResource("project", owner.id), what: "project" })
-    const group = await groupOf(tx, caller, values.GroupName)
+    const group = await resolveGroup(tx, caller, values.GroupName)
     const imageId = await imageOf(tx, caller, { given: values, stored: undefined })
     const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
       typeof tx.projects.insert
     >[0]
-    await context.server.objects.checkRoom(tx, caller, owner.id)
+    await context.server.objectLimits.checkRoom(tx, caller, owner.id)
     const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)

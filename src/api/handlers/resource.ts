@@ -183,7 +183,7 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     const restores = resource?.deleted && (await decide(tx, context.caller, action(kind, "restore"), resource)) === "yes"
     if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.what })
     if (!stored || !restores) return stored as R
-    await context.server.objects.checkRoom(tx, context.caller, stored.userId, { isRestored: true })
+    await context.server.objectLimits.checkRoom(tx, context.caller, stored.userId, { isRestored: true })
     await kind.mayRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })

@@ -24,7 +24,7 @@ async function createToken(services: Services, context: Context<"createToken">) 
   const values = parseNew(tokenFields, context.body)
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
   const { row, token } = await services.store.change(async (tx) => {
-    await context.server.objects.checkRoom(tx, context.caller, context.caller.userId)
+    await context.server.objectLimits.checkRoom(tx, context.caller, context.caller.userId)
     const made = await services.identity.tokens.create(tx, context.caller, { name: values.Name, expiresAt, scopes: values.Scopes })
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "token", id: made.row.id } })
     return made

@@ -2,8 +2,8 @@ import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, parseBody, parseBodyId, parseNew, type User, userFields } from "#contract"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
-import { withoutUndefined } from "../given.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
+import { omitUndefined } from "../omit-undefined.ts"
 import { listFilter, stamps } from "./account-answers.ts"
 import { leaveGroups } from "./groups.ts"
 import { answeredLimits, storedLimits } from "./limits.ts"
@@ -58,7 +58,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   const user = before as UserRow
   if (given.UserName !== undefined && given.UserName !== user.userName)
     throw new Failure("invalid", "UserName never changes", { field: "UserName" })
-  const fields = withoutUndefined({
+  const fields = omitUndefined({
     email: given.Email,
     comment: given.Comment,
     isAdmin: given.IsAdmin,
@@ -79,7 +79,7 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
   })
-  context.server.objects.forget()
+  context.server.objectLimits.reset()
   if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
   context.setHeader("etag", etagOf(row))
   return userAnswer(services, row)

@@ -1,13 +1,13 @@
 import { authorizeWithGrants, projectResource } from "#access"
 import type { ProjectRow } from "#store"
 import type { ProjectsContext, Requester } from "../context.ts"
-import type { ObjectRoom } from "../object-limits.ts"
-import { originOf } from "../trust.ts"
+import type { ObjectLimits } from "../object-limits.ts"
+import { writerAfterTransfer } from "../trust.ts"
 import { copyCodeOnce, projectDirectories, releaseDirectory } from "./directories.ts"
 
 interface CopyRequest {
   projectId: number
-  objects: ObjectRoom
+  objectLimits: ObjectLimits
   signal: AbortSignal
 }
 
@@ -20,17 +20,17 @@ interface CopyRequest {
 export async function copyProject(
   { store, tree, events }: Pick<ProjectsContext, "store" | "tree" | "events">,
   { caller, actor }: Requester,
-  { projectId, objects, signal }: CopyRequest,
+  { projectId, objectLimits, signal }: CopyRequest,
 ): Promise<ProjectRow> {
   const { from, to } = await store.change(async (tx) => {
     const stored = await tx.projects.get(projectId)
     await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
-    await objects.checkRoom(tx, caller, caller.userId)
+    await objectLimits.checkRoom(tx, caller, caller.userId)
     const from = stored as ProjectRow
     const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
     const to = await tx.projects.insert({
       ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath },
-      writtenBy: await originOf(tx, from, caller.userId),
+      writtenBy: await writerAfterTransfer(tx, from, caller.userId),
       ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
     })
     await tx.projects.setLinks(to.id, await tx.projects.links([projectId]))
@@ -40,7 +40,7 @@ export async function copyProject(
   const target = projectDirectories(caller.userName, to.id).code
   await copyCodeOnce(tree, { from: sourceOf(caller.userName, from), to: target }, { account: caller.userName, signal })
   return store.change(async (tx) => {
-    await objects.checkRoom(tx, caller, caller.userId, { isRestored: true })
+    await objectLimits.checkRoom(tx, caller, caller.userId, { isRestored: true })
     const row = (await tx.projects.setDeleted(to.id, false)) ?? to
     await events.changed(tx, actor, { verb: "created", resource: { type: "project", id: to.id } })
     return row

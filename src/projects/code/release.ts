@@ -1,6 +1,6 @@
 import type { ProjectRow } from "#store"
 import type { ProjectsContext, Requester } from "../context.ts"
-import { endTrust } from "../trust.ts"
+import { endProjectTrust } from "../trust.ts"
 import { maxCode, projectDirectories, releaseDirectory } from "./directories.ts"
 
 /**
@@ -15,7 +15,9 @@ export async function releaseCode(
 ): Promise<ProjectRow> {
   const { store, tree } = context
   const ends = stored.isTrusted && !requester.caller.isAdmin
-  const project = ends ? await store.change((tx) => endTrust(context, tx, requester, { was: stored, by: "released new code" })) : stored
+  const project = ends
+    ? await store.change((tx) => endProjectTrust(context, tx, requester, { was: stored, by: "released new code" }))
+    : stored
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
   await tree.copyTree(code, releaseDirectory(project.id), { ...maxCode, signal, account: project.userName })

@@ -37,7 +37,7 @@ export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starte
 }
 
 /** The authors of a run that is started again as it was, with what its parts are now. */
-export function authorsAgain(projectId: number, had: string | undefined, now: string): string {
+export function mergeAuthors(projectId: number, had: string | undefined, now: string): string {
   if (had === own || had === now) return now
   return now === own && had !== undefined ? had : nameOf(projectId, [had ?? "unknown", now])
 }

@@ -10,7 +10,7 @@ import { planRun } from "./run-plan.ts"
  * now, but for a repetition; afterwards the plan is kept and judged. What is no longer allowed is
  * why the run must end, in words of what its starter may know.
  */
-export function reviseRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
+export function replanRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
   return async (reads: Reads, run: RunRow): Promise<Revised> => {
     const { spec, userName, projectId } = run
     const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())

@@ -3,8 +3,8 @@ import { type Caller, homeOf } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "../code/directories.ts"
-import { authorsAgain, authorsOf } from "./authors.ts"
-import { type Draft, type DraftMount, judgeDraft, type Plan } from "./plan-rights.ts"
+import { authorizeDraft, type Draft, type DraftMount, type Plan } from "./authorize-plan.ts"
+import { authorsOf, mergeAuthors } from "./authors.ts"
 
 type PlanReads = Pick<Reads, "images" | "data" | "projects" | "users" | "groups" | "grants">
 
@@ -32,7 +32,7 @@ export interface PlanRequest {
  */
 export async function planRun(reads: PlanReads, request: PlanRequest): Promise<Plan> {
   const draft = await (request.kept ? draftOfPlan(reads, request, request.kept) : draftOfProject(reads, request))
-  const judged = await judgeDraft(reads, request, draft)
+  const judged = await authorizeDraft(reads, request, draft)
   const { internetOf: _, ...plan } = judged.plan
   const internetOf = request.internetGroups.find((group) => request.starter.groupNames.includes(group))
   const authors = await authorsNow(reads, request, draft)
@@ -42,7 +42,7 @@ export async function planRun(reads: PlanReads, request: PlanRequest): Promise<P
 async function authorsNow(reads: PlanReads, { starter, project, kept }: PlanRequest, { image, mounts }: Draft): Promise<string> {
   const data = mounts.flatMap((wanted) => (wanted.part === "data" ? wanted.datasets : []))
   const now = await authorsOf(reads, { starter, project, image, data })
-  return kept ? authorsAgain(project.id, kept.authors, now) : now
+  return kept ? mergeAuthors(project.id, kept.authors, now) : now
 }
 
 async function draftOfProject(reads: PlanReads, { starter, project, expectsHome = false }: PlanRequest): Promise<Draft> {

@@ -1,8 +1,8 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mayMount, ownerAsActor, type Resource } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
-import { isByAdmin, isTrusted } from "../trust.ts"
-import { homeWarning, withheldHome } from "./home.ts"
+import { isAdminImage, isTrusted } from "../trust.ts"
+import { homeMountRefusal, homeMountWarning } from "./home-mount.ts"
 
 type RightReads = Pick<Reads, "users" | "groups" | "grants">
 
@@ -45,17 +45,17 @@ interface Who {
  * Judges every part of a draft by the rights of its starter and of the project's owner as they now
  * are.
  */
-export async function judgeDraft(reads: RightReads, who: Who, draft: Draft): Promise<Plan> {
+export async function authorizeDraft(reads: RightReads, who: Who, draft: Draft): Promise<Plan> {
   const owner = await ownerToAsk(reads, who)
   const people: People = { ...who, owner }
   const image = await judgeImage(reads, people, draft)
-  const withheld = await withheldHome(reads, { ...who, image: draft.image })
+  const withheld = await homeMountRefusal(reads, { ...who, image: draft.image })
   const levels = await levelsOf(reads, people, draft.mounts)
   const mounts = draft.mounts.map((wanted) => judgeMount(people, wanted, { withheld, levels }))
-  const byAdmin = draft.image?.image === draft.plan.image && (await isByAdmin(reads, draft.image))
+  const byAdmin = draft.image?.image === draft.plan.image && (await isAdminImage(reads, draft.image))
   const plan: RunPlan = { ...draft.plan, imageByAdmin: byAdmin, mounts: mounts.filter((mount) => "target" in mount) }
   const refusal = image ?? mounts.find((mount) => "code" in mount)
-  return { plan, refusal, warning: homeWarning(who.starter, who.project, withheld) }
+  return { plan, refusal, warning: homeMountWarning(who.starter, who.project, withheld) }
 }
 
 interface People extends Who {

@@ -16,7 +16,7 @@ interface Asked {
  * Whoever may write to a resource by a grant changes what runs there, but not what runs in its
  * owner's home.
  */
-export async function withheldHome(reads: Pick<Reads, "users">, { starter, project, image }: Asked): Promise<string | undefined> {
+export async function homeMountRefusal(reads: Pick<Reads, "users">, { starter, project, image }: Asked): Promise<string | undefined> {
   if (!image) return "there is no image"
   return (await withheldBy(reads, starter, "project", project)) ?? withheldBy(reads, starter, "image", image)
 }
@@ -37,7 +37,7 @@ async function withheldBy(
 }
 
 /** What the owner of a project is warned of, who expects their home in it. */
-export function homeWarning(starter: Caller, project: ProjectRow, withheld: string | undefined): string | undefined {
+export function homeMountWarning(starter: Caller, project: ProjectRow, withheld: string | undefined): string | undefined {
   if (withheld === undefined || project.userId !== starter.userId) return undefined
   return `Your home is not in this run, but a directory of the project's own: ${withheld}`
 }

@@ -1,7 +1,7 @@
 import type { Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
-import { peopleOf } from "./grantees.ts"
+import { granteesOf } from "./grantees.ts"
 
 const everyMs = 5_000
 const atOnce = 100
@@ -10,7 +10,7 @@ const atOnce = 100
  * Removes grants when their time is over, which ended them already, and tells those who had them.
  * Until it is disposed of.
  */
-export function expireGrants({
+export function startGrantExpiry({
   store,
   events,
   clock,
@@ -26,7 +26,7 @@ export function expireGrants({
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
       for (const grant of await tx.grants.trim(atOnce)) {
-        await events.sightChanged(tx, { resources: [{ type: grant.thingType, id: grant.thingId }], people: await peopleOf(tx, grant) })
+        await events.sightChanged(tx, { resources: [{ type: grant.thingType, id: grant.thingId }], people: await granteesOf(tx, grant) })
       }
     })
   }
