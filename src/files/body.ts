@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
-import { bounds } from "#contract"
+import { bounds, Failure } from "#contract"
 import { hasBody, hasTinyChunks, tinyChunksMsg } from "#http"
-import { ClientGone, invalid, Refusal } from "./refusal.ts"
+import { ClientGone, invalid } from "./failures.ts"
 import type { Call } from "./requests/dav-request.ts"
 
 /**
@@ -10,7 +10,7 @@ import type { Call } from "./requests/dav-request.ts"
  */
 export async function readBody(request: IncomingMessage, most: number): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
-  const tooLarge = () => new Refusal(413, "too_large", `The body has more than ${most} bytes`)
+  const tooLarge = () => new Failure("too_large", `The body has more than ${most} bytes`)
   if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge()
   const chunks: Buffer[] = []
   let length = 0

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { transferEncodingError } from "#http"
+import { forbidden, invalid } from "./failures.ts"
 import { isReading } from "./methods/method-names.ts"
-import { forbidden, invalid } from "./refusal.ts"
 
 /**
  * `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http"
-import { bounds } from "#contract"
+import { bounds, Failure } from "#contract"
 import { drainBody } from "#http"
-import { ClientGone, Refusal, refusalOf } from "./refusal.ts"
+import { ClientGone, DavFailure, fileFailure } from "./failures.ts"
 
 /**
  * On every answer: whatever the bytes are, a browser neither runs them nor lends them to another
@@ -54,20 +54,20 @@ export async function answerFailure(
   { report, isProved = false }: { report: (error: unknown) => void; isProved?: boolean },
 ): Promise<void> {
   if (error instanceof ClientGone || response.destroyed) return
-  const refusal = refusalOf(error)
+  const refusal = fileFailure(error)
   if (!refusal) report(error)
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const told = refusal ?? new Refusal(500, "internal", "The file server failed; its log tells more")
+  const told = refusal ?? new Failure("internal", "The file server failed; its log tells more")
   // Who waits for `100 Continue` may send no body at all.
   const ends = await drainBody(response.req, {
     ...(isProved ? {} : drainUnproved),
     ...(response.req.headers.expect === undefined ? {} : { answerBefore: 0 }),
   })
   const headers = { ...told.headers, ...(ends ? { Connection: "close" } : {}) }
-  if (told.condition !== undefined) {
+  if (told instanceof DavFailure && told.condition !== undefined) {
     answerXml(response, told.status, `<D:error xmlns:D="DAV:">${told.condition}</D:error>`, headers)
     return
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { bounds } from "#contract"
+import { bounds, Failure } from "#contract"
 import {
   attributeRequest,
   type ConnectionLimit,
@@ -13,7 +13,6 @@ import {
 } from "#http"
 import { createHandler, type HandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
-import { Refusal } from "./refusal.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 
 /**
@@ -48,7 +47,7 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
   server.on("request", (request, response) => queueRequest(request, response, plain))
   server.on("checkContinue", (request, response) => queueRequest(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
-    void answerFailure(response, new Refusal(417, "invalid", "Expect: only 100-continue is understood"), settings.scene)
+    void answerFailure(response, new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 }), settings.scene)
   })
   handleParseErrors(server, connectionRefusal)
   return server

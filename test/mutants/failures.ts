@@ -66,7 +66,7 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/refusal.ts",
+    "src/files/failures.ts",
     ["src/files/staging/file-systems.test.ts"],
     [["a full disk of the files is told as a fault of the program", "  ENOSPC: full,\n", ""]],
   ),

@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
 import type { Call } from "../requests/dav-request.ts"
 
 /**
@@ -17,7 +17,7 @@ const ends: ReadonlySet<number> = new Set([401, 403, 404])
  * do what they are doing is cut off.
  */
 export class OpenCalls implements Disposable {
-  readonly #open = new Map<Call, (refusal: Refusal) => void>()
+  readonly #open = new Map<Call, (refusal: Failure) => void>()
   /** Those that were open at the last look. */
   #long: ReadonlySet<Call> = new Set()
   readonly #timer: NodeJS.Timeout
@@ -28,7 +28,7 @@ export class OpenCalls implements Disposable {
   }
 
   /** Until what is returned is disposed of; `told` hears why it is cut off. */
-  add(call: Call, told: (refusal: Refusal) => void): Disposable {
+  add(call: Call, told: (refusal: Failure) => void): Disposable {
     this.#open.set(call, told)
     return { [Symbol.dispose]: () => this.#open.delete(call) }
   }
@@ -43,7 +43,7 @@ export class OpenCalls implements Disposable {
       await call.renew()
       await call.visible()
     } catch (error) {
-      if (!(error instanceof Refusal) || !ends.has(error.status)) return
+      if (!(error instanceof Failure) || !ends.has(error.status)) return
       this.#open.get(call)?.(error)
       if (this.#open.delete(call)) call.request.socket.destroy()
     }

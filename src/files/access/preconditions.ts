@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs"
 import type { IncomingHttpHeaders } from "node:http"
-import { Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
 
 /**
  * A strong validator: another file (inode), another length or another time of modification is
@@ -52,7 +52,7 @@ export function rangeHolds(ifRange: string | undefined, current: Validators): bo
   return Date.parse(ifRange) === seconds(current.mtimeMs)
 }
 
-const stale = (msg: string): Refusal => new Refusal(412, "stale", msg)
+const stale = (msg: string): Failure => new Failure("stale", msg)
 
 /** HTTP dates have whole seconds. */
 const seconds = (ms: number): number => Math.floor(ms / 1000) * 1000

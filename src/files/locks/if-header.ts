@@ -1,5 +1,5 @@
 import { bounds } from "#contract"
-import { invalid } from "../refusal.ts"
+import { invalid } from "../failures.ts"
 
 export interface Condition {
   not: boolean

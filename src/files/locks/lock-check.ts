@@ -1,5 +1,5 @@
+import { Failure } from "#contract"
 import { etagOf } from "../access/preconditions.ts"
-import { Refusal } from "../refusal.ts"
 import { parseTarget, pathText } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { placeOf } from "../tree/entry-location.ts"
@@ -23,7 +23,7 @@ export function checkLocks(call: Call, changes: readonly Change[]): void {
   const header = call.request.headers.if
   const lists = header === undefined ? [] : parseIf(header.toString())
   if (lists.length > 0 && !lists.some((list) => holds(call, list))) {
-    throw new Refusal(412, "stale", "What the If header says does not hold")
+    throw new Failure("stale", "What the If header says does not hold")
   }
   const submitted = tokensIn(lists)
   for (const change of changes) checkChange(call, change, submitted)

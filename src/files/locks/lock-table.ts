@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
-import { bounds } from "#contract"
-import { Refusal } from "../refusal.ts"
+import { bounds, Failure } from "#contract"
+import { DavFailure } from "../failures.ts"
 
 export interface Lock {
   /** `urn:uuid:…` */
@@ -57,9 +57,9 @@ export class Locks {
     const rivals = [...here, ...(wanted.deep ? this.below(wanted.path) : [])]
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
     if (rival) throw lockedBy(rival, "no-conflicting-lock")
-    if (here.length >= mostShared) throw new Refusal(429, "too_many_requests", `At most ${mostShared} locks bind one file or directory`)
+    if (here.length >= mostShared) throw new Failure("too_many_requests", `At most ${mostShared} locks bind one file or directory`)
     const own = this.#ownOf(wanted.userId)
-    if (own.size >= mostPerPerson) throw new Refusal(429, "too_many_requests", `A person can hold ${mostPerPerson} locks`)
+    if (own.size >= mostPerPerson) throw new Failure("too_many_requests", `A person can hold ${mostPerPerson} locks`)
     const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
     this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
     this.#byPerson.set(lock.userId, own.add(lock))
@@ -109,9 +109,9 @@ export class Locks {
   }
 }
 
-export function lockedBy(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Refusal {
+export function lockedBy(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
   const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
-  return new Refusal(423, "locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
+  return new DavFailure("locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
 }
 
 function parentOf(path: string): string | undefined {

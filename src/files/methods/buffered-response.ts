@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
-import { ClientGone } from "../refusal.ts"
+import { ClientGone } from "../failures.ts"
 
 const pieceLength = 32_768
 

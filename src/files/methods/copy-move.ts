@@ -1,9 +1,9 @@
 import { renameSync } from "node:fs"
-import { bounds } from "#contract"
+import { bounds, Failure } from "#contract"
 import { checkWrite, validatorsOf } from "../access/preconditions.ts"
+import { ClientGone, forbidden, invalid, notFound } from "../failures.ts"
 import { hostName, isOurs } from "../guard.ts"
 import { type Change, checkLocks } from "../locks/lock-check.ts"
-import { ClientGone, forbidden, invalid, notFound, Refusal } from "../refusal.ts"
 import { type Address, assertCreatable, parseTarget, pathText } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
@@ -64,7 +64,7 @@ function destinationOf(call: Call): Address {
   if (destination === undefined || destination === "") throw invalid("The header Destination is missing")
   const authority = /^https?:\/\/([^/?#]*)/i.exec(String(destination))?.[1]
   if (authority !== undefined && !isOurs(hostName(authority), call.scene.hosts)) {
-    throw new Refusal(502, "invalid", "The destination is on another server")
+    throw new Failure("invalid", "The destination is on another server", { status: 502 })
   }
   return parseTarget(String(destination))
 }
@@ -82,7 +82,7 @@ function checkedEnds(transfer: Transfer): Ends {
   if (call.address.slash && !source.stats.isDirectory()) throw notFound()
   checkWrite(call.request.headers, validatorsOf(source.stats))
   const target = stack.use(placeForNew(call.scene.root, transfer.target.names))
-  if (target.stats && !transfer.overwrite) throw new Refusal(412, "stale", "The destination exists, and Overwrite is F")
+  if (target.stats && !transfer.overwrite) throw new Failure("stale", "The destination exists, and Overwrite is F")
   const changes: Change[] = [{ names: transfer.target.names, member: !target.stats, deep: true }]
   if (transfer.moves) changes.push({ names: call.names, member: true, deep: true })
   checkLocks(call, changes)

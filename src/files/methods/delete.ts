@@ -1,6 +1,6 @@
 import { checkWrite, validatorsOf } from "../access/preconditions.ts"
+import { invalid, notFound } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
-import { invalid, notFound } from "../refusal.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
 import { placeOfExisting } from "../tree/entry-location.ts"

@@ -1,7 +1,8 @@
 import { constants, fstatSync, readSync, type Stats } from "node:fs"
 import parseRange from "range-parser"
+import { Failure } from "#contract"
 import { etagOf, isFresh, rangeHolds } from "../access/preconditions.ts"
-import { notFound, Refusal } from "../refusal.ts"
+import { notFound } from "../failures.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
 import { closing } from "../tree/directory-handle.ts"
@@ -28,8 +29,8 @@ export async function get(call: Call): Promise<void> {
   await answer(call, file.fd, stats)
 }
 
-const isDirectory = (): Refusal =>
-  new Refusal(405, "method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
+const isDirectory = (): Failure =>
+  new Failure("method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
     headers: allowOn("directory"),
   })
 
@@ -65,7 +66,8 @@ function partOf(range: string | undefined, size: number): { start: number; end: 
   if (range === undefined) return undefined
   const parts = parseRange(size, range, { combine: true })
   if (parts === -1) {
-    throw new Refusal(416, "invalid", `The file has ${size} bytes; the range asks for others`, {
+    throw new Failure("invalid", `The file has ${size} bytes; the range asks for others`, {
+      status: 416,
       headers: { "Content-Range": `bytes */${size}` },
     })
   }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Failure } from "#contract"
 import { assignConnection, TrustedProxies } from "#http"
 import { shareWith } from "../cors.ts"
+import { DavFailure, forbidden } from "../failures.ts"
 import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "../guard.ts"
 import { readableTags } from "../locks/lock-check.ts"
-import { forbidden, Refusal } from "../refusal.ts"
 import { parseTarget } from "../requests/address.ts"
 import { Call, type Person, type Scene } from "../requests/dav-request.ts"
 import { answerFailure } from "../respond.ts"
@@ -65,7 +66,7 @@ export function createHandler(settings: HandlerOptions): Handle {
         call.readableTags = await readableTags(call)
       }
       const call: Call = new Call({ scene, request, response, address, person, renew, proceed })
-      const cut = (refusal: Refusal) => noteRefusal(scene, request, { asker, error: refusal })
+      const cut = (refusal: Failure) => noteRefusal(scene, request, { asker, error: refusal })
       using _open = scene.open.add(call, cut)
       if (request.headers.if !== undefined) call.readableTags = await readableTags(call)
       await method(call)
@@ -84,14 +85,15 @@ interface Asker {
 
 /** What is about rights is told to the audit. */
 function noteRefusal({ refused }: Scene, { method }: IncomingMessage, { asker, error }: { asker: Asker; error: unknown }): void {
-  if (!(error instanceof Refusal)) return
-  const { status, isHidden, code } = error
+  if (!(error instanceof Failure)) return
+  const { status, code } = error
+  const isHidden = error instanceof DavFailure && error.isHidden
   if (isHidden || status === 401 || status === 403 || status === 429)
     refused({ ...asker, isWrite: !isReading(method), code: isHidden ? "hidden" : code, count: 1 })
 }
 
-function tooManyConnections(): Refusal {
-  return new Refusal(429, "too_many_requests", "All connections that one person may have are in use; close some and try again", {
+function tooManyConnections(): Failure {
+  return new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
     headers: { "Retry-After": "2", Connection: "close" },
   })
 }
@@ -99,7 +101,7 @@ function tooManyConnections(): Refusal {
 function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
   const name = methodNames.find((one) => one === method)
   if (name) return methods[name]
-  throw new Refusal(405, "method_not_allowed", `The files address does not know ${method ?? "this method"}`, {
+  throw new Failure("method_not_allowed", `The files address does not know ${method ?? "this method"}`, {
     headers: { Allow: methodNames.join(", ") },
   })
 }
@@ -115,7 +117,7 @@ async function proven(scene: Scene, request: IncomingMessage, asker: Asker): Pro
   const headers: Record<string, string> = {}
   if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Quayside"'
   if (retryAfterSeconds !== undefined) headers["Retry-After"] = String(retryAfterSeconds)
-  throw new Refusal(status, codes[status], msg, { headers })
+  throw new Failure(codes[status], msg, { status, headers })
 }
 
 const codes = { 401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer"
 import { bounds } from "#contract"
 import type { Access } from "../access/authority.ts"
+import { fileFailure, notFound } from "../failures.ts"
 import type { Resource } from "../properties/live-properties.ts"
-import { notFound, refusalOf } from "../refusal.ts"
 import { isHidden, pathText } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { Slice } from "../requests/yielder.ts"
@@ -100,7 +100,7 @@ async function below(walk: Walk, folder: Folder, at: { names: readonly string[];
   try {
     next = folder.folder(at.name)
   } catch (error) {
-    if (refusalOf(error)?.status === 503) throw error
+    if (fileFailure(error)?.status === 503) throw error
     return
   }
   using held = next

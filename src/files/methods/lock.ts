@@ -1,12 +1,12 @@
 import { closeSync, constants } from "node:fs"
-import { bounds } from "#contract"
+import { bounds, Failure } from "#contract"
 import { checkWrite, validatorsOf } from "../access/preconditions.ts"
 import { readXml } from "../body.ts"
+import { DavFailure, forbidden, invalid } from "../failures.ts"
 import { parseIf, tokensIn } from "../locks/if-header.ts"
 import { checkLocks } from "../locks/lock-check.ts"
 import { type Lock, longestLockMs, type NewLock } from "../locks/lock-table.ts"
 import { lockDiscovery } from "../locks/lock-xml.ts"
-import { forbidden, invalid, Refusal } from "../refusal.ts"
 import { assertCreatable, pathText } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { answerEmpty, answerXml } from "../respond.ts"
@@ -38,7 +38,7 @@ function renew(call: Call): void {
   const tokens = tokensIn(parseIf(header))
   const held = call.scene.locks.on(call.path).find(({ token, userId }) => tokens.has(token) && userId === call.person.userId)
   if (!held)
-    throw new Refusal(412, "stale", "You hold no such lock here; it may have ended", { condition: "<D:lock-token-matches-request-uri/>" })
+    throw new DavFailure("stale", "You hold no such lock here; it may have ended", { condition: "<D:lock-token-matches-request-uri/>" })
   call.scene.locks.refresh(held, timeoutOf(call))
   answerXml(call.response, 200, `<D:prop xmlns:D="DAV:">${lockDiscovery([held], held.path)}</D:prop>`)
 }
@@ -55,7 +55,7 @@ function readLock(call: Call, body: Buffer): NewLock {
   const owner = child(root, DAV, "owner")
   const { userId } = call.person
   const text = owner ? serializeXml(owner) : ""
-  if (text.length > mostOwner) throw new Refusal(413, "too_large", `A lock's owner element has at most ${mostOwner} characters`)
+  if (text.length > mostOwner) throw new Failure("too_large", `A lock's owner element has at most ${mostOwner} characters`)
   return { path: call.path, deep: isDeep(call), exclusive, userId, owner: text, timeoutMs: timeoutOf(call) }
 }
 
@@ -101,7 +101,7 @@ export async function unlock(call: Call): Promise<void> {
   if (token === undefined) throw invalid("UNLOCK needs the header Lock-Token: <token>")
   const held: Lock | undefined = call.scene.locks.on(pathText(call.names)).find((one) => one.token === token)
   if (!held) {
-    throw new Refusal(409, "conflict", "There is no such lock here; it may have ended", {
+    throw new DavFailure("conflict", "There is no such lock here; it may have ended", {
       condition: "<D:lock-token-matches-request-uri/>",
     })
   }

@@ -1,6 +1,6 @@
+import { Failure } from "#contract"
 import { hasBody } from "#http"
 import { checkLocks } from "../locks/lock-check.ts"
-import { Refusal } from "../refusal.ts"
 import { assertCreatable } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
@@ -10,7 +10,7 @@ import { allowOn } from "./method-names.ts"
 /** Makes a directory. */
 export async function mkcol(call: Call): Promise<void> {
   await call.writable()
-  if (hasBody(call.request)) throw new Refusal(415, "unsupported_media_type", "MKCOL takes no body")
+  if (hasBody(call.request)) throw new Failure("unsupported_media_type", "MKCOL takes no body")
   assertCreatable(call.names)
   using place = placeForNew(call.scene.root, call.names)
   if (place.stats) throw exists(place.stats.isDirectory() ? "directory" : "file")
@@ -24,5 +24,5 @@ export async function mkcol(call: Call): Promise<void> {
   answerEmpty(call.response, 201)
 }
 
-const exists = (kind: "file" | "directory"): Refusal =>
-  new Refusal(405, "method_not_allowed", `A ${kind} of this name exists already`, { headers: allowOn(kind) })
+const exists = (kind: "file" | "directory"): Failure =>
+  new Failure("method_not_allowed", `A ${kind} of this name exists already`, { headers: allowOn(kind) })

@@ -1,8 +1,8 @@
-import { bounds } from "#contract"
+import { bounds, type Failure } from "#contract"
 import { readXml } from "../body.ts"
+import { DavFailure, invalid } from "../failures.ts"
 import { readWish } from "../properties/propfind-request.ts"
 import { responseRenderer } from "../properties/propfind-response.ts"
-import { invalid, Refusal } from "../refusal.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
 import { Sink } from "./buffered-response.ts"
@@ -62,16 +62,15 @@ function counter(mostEntries: number): (text: string) => undefined {
   }
 }
 
-const tooLarge = (): Refusal =>
-  new Refusal(
-    403,
+const tooLarge = (): Failure =>
+  new DavFailure(
     "forbidden",
     `The answer would have more than ${listingBytes.value} bytes and ${listingBytesPerEntry.value} for each entry: ask for fewer properties`,
     { condition: "<D:propfind-finite-depth/>" },
   )
 
-export const tooDeep = (): Refusal =>
-  new Refusal(403, "forbidden", "There is too much below this directory to be listed at once: use Depth 1", {
+export const tooDeep = (): Failure =>
+  new DavFailure("forbidden", "There is too much below this directory to be listed at once: use Depth 1", {
     condition: "<D:propfind-finite-depth/>",
   })
 

@@ -1,7 +1,8 @@
 import { fchmodSync, fstatSync, futimesSync } from "node:fs"
+import { Failure } from "#contract"
 import { checkWrite, etagOf, validatorsOf } from "../access/preconditions.ts"
+import { forbidden, invalid } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
-import { forbidden, invalid, Refusal } from "../refusal.ts"
 import { assertCreatable } from "../requests/address.ts"
 import type { Call } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
@@ -43,7 +44,7 @@ function checkForm(call: Call): void {
   assertCreatable(call.names)
   if (call.request.headers["content-range"] !== undefined) throw invalid("A PUT replaces the whole file: Content-Range is not understood")
   if (call.address.slash)
-    throw new Refusal(405, "method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
+    throw new Failure("method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
       headers: { Allow: `${allowOn("directory").Allow}, MKCOL` },
     })
 }
@@ -94,8 +95,7 @@ function finish(call: Call, { draft, room }: Begun, modified: number | undefined
 function checked(call: Call): Place {
   const place = placeForNew(call.scene.root, call.names)
   try {
-    if (place.stats?.isDirectory())
-      throw new Refusal(405, "method_not_allowed", "A directory has this name", { headers: allowOn("directory") })
+    if (place.stats?.isDirectory()) throw new Failure("method_not_allowed", "A directory has this name", { headers: allowOn("directory") })
     checkWrite(call.request.headers, place.stats && validatorsOf(place.stats))
     checkLocks(call, [{ names: call.names, member: !place.stats, deep: false }])
     return place

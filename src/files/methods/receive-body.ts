@@ -2,7 +2,7 @@ import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { hasBody } from "#http"
-import { ClientGone } from "../refusal.ts"
+import { ClientGone } from "../failures.ts"
 
 /** The body stops being read while this much waits for the disk. */
 const mostWaiting = bounds.files.waitingBytes.value

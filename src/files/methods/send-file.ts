@@ -1,6 +1,6 @@
 import { read } from "node:fs"
 import type { ServerResponse } from "node:http"
-import { ClientGone } from "../refusal.ts"
+import { ClientGone } from "../failures.ts"
 
 /** With few downloads large pieces are quicker; with many, small ones keep the memory bounded. */
 const largePiece = 2 ** 20

@@ -1,5 +1,5 @@
+import { Failure } from "#contract"
 import type { Access, Authority, Identified, Refused } from "../access/authority.ts"
-import { Refusal } from "../refusal.ts"
 import type { StorageQuota } from "../storage/storage.ts"
 import type { ToMain, ToWorker } from "./messages.ts"
 
@@ -81,5 +81,5 @@ export class AuthorityProxy implements Authority {
   }
 }
 
-const cannotTell = (): Refusal =>
-  new Refusal(503, "unavailable", "It cannot be found out at present what you may do; try again", { headers: { "Retry-After": "1" } })
+const cannotTell = (): Failure =>
+  new Failure("unavailable", "It cannot be found out at present what you may do; try again", { headers: { "Retry-After": "1" } })

@@ -1,5 +1,5 @@
+import { Failure } from "#contract"
 import type { Access, Identified, Refused } from "../access/authority.ts"
-import { Refusal } from "../refusal.ts"
 import type { Settings } from "../settings.ts"
 import type { StorageQuota } from "../storage/storage.ts"
 import type { CopyProgress, PlainRefusal, TreeCall } from "../tree/file-tree.ts"
@@ -50,7 +50,7 @@ export type ToMain =
 export type TreeOutcome = { answer: unknown } | { refusal: PlainRefusal } | { error: PlainError }
 
 export function outcomeOf(error: unknown): TreeOutcome {
-  return error instanceof Refusal ? { refusal: { code: error.code, message: error.message } } : { error: plainError(error) }
+  return error instanceof Failure ? { refusal: { code: error.code, message: error.message } } : { error: plainError(error) }
 }
 
 /** An error that crosses the border between processes. */

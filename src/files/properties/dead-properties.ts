@@ -1,7 +1,7 @@
 import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
 import { StringDecoder } from "node:string_decoder"
-import { bounds } from "#contract"
-import { Refusal, refusalOf } from "../refusal.ts"
+import { bounds, type Failure } from "#contract"
+import { DavFailure, fileFailure } from "../failures.ts"
 import { hiddenFolder } from "../requests/address.ts"
 import type { Folder } from "../tree/directory-handle.ts"
 import { attempt } from "../tree/remove-tree.ts"
@@ -80,7 +80,7 @@ export class DeadProperties implements Disposable {
     try {
       this.#write(entries)
     } catch (error) {
-      if (refusalOf(error)?.code !== "storage_full") throw error
+      if (fileFailure(error)?.code !== "storage_full") throw error
       this.#isBehind = true
       for (const entry of least) this.#table.apply(entry)
     }
@@ -211,17 +211,16 @@ function parse(line: string): Entry | undefined {
 }
 
 /** More than one file or directory may have. */
-export function overEntry(): Refusal {
+export function overEntry(): Failure {
   const { value } = bounds.files.entryProperties
-  return new Refusal(507, "storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
+  return new DavFailure("storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
     condition: "<D:quota-not-exceeded/>",
   })
 }
 
-function overBudget(path: string): Refusal {
+function overBudget(path: string): Failure {
   const { storedPropertyBytes, storedProperties } = bounds.files
-  return new Refusal(
-    507,
+  return new DavFailure(
     "storage_full",
     `There is no room for more properties below ${ownerOf(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
     { condition: "<D:quota-not-exceeded/>" },

@@ -1,5 +1,5 @@
 import { bounds } from "#contract"
-import { invalid } from "../refusal.ts"
+import { invalid } from "../failures.ts"
 import { child, DAV, type Element, elementsOf, isDav, parseXml } from "../xml/xml.ts"
 import { keyOf, type PropertyName } from "./live-properties.ts"
 

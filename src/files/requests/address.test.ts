@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
 import { encodePath, parseTarget } from "./address.ts"
 
 const names = (target: string) => parseTarget(target).names
@@ -9,7 +9,7 @@ const status = (target: string) => {
     parseTarget(target)
     return 200
   } catch (error) {
-    return error instanceof Refusal ? error.status : 500
+    return error instanceof Failure ? error.status : 500
   }
 }
 

@@ -1,4 +1,5 @@
-import { invalid, notFound, Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
+import { invalid, notFound } from "../failures.ts"
 
 /**
  * What a request's target names: single names from the root downwards, and whether it ends with a
@@ -69,7 +70,7 @@ const needsDecoding = /[%\x80-\xff]/
 export function assertCreatable(names: readonly string[]): void {
   const name = names.at(-1) ?? ""
   const bytes = Buffer.byteLength(name)
-  if (bytes > 255) throw new Refusal(400, "invalid", `A name has at most 255 bytes; this one has ${bytes}`)
+  if (bytes > 255) throw new Failure("invalid", `A name has at most 255 bytes; this one has ${bytes}`)
 }
 
 /** `/a/b` for names; `/` for none. What the authority is asked about. */

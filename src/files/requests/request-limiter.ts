@@ -1,5 +1,4 @@
-import { bounds } from "#contract"
-import { Refusal } from "../refusal.ts"
+import { bounds, Failure } from "#contract"
 
 /**
  * How many requests one person may have under way. Beyond, a request is refused rather than queued:
@@ -57,7 +56,7 @@ export class CopyQueue {
   }
 }
 
-const tooMany = (): Refusal =>
-  new Refusal(429, "too_many_requests", "You have too many requests under way; try again when some have ended", {
+const tooMany = (): Failure =>
+  new Failure("too_many_requests", "You have too many requests under way; try again when some have ended", {
     headers: { "Retry-After": "1" },
   })

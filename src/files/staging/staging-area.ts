@@ -1,5 +1,5 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
-import { refusalOf } from "../refusal.ts"
+import { fileFailure } from "../failures.ts"
 import { hiddenFolder, hiddenPrefix } from "../requests/address.ts"
 import type { Spot } from "../tree/copy-entry.ts"
 import type { Folder, Name } from "../tree/directory-handle.ts"
@@ -265,7 +265,7 @@ async function removeBeside(root: Folder, left: Folder, marker: string): Promise
     const own = namesIn(folder).filter((name) => name.startsWith(`${hiddenPrefix}${idOf(left)}-`))
     for (const name of own) await removeTree(folder, name, freshNames(name))
   } catch (error) {
-    if (!refusalOf(error)) throw error
+    if (!fileFailure(error)) throw error
   }
 }
 
@@ -287,7 +287,7 @@ function ensured(parent: Folder, name: string): Folder {
 }
 
 function isFull(error: unknown): boolean {
-  return refusalOf(error)?.code === "storage_full"
+  return fileFailure(error)?.code === "storage_full"
 }
 
 function namesIn(folder: Folder): string[] {

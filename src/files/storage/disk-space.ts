@@ -1,5 +1,5 @@
 import { type StatsFs, statfsSync } from "node:fs"
-import { Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
 import { amountText, type StorageRoom, type StorageSettings } from "./storage.ts"
 
 /** A run is ended within some ten seconds, so more than this is not needed on the largest disk. */
@@ -30,8 +30,7 @@ export function assertRoom(place: { readonly self: string }, bytes: number, sett
   const room = roomOf(statfsSync(place.self), settings)
   if (!room.isLow && room.freeBytes - bytes >= room.reserveBytes) return
   const { freeBytes, reserveBytes } = room
-  throw new Refusal(
-    507,
+  throw new Failure(
     "storage_full",
     `The disk is nearly full: ${amountText(freeBytes)} are free, of which ${amountText(reserveBytes)} are kept; this has ${amountText(bytes)}. Delete files first`,
   )

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs"
+import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
-import { Refusal } from "../refusal.ts"
 import type { Folder } from "../tree/directory-handle.ts"
 import { StorageCounter } from "./counter.ts"
 import { assertRoom } from "./disk-space.ts"
@@ -299,6 +299,6 @@ export class Reservation implements Disposable {
 /** The disk is looked at again after so many bytes of something whose size was not known. */
 const checkEvery = 16 * 2 ** 20
 
-function full(why: string, bytes: number): Refusal {
-  return new Refusal(507, "storage_full", `${why}; this has ${amountText(bytes)}. Delete files, or ask an administrator for more`)
+function full(why: string, bytes: number): Failure {
+  return new Failure("storage_full", `${why}; this has ${amountText(bytes)}. Delete files, or ask an administrator for more`)
 }

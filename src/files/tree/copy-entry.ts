@@ -1,6 +1,6 @@
 import { fchmodSync, futimesSync, readlinkSync, symlinkSync } from "node:fs"
 import { bounds } from "#contract"
-import { notFound } from "../refusal.ts"
+import { notFound } from "../failures.ts"
 import { isHidden } from "../requests/address.ts"
 import { copyFile } from "./copy-file.ts"
 import { type Copied, CopyLimit, type CopyOptions, Tally } from "./copy-totals.ts"

@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs"
-import { notFound, Refusal } from "../refusal.ts"
+import { Failure } from "#contract"
+import { notFound } from "../failures.ts"
 import type { Folder } from "./directory-handle.ts"
 
 /**
@@ -21,7 +22,7 @@ export interface Place extends Disposable {
  */
 export function placeOf(root: Folder, names: readonly string[]): Place {
   const name = names.at(-1)
-  if (name === undefined) throw new Refusal(403, "forbidden", "The files root itself cannot be changed")
+  if (name === undefined) throw new Failure("forbidden", "The files root itself cannot be changed")
   const parent = root.descend(names.slice(0, -1))
   try {
     const found = parent.look(name)
@@ -39,12 +40,12 @@ export function placeForNew(root: Folder, names: readonly string[]): Place {
   try {
     place = placeOf(root, names)
   } catch (error) {
-    if (absent.has((error as NodeJS.ErrnoException).code ?? "")) throw new Refusal(409, "conflict", "The directory above does not exist")
+    if (absent.has((error as NodeJS.ErrnoException).code ?? "")) throw new Failure("conflict", "The directory above does not exist")
     throw error
   }
   if (!place.occupied) return place
   place[Symbol.dispose]()
-  throw new Refusal(409, "conflict", "The name is taken by something that is neither a file nor a directory")
+  throw new Failure("conflict", "The name is taken by something that is neither a file nor a directory")
 }
 
 /** As `placeOf`, for something that must be there. */

@@ -1,4 +1,4 @@
-import type { FailureCode } from "#contract"
+import type { Failure } from "#contract"
 import type { StorageAccount, StorageCount } from "../storage/storage.ts"
 import type { Copied, CopyLimits } from "./copy-totals.ts"
 
@@ -141,6 +141,6 @@ export class Tree {
 
 /** What is refused, as it crosses the border between processes. */
 export interface PlainRefusal {
-  code: FailureCode
+  code: Failure["code"]
   message: string
 }

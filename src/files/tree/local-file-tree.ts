@@ -1,6 +1,7 @@
 import { renameSync, rmdirSync } from "node:fs"
+import { Failure } from "#contract"
 import { deadline, splitPath } from "#kit"
-import { forbidden, invalid, Refusal, refusalOf } from "../refusal.ts"
+import { fileFailure, forbidden, invalid } from "../failures.ts"
 import { isHidden } from "../requests/address.ts"
 import type { Workplace } from "../staging/staging-area.ts"
 import type { Reservation, StorageLedger } from "../storage/ledger.ts"
@@ -14,7 +15,7 @@ import { measure } from "./measure-tree.ts"
 type Copy = Extract<TreeCall, { op: "copyTree" }>
 
 /**
- * Does what a `Tree` asks for, by descriptor. Rejects with a `Refusal` where the caller can be told
+ * Does what a `Tree` asks for, by descriptor. Rejects with a `Failure` where the caller can be told
  * why.
  */
 export class LocalTree {
@@ -217,19 +218,19 @@ function explained<T>(path: string, work: () => T): T {
 }
 
 function refuse(path: string, error: unknown): never {
-  if (error instanceof Refusal) throw error
+  if (error instanceof Failure) throw error
   const { code } = error as NodeJS.ErrnoException
-  if (error instanceof CopyLimit) throw new Refusal(409, "conflict", `${path} cannot be copied: ${error.message}`)
+  if (error instanceof CopyLimit) throw new Failure("conflict", `${path} cannot be copied: ${error.message}`)
   if (code === "ENAMETOOLONG") throw invalid(`A name in ${path} has more than 255 bytes`)
-  if (isAbsence(error)) throw new Refusal(409, "conflict", `${path} cannot be used: something in it is not a directory, or vanished`)
-  const told = refusalOf(error)
-  if (told) throw new Refusal(told.status, told.code, `${path}: ${told.message}`)
+  if (isAbsence(error)) throw new Failure("conflict", `${path} cannot be used: something in it is not a directory, or vanished`)
+  const told = fileFailure(error)
+  if (told) throw new Failure(told.code, `${path}: ${told.message}`, { status: told.status })
   throw error
 }
 
-const notDirectory = (path: string): Refusal => new Refusal(404, "not_found", `${path} is not a directory`)
-const tooLong = (path: string, ms: number): Refusal =>
-  new Refusal(409, "conflict", `${path} cannot be copied: it took longer than ${Math.round(ms / 1_000)} s`)
+const notDirectory = (path: string): Failure => new Failure("not_found", `${path} is not a directory`)
+const tooLong = (path: string, ms: number): Failure =>
+  new Failure("conflict", `${path} cannot be copied: it took longer than ${Math.round(ms / 1_000)} s`)
 
 function isAbsence(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from "saxes"
-import { bounds } from "#contract"
-import { invalid, Refusal } from "../refusal.ts"
+import { bounds, Failure } from "#contract"
+import { invalid } from "../failures.ts"
 
 export const DAV = "DAV:"
 const { xmlLevels, xmlElements, xmlAttributes, nameCharacters, namespaceCharacters } = bounds.files
@@ -61,7 +61,7 @@ function decode(body: Buffer): string {
   try {
     return new TextDecoder(wide, { fatal: true }).decode(body)
   } catch {
-    throw new Refusal(400, "invalid", "The body's XML is neither UTF-8 nor UTF-16")
+    throw new Failure("invalid", "The body's XML is neither UTF-8 nor UTF-16")
   }
 }
 

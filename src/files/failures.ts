@@ -1,0 +1,74 @@
+import { Failure, type FailureOptions } from "#contract"
+
+export interface DavFailureOptions extends FailureOptions {
+  /**
+   * The content of a `DAV:error` element, where RFC 4918 wants one instead of the failure object.
+   */
+  condition?: string
+  /** The entry may exist without the caller being allowed to know of it; they are not told. */
+  isHidden?: boolean
+}
+
+/** A refusal with what only WebDAV knows of. */
+export class DavFailure extends Failure {
+  readonly condition: string | undefined
+  readonly isHidden: boolean
+
+  constructor(code: Failure["code"], msg: string, options: DavFailureOptions = {}) {
+    super(code, msg, options)
+    this.condition = options.condition
+    this.isHidden = options.isHidden ?? false
+  }
+}
+
+/** The other side closed the connection: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = "ClientGone"
+}
+
+export const notFound = (options: DavFailureOptions = {}): Failure =>
+  new DavFailure("not_found", "There is no such file or directory", options)
+export const hidden = (): Failure => notFound({ isHidden: true })
+export const forbidden = (msg: string): Failure => new Failure("forbidden", msg)
+export const invalid = (msg: string): Failure => new Failure("invalid", msg)
+
+/**
+ * What a failed file operation means to the caller; undefined where it means that the server is at
+ * fault.
+ */
+export function fileFailure(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  return code === undefined ? undefined : byErrno[code]?.()
+}
+
+const locked = (): Failure => new Failure("locked", "A program is using it; try again later")
+const full = (): Failure => new Failure("storage_full", "There is no room left on the disk")
+const denied = (): Failure => forbidden("The file system does not allow it")
+const busy = (): Failure => new Failure("unavailable", "The file server is at its limit; try again", { headers: { "Retry-After": "1" } })
+
+const byErrno: Readonly<Record<string, () => Failure>> = {
+  ENOENT: notFound,
+  ENOTDIR: notFound,
+  ELOOP: notFound,
+  ENXIO: notFound,
+  ENODEV: notFound,
+  ENAMETOOLONG: notFound,
+  ESTALE: notFound,
+  EACCES: denied,
+  EPERM: denied,
+  EROFS: denied,
+  ENOSPC: full,
+  EDQUOT: full,
+  EFBIG: () => new Failure("too_large", "The file system does not hold files of this size"),
+  EMLINK: () => new Failure("storage_full", "The directory can hold no more directories"),
+  EBUSY: locked,
+  ETXTBSY: locked,
+  EAGAIN: locked,
+  EEXIST: () => new Failure("conflict", "Something of this name appeared in the meantime"),
+  ENOTEMPTY: () => new Failure("conflict", "The directory changed in the meantime; try again"),
+  EISDIR: () => new Failure("conflict", "It became a directory in the meantime"),
+  EMFILE: busy,
+  ENFILE: busy,
+  ENOMEM: busy,
+}
