@@ -99,7 +99,11 @@ export const failures = [
     [
       ["half of what was refused is stored", "    ftruncateSync(fd, size)\n", ""],
       ["a log that could not be written takes room", "attempt(() => unlinkSync(", "attempt(() => void ("],
-      ["what was done on a full disk is told to have failed", 'if (fileFailure(error)?.code !== "storage_full") throw error', "throw error"],
+      [
+        "what was done on a full disk is told to have failed",
+        'if (fileFailure(error)?.code !== "storage_full") throw error',
+        "throw error",
+      ],
       ["what a full disk kept from the log never comes there", "this.#isBehind = true", ""],
     ],
   ),
