@@ -61,7 +61,7 @@ export class Measures {
 
   /** OpenMetrics text. */
   text({ runs }: Pick<Services, "runs">, underWay: number): string {
-    const states = runs.live().map((run) => run.state)
+    const states = runs.targets().map((run) => run.state)
     const { rss, heapUsed } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
     const seconds = (microseconds: number) => String(microseconds / 1e6)

@@ -1,6 +1,6 @@
 import { type ProjectType, projectTypes } from "#contract"
 import type { ImageInfo } from "#engine"
-import { typeRules } from "#runs"
+import { projectTypeRules } from "#runs"
 
 /** What programs of a type are called where an image names them. */
 const programs: Readonly<Record<ProjectType, RegExp>> = {
@@ -18,5 +18,5 @@ const programs: Readonly<Record<ProjectType, RegExp>> = {
  */
 export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageInfo): ProjectType[] {
   const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
-  return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${typeRules[type].port}/tcp`))
+  return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${projectTypeRules[type].port}/tcp`))
 }

@@ -16,7 +16,7 @@ import type { Authority, Files } from "#files"
 import type { GatewayHost, PortLedger, Visitor } from "#gateway"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
-import type { Runs, StorageBook } from "#runs"
+import type { Runs, StorageQuotas } from "#runs"
 import type { RunRow, Store } from "#store"
 
 /** The actor that stands for all who proved nothing. */
@@ -26,8 +26,8 @@ const nobody = "-"
  * Who a proof at the files address belongs to, and what they may do with a path: the same rules as
  * for mounts.
  */
-export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock; book: StorageBook }): Authority {
-  const { store, identity, events, clock, book } = made
+export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock; quotas: StorageQuotas }): Authority {
+  const { store, identity, events, clock, quotas } = made
   return {
     refused({ userName = nobody, address, isWrite, code, count }) {
       events.refused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
@@ -42,7 +42,7 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
       return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
     },
     areas: (paths) => mountAreas(store, paths),
-    storage: (account) => book.quotaOf(account),
+    storage: (account) => quotas.quotaOf(account),
   }
 }
 
@@ -84,7 +84,7 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
-    live: () => runs.live(),
+    live: () => runs.targets(),
     async identify(authorization, address) {
       const caller = await identity.identify(authorization, undefined, address)
       return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)
@@ -104,7 +104,7 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
         .then((userName) => events.refused({ userName, address, requestId: "" }, "openRun", { code }))
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
-    active: (id) => runs.active(id),
+    active: (id) => runs.markActive(id),
   }
 }
 

@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
 import { finishInterruptedMoves, prepareRun, replanRun, startGrantExpiry } from "#projects"
-import { createRuns, StorageBook } from "#runs"
+import { openRuns, StorageQuotas } from "#runs"
 import { openStore } from "#store"
 import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
 import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
@@ -80,7 +80,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
   const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
-  const book = new StorageBook(store, settings.defaultLimits)
+  const quotas = new StorageQuotas(store, settings.defaultLimits)
   // Whose dataset is withdrawn loses it at once, not when the file server asks again.
   const rightsChanged = ({ type }: { type: string }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
@@ -90,7 +90,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
   // The worker needs a while to load: nothing else waits for it until the end.
   const starting = startFiles(
-    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin, book }),
+    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin, quotas }),
   )
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
@@ -111,7 +111,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   if (store.dialect === "sqlite") await undone
   stack.use(startGrantExpiry({ store, events, clock, logger }))
   const runs = stack.use(
-    await createRuns({
+    await openRuns({
       store,
       engine,
       clock,
@@ -120,8 +120,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       settings: runSettings(settings, dataDir),
       imagePolicy: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree, events }),
-      revise: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
-      storage: { book, meter: { room: async () => (await starting).room(), count: (account) => tree.count(account) } },
+      replan: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
+      storage: { quotas, meter: { diskSpace: async () => (await starting).room(), count: (account) => tree.count(account) } },
     }),
   )
   const connections = connectionLimitOf(settings, logger)
@@ -160,7 +160,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   await listen({ settings, api, gateway })
   await confineAtLast()
   if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
-  runs.begin()
+  runs.startSupervisor()
   await starting
   await home
   demandWanted()

@@ -4,7 +4,7 @@ import { bounds } from "#contract"
 import type { Events } from "#events"
 import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import { type Logger, systemClock } from "#kit"
-import type { RunEvents, StorageBook } from "#runs"
+import type { RunEvents, StorageQuotas } from "#runs"
 import type { Store } from "#store"
 import { authorityOf } from "./adapters.ts"
 import type { Addresses } from "./addresses.ts"
@@ -37,7 +37,7 @@ export function connectionLimitOf(settings: Settings, logger: Logger): Connectio
 export function runEvents(events: Events): RunEvents {
   return {
     stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
-    asked: (tx, asked) => events.runAsked(tx, asked),
+    requested: (tx, asked) => events.runAsked(tx, asked),
     progress: (run, progress) => events.runProgress(run, progress),
     warning: (run, text) => events.runWarning(run, text),
   }
@@ -88,13 +88,13 @@ export function filesOptions(made: {
   logger: Logger
   hostNames: ReadonlySet<string>
   baseOrigin: string
-  book: StorageBook
+  quotas: StorageQuotas
 }) {
-  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, book } = made
+  const { settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, quotas } = made
   return {
     root: filesRoot,
     listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, events, clock: systemClock, book }),
+    authority: authorityOf({ store, identity, events, clock: systemClock, quotas }),
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,

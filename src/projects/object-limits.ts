@@ -1,7 +1,7 @@
 import type { Caller } from "#access"
 import { bounds, type EffectiveLimits, Failure } from "#contract"
 import type { Clock } from "#kit"
-import { boundsOf, type Cap } from "#runs"
+import { type GroupQuota, loadLimits } from "#runs"
 import type { Reads } from "#store"
 
 type Readable = Pick<Reads, "users" | "groups">
@@ -51,19 +51,19 @@ export class ObjectLimits {
 
   /** How many more resources there is room for beside the next one. */
   async #count(tx: Readable, ownerId: number, isRestored: boolean): Promise<number> {
-    const { limits, caps } = await boundsOf(tx, [ownerId], this.#defaults)
+    const { limits, quotas } = await loadLimits(tx, [ownerId], this.#defaults)
     const limit = (limits.get(ownerId) ?? this.#defaults).MaxObjects
     const { live, deleted } = await tx.users.objects(ownerId)
     if (limit !== null && live >= limit) throw full(`${count(live)}, and the limit (MaxObjects) is ${limit.toLocaleString("en")}`)
     if (limit !== null && !isRestored && deleted >= deletedMax) throw tooManyDeleted(deleted)
-    const shared = caps.filter((cap) => typeof cap.limits.MaxObjects === "number")
+    const shared = quotas.filter((cap) => typeof cap.limits.MaxObjects === "number")
     for (const cap of shared) await demandShared(tx, cap)
     if (shared.length > 0) return 0
     return limit === null ? Number.MAX_SAFE_INTEGER : Math.min(limit - live, deletedMax - deleted) - 1
   }
 }
 
-async function demandShared(tx: Readable, { groupName, limits, members }: Cap): Promise<void> {
+async function demandShared(tx: Readable, { groupName, limits, members }: GroupQuota): Promise<void> {
   const limit = limits.MaxObjects ?? Number.POSITIVE_INFINITY
   let live = 0
   for (const name of members) {

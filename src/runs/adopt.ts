@@ -1,9 +1,9 @@
 import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
 import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
-import type { Context } from "./context.ts"
-import { boundsOf } from "./limits.ts"
-import { times } from "./queue.ts"
-import { typeRule } from "./types.ts"
+import type { RunsContext } from "./context.ts"
+import { loadLimits } from "./limits.ts"
+import { startTimes } from "./queue.ts"
+import { ruleOfType } from "./types.ts"
 
 /**
  * Takes a running container that no row knows up again under its own number, as after a restored
@@ -11,11 +11,11 @@ import { typeRule } from "./types.ts"
  * Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the
  * container does not tell is taken from the project as it is now.
  */
-export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
+export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promise<boolean> {
   try {
     const spec = seen.state === "running" ? await ctx.engine.recoverSpec(seen.key, ctx.closed) : undefined
     if (!spec) return false
-    return (await ctx.store.change((tx) => adoptIn(ctx, tx, { seen, spec }))) !== undefined
+    return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
     // Out of reach, nothing is known of it: it is asked about again.
     const isRefused = error instanceof Duplicate || (error instanceof EngineError && error.code !== "engine_unreachable")
@@ -24,31 +24,31 @@ export async function adopt(ctx: Context, seen: ObservedRun): Promise<boolean> {
   }
 }
 
-interface Found {
+interface AdoptableContainer {
   seen: ObservedRun
   spec: RecoveredSpec
 }
 
-async function adoptIn(ctx: Context, tx: Change, { seen, spec }: Found): Promise<RunRow | undefined> {
+async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: AdoptableContainer): Promise<RunRow | undefined> {
   const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
   if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
   if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
   const holders = await tx.runs.held()
   if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
-  const { limits } = await boundsOf(tx, [person.id], ctx.settings.defaultLimits)
+  const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
   const run = await tx.runs.insertAs(spec.run, {
     ...rowOf({ seen, spec, person, project }),
-    ...times(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
+    ...startTimes(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
   })
   await ctx.events.stateChanged(tx, run, undefined)
   tx.afterCommit(() => {
     ctx.logger.warn({ run: run.id, key: run.key, user: run.userName }, "a container that no run knew was taken up from its labels")
-    ctx.board.publish(run)
+    ctx.runCache.publish(run)
   })
   return run
 }
 
-function rowOf({ seen, spec, person, project }: Found & { person: UserRow; project: ProjectRow }) {
+function rowOf({ seen, spec, person, project }: AdoptableContainer & { person: UserRow; project: ProjectRow }) {
   return {
     key: spec.key,
     projectId: project.id,
@@ -73,7 +73,7 @@ function rowOf({ seen, spec, person, project }: Found & { person: UserRow; proje
 }
 
 function planOf(spec: RecoveredSpec, { type }: ProjectRow): RunPlan {
-  const { tokenVariable } = typeRule(type)
+  const { tokenVariable } = ruleOfType(type)
   const { HOME = "", ...env } = spec.env
   return {
     type,

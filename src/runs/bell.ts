@@ -4,11 +4,11 @@ import type { Clock } from "#kit"
  * Wakes one waiter. A ring while nobody waits is kept for the next wait, so none is missed between
  * looking and waiting.
  */
-export class Bell {
+export class Signal {
   #rung = false
   #wake = () => {}
 
-  ring(): void {
+  notify(): void {
     this.#rung = true
     this.#wake()
   }

@@ -2,8 +2,8 @@ import { isLive } from "#contract"
 import type { Address, EngineError } from "#engine"
 import type { RunRow } from "#store"
 import { upstreamHeaders } from "./spec.ts"
-import { inTurn, Turns, type Waiting } from "./turns.ts"
-import { typeRule } from "./types.ts"
+import { fairOrder, type QueuedRun, ServiceHistory } from "./turns.ts"
+import { ruleOfType } from "./types.ts"
 
 /** A live run as the gateway sees it. */
 export interface RunTarget {
@@ -21,32 +21,32 @@ export interface RunTarget {
   readonly landing: string
 }
 
-export interface BoardListener {
+export interface RunListener {
   /** After each COMMIT that changed the run. */
   changed(run: RunRow): void
   /** Something that the run waits for failed and is tried again. */
-  trouble?(error: EngineError): void
+  errored?(error: EngineError): void
 }
 
 /** Ended runs of which a late reader could still bring an older row. */
-const remembered = 1_000
+const maxEndedIds = 1_000
 
 /**
  * The last committed row of every live run, and where it is reached. Versions only grow here,
  * whatever order readers bring rows in.
  */
-export class Board {
+export class RunCache {
   readonly #rows = new Map<number, RunRow>()
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
-  readonly #over = new Set<number>()
+  readonly #endedIds = new Set<number>()
   /**
    * As far as this process saw: a restart forgets turns of runs that are over, which gives each
    * person one turn at most.
    */
-  readonly turns = new Turns()
+  readonly serviceHistory = new ServiceHistory()
   #positions: ReadonlyMap<number, number> | undefined
-  readonly #listeners = new Map<number, Set<BoardListener>>()
+  readonly #listeners = new Map<number, Set<RunListener>>()
   readonly #onChange: (run: RunRow) => void
 
   constructor(onChange: (run: RunRow) => void) {
@@ -63,10 +63,10 @@ export class Board {
   }
 
   /** The queue in the order of turns, and a run that might join it as the last one. */
-  queue(joining?: Waiting): Waiting[] {
-    const waiting: Waiting[] = this.rows().filter(({ state }) => state === "queued")
+  queue(joining?: QueuedRun): QueuedRun[] {
+    const waiting: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
     if (joining) waiting.push(joining)
-    return inTurn(waiting, this.turns)
+    return fairOrder(waiting, this.serviceHistory)
   }
 
   /** From 1; null when the run does not wait. */
@@ -90,25 +90,25 @@ export class Board {
 
   publish(run: RunRow, address?: Address): void {
     const before = this.#rows.get(run.id)
-    if (this.#over.has(run.id) || (before && before.version >= run.version)) return
+    if (this.#endedIds.has(run.id) || (before && before.version >= run.version)) return
     this.#positions = undefined
-    if (run.startTime !== null) this.turns.note(run.userId, run.startTime)
-    if (isLive(run.state)) this.#keep(run, address ?? this.#targets.get(run.id)?.address)
-    else this.#forget(run)
+    if (run.startTime !== null) this.serviceHistory.recordServed(run.userId, run.startTime)
+    if (isLive(run.state)) this.#store(run, address ?? this.#targets.get(run.id)?.address)
+    else this.#remove(run)
     this.#onChange(run)
     for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
   }
 
   setAddress(id: number, address: Address | undefined): void {
     const run = this.#rows.get(id)
-    if (run) this.#keep(run, address)
+    if (run) this.#store(run, address)
   }
 
-  trouble(id: number, error: EngineError): void {
-    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener.trouble?.(error)
+  reportError(id: number, error: EngineError): void {
+    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener.errored?.(error)
   }
 
-  listen(id: number, listener: BoardListener): Disposable {
+  listen(id: number, listener: RunListener): Disposable {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
     return {
@@ -119,9 +119,9 @@ export class Board {
     }
   }
 
-  #keep(run: RunRow, address: Address | undefined): void {
+  #store(run: RunRow, address: Address | undefined): void {
     const { id, key, userId, projectId, state } = run
-    const { prefix, landing } = typeRule(run.spec.type)
+    const { prefix, landing } = ruleOfType(run.spec.type)
     const reached = state === "ready" ? address : undefined
     this.#rows.set(id, run)
     this.#ids.set(key, id)
@@ -130,11 +130,11 @@ export class Board {
     this.#targets.set(id, { ...common, address: reached, upstreamHeaders: upstreamHeaders(run) })
   }
 
-  #forget(run: RunRow): void {
+  #remove(run: RunRow): void {
     this.#rows.delete(run.id)
     this.#targets.delete(run.id)
     this.#ids.delete(run.key)
-    this.#over.add(run.id)
-    if (this.#over.size > remembered) this.#over.delete(this.#over.values().next().value ?? -1)
+    this.#endedIds.add(run.id)
+    if (this.#endedIds.size > maxEndedIds) this.#endedIds.delete(this.#endedIds.values().next().value ?? -1)
   }
 }

@@ -1,17 +1,17 @@
 import type { NodeCapacity } from "#engine"
 import { deadline } from "#kit"
-import { countNodes, freeNodes, type Node } from "./admission.ts"
-import type { Context } from "./context.ts"
+import { allocatableNodes, availableNodes, type Node } from "./admission.ts"
+import type { RunsContext } from "./context.ts"
 
-const freshMs = 30_000
-const waitMs = 5_000
+const maxAgeMs = 30_000
+const timeoutMs = 5_000
 
 /** What the engine last said that its nodes have. */
-export class Capacity {
-  readonly #ctx: Context
+export class CapacityCache {
+  readonly #ctx: RunsContext
   #known: { nodes: NodeCapacity[]; at: number } | undefined
 
-  constructor(ctx: Context) {
+  constructor(ctx: RunsContext) {
     this.#ctx = ctx
   }
 
@@ -21,23 +21,23 @@ export class Capacity {
    */
   async nodes(): Promise<Node[]> {
     if (!this.#known) await this.refresh()
-    return countNodes(this.#known?.nodes ?? [], this.#ctx.settings)
+    return allocatableNodes(this.#known?.nodes ?? [], this.#ctx.settings)
   }
 
   /** Asks the engine when it has not been asked lately. */
-  async refreshWhenOld(): Promise<void> {
-    if (!this.#known || this.#ctx.clock.now() - this.#known.at >= freshMs) await this.refresh()
+  async refreshIfStale(): Promise<void> {
+    if (!this.#known || this.#ctx.clock.now() - this.#known.at >= maxAgeMs) await this.refresh()
   }
 
   async refresh(): Promise<void> {
-    using limit = deadline(waitMs, "Asking the engine for its capacity", this.#ctx.closed)
+    using limit = deadline(timeoutMs, "Asking the engine for its capacity", this.#ctx.closed)
     const nodes = await this.#ctx.engine.capacity(limit)
     this.#known = { nodes, at: this.#ctx.clock.now() }
   }
 }
 
 /** What a node has and has left, counted as admission counts: after reserve and overcommit. */
-export interface NodeNow {
+export interface NodeUsage {
   name: string
   cpus: { total: number; free: number }
   memoryMiB: { total: number; free: number }
@@ -45,10 +45,10 @@ export interface NodeNow {
   devices: { id: string; model: string; memoryMiB: number; runId: number | null }[]
 }
 
-export async function capacityNow(ctx: Context, capacity: Capacity, takenDevices: ReadonlySet<string>): Promise<NodeNow[]> {
+export async function nodeUsage(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<NodeUsage[]> {
   const nodes = await capacity.nodes()
-  const live = ctx.board.rows()
-  const free = new Map(freeNodes({ nodes, live, takenDevices }).map((node) => [node.name, node]))
+  const live = ctx.runCache.rows()
+  const free = new Map(availableNodes({ nodes, live, orphanDevices }).map((node) => [node.name, node]))
   const holders = new Map(live.flatMap((run) => (run.state === "queued" ? [] : run.gpuDevices.map((device) => [device, run.id]))))
   return nodes.map((node) => {
     const left = free.get(node.name)

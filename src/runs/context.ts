@@ -3,8 +3,8 @@ import type { Engine, ImagePolicy } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
-import type { Board } from "./board.ts"
-import type { ProbeTurns } from "./probe-turns.ts"
+import type { RunCache } from "./board.ts"
+import type { ProbeLimiter } from "./probe-turns.ts"
 import type { RunSettings } from "./settings.ts"
 
 /** What happens to runs, told to the rest of the program. */
@@ -18,7 +18,7 @@ export interface RunEvents {
    * Inside the same transaction: a person asked for a start, a stop or more time, for the audit.
    * Not told for what Quayside does by itself.
    */
-  asked(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
+  requested(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** At most every 500 ms for each run, while it is being started. Must not throw. */
   progress(run: RunRow, progress: Progress): void
   /** Something that people should know and that changed no state. Must not throw. */
@@ -26,7 +26,7 @@ export interface RunEvents {
 }
 
 /** How something is prepared for a run. */
-export interface Preparing {
+export interface PrepareOptions {
   report(progress: Progress): void
   /**
    * Aborted when the run is to stop: what was begun is taken back, and the promise settles then.
@@ -35,44 +35,44 @@ export interface Preparing {
 }
 
 /** A run's plan by the rights of now, or why the run must end. */
-export type Revised = { plan: RunPlan } | { refusal: Reason }
+export type ReplanResult = { plan: RunPlan } | { refusal: Reason }
 
 /** Why a person wants a run to be stopped, and who, for the audit. */
-export interface StopWish {
+export interface StopRequest {
   reason: Reason
   actor: Actor | undefined
 }
 
 /** What all parts of this folder share. */
-export interface Context {
+export interface RunsContext {
   readonly store: Store
   readonly engine: Engine
   readonly clock: Clock
   readonly logger: Logger
   readonly events: RunEvents
   readonly settings: RunSettings
-  readonly board: Board
+  readonly runCache: RunCache
   /** Aborted by `close`. */
   readonly closed: AbortSignal
   /** How many programs are being asked whether they are ready. */
-  readonly probing: { count: number; turns: ProbeTurns }
+  readonly probes: { count: number; turns: ProbeLimiter }
   /**
    * Stops that were asked for and carried out while the database could not take them, by the run's
    * ID.
    */
-  readonly wished: Map<number, StopWish>
+  readonly pendingStops: Map<number, StopRequest>
   /** On what terms the run's person may have its image now. */
   imagePolicy(run: RunRow): Promise<ImagePolicy>
   /**
    * Plans a run that waits anew, and judges the plan of one that is being started, by what these
    * reads tell.
    */
-  revise(reads: Reads, run: RunRow): Promise<Revised>
+  replan(reads: Reads, run: RunRow): Promise<ReplanResult>
   /**
    * Makes what the run mounts and is not there yet, before the engine is asked to start it; again
    * at each attempt.
    */
-  prepare(run: RunRow, how: Preparing): Promise<void>
+  prepare(run: RunRow, how: PrepareOptions): Promise<void>
   /** Asks for a look at the engine soon. */
-  observeSoon(): void
+  scheduleObservation(): void
 }

@@ -1,41 +1,41 @@
 import { Failure, type Reason, type RunState, reasonSentences } from "#contract"
 import { EngineError } from "#engine"
 import { isStorageFull, type RunRow } from "#store"
-import type { Context, StopWish } from "./context.ts"
-import { LastWords } from "./logs.ts"
-import { endStateOf, move, moveIn } from "./moves.ts"
+import type { RunsContext, StopRequest } from "./context.ts"
+import { FinalLogs } from "./logs.ts"
+import { endStateOf, transition, transitionIn } from "./moves.ts"
 import { withLogTail } from "./reasons.ts"
 
 /** Nothing of the run is in the engine: it is over at once. */
-export async function fail(ctx: Context, run: RunRow, why: Reason): Promise<void> {
-  await end(ctx, run, { path: ["failed"], why, endTime: ctx.clock.now() })
+export async function failRun(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
+  await writeEnd(ctx, run, { path: ["failed"], why, endTime: ctx.clock.now() })
 }
 
 /** The engine may hold something of the run: it is over when the engine holds nothing any more. */
-export async function stopBecause(ctx: Context, run: RunRow, why: Reason): Promise<void> {
+export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
   const silent = why.code === "lost" || why.code === "engine_unreachable"
   const told = silent ? why : await withLogTail(ctx.engine, run.key, why)
-  const write = () => end(ctx, run, { path: ["stopping"], why: told })
-  await stopThoughFull(ctx, run, { wish: { reason: told, actor: undefined }, write })
+  const write = () => writeEnd(ctx, run, { path: ["stopping"], why: told })
+  await stopDespiteFullDisk(ctx, run, { request: { reason: told, actor: undefined }, write })
 }
 
 /**
  * A stop that the database could not take before is the first cause: that the engine no longer has
  * the run follows from it.
  */
-async function end(
-  ctx: Context,
+async function writeEnd(
+  ctx: RunsContext,
   run: RunRow,
   { path, why, ...fields }: { path: RunState[]; why: Reason; endTime?: number },
 ): Promise<void> {
-  const wish = ctx.wished.get(run.id)
+  const wish = ctx.pendingStops.get(run.id)
   const step = { path, fields: { wanted: "stop" as const, reason: wish?.reason ?? why, ...fields } }
-  if (!wish) return void (await move(ctx, run.id, step))
+  if (!wish) return void (await transition(ctx, run.id, step))
   await ctx.store.change(
     async (tx) => {
-      const moved = await moveIn(ctx, tx, { id: run.id, ...step })
-      if (moved && wish.actor) await ctx.events.asked(tx, { actor: wish.actor, verb: "stop", run: moved })
-      tx.afterCommit(() => ctx.wished.delete(run.id))
+      const moved = await transitionIn(ctx, tx, { id: run.id, ...step })
+      if (moved && wish.actor) await ctx.events.requested(tx, { actor: wish.actor, verb: "stop", run: moved })
+      tx.afterCommit(() => ctx.pendingStops.delete(run.id))
     },
     { urgent: true },
   )
@@ -48,14 +48,14 @@ async function end(
  * a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the
  * engine could not do it, and with `storage_full` when it did and there is still no room.
  */
-export async function stopThoughFull<T>(
-  ctx: Context,
+export async function stopDespiteFullDisk<T>(
+  ctx: RunsContext,
   run: RunRow,
-  { wish, write }: { wish: StopWish; write: () => Promise<T> },
+  { request, write }: { request: StopRequest; write: () => Promise<T> },
 ): Promise<T> {
   const attempt = async () => {
     const written = await write()
-    ctx.wished.delete(run.id)
+    ctx.pendingStops.delete(run.id)
     return written
   }
   try {
@@ -63,7 +63,7 @@ export async function stopThoughFull<T>(
   } catch (error) {
     if (!isStorageFull(error)) throw error
   }
-  await stopUnwritten(ctx, run, wish)
+  await stopBeforeWriting(ctx, run, request)
   try {
     return await attempt()
   } catch (cause) {
@@ -74,13 +74,13 @@ export async function stopThoughFull<T>(
 }
 
 /** The first wish counts. */
-async function stopUnwritten(ctx: Context, run: RunRow, wish: StopWish): Promise<void> {
-  const isFirst = !ctx.wished.has(run.id)
-  if (isFirst) ctx.wished.set(run.id, wish)
+async function stopBeforeWriting(ctx: RunsContext, run: RunRow, wish: StopRequest): Promise<void> {
+  const isFirst = !ctx.pendingStops.has(run.id)
+  if (isFirst) ctx.pendingStops.set(run.id, wish)
   try {
-    await takeDown(ctx, run)
+    await removeContainer(ctx, run)
   } catch (error) {
-    if (isFirst) ctx.wished.delete(run.id)
+    if (isFirst) ctx.pendingStops.delete(run.id)
     throw error
   }
 }
@@ -89,34 +89,34 @@ async function stopUnwritten(ctx: Context, run: RunRow, wish: StopWish): Promise
  * Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could
  * not do it; whoever waits for the run is told.
  */
-export async function tearDown(ctx: Context, run: RunRow): Promise<void> {
-  await takeDown(ctx, run).catch((error: EngineError) => {
-    if (!ctx.closed.aborted) ctx.board.trouble(run.id, error)
+export async function finishStop(ctx: RunsContext, run: RunRow): Promise<void> {
+  await removeContainer(ctx, run).catch((error: EngineError) => {
+    if (!ctx.closed.aborted) ctx.runCache.reportError(run.id, error)
     throw error
   })
-  await move(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
+  await transition(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
 }
 
 /**
  * Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an
  * `EngineError`.
  */
-async function takeDown(ctx: Context, run: RunRow): Promise<void> {
-  const lastWords = new LastWords(ctx, run)
+async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
+  const lastWords = new FinalLogs(ctx, run)
   try {
     await stopEngine(ctx, run)
   } catch (error) {
     lastWords.discard()
     throw asEngineError(error)
   }
-  await lastWords.keep()
+  await lastWords.save()
 }
 
-async function stopEngine({ engine, settings, clock, closed }: Context, run: RunRow): Promise<void> {
-  const { graceMs, timeouts } = settings
+async function stopEngine({ engine, settings, clock, closed }: RunsContext, run: RunRow): Promise<void> {
+  const { graceMs, timeoutsMs } = settings
   const late = new AbortController()
   const over = new AbortController()
-  const limit = clock.sleep(graceMs + timeouts.stopping, over.signal)
+  const limit = clock.sleep(graceMs + timeoutsMs.stopping, over.signal)
   limit.then(() => late.abort(new EngineError("timeout_stopping", reasonSentences.timeout_stopping))).catch(() => {})
   try {
     await engine.stop(run.key, { graceMs, signal: AbortSignal.any([late.signal, closed]) })

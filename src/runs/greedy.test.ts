@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { Runs } from "./index.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 /*
  * A person who queues thousands of runs, or fails to start in a loop, for as long as the service
@@ -12,12 +12,12 @@ import { eventually, TestWorld } from "./testing/world.ts"
  */
 
 const many = 3_000
-let world: TestWorld
+let world: RunsFixture
 let runs: Runs
 const projects: number[] = []
 
 before(async () => {
-  world = await TestWorld.open({ cpus: 1, memoryMiB: 1_024 })
+  world = await RunsFixture.open({ cpus: 1, memoryMiB: 1_024 })
   const template = await world.store.projects.get(world.projectId)
   assert.ok(template)
   for (let made = 0; made < many; made += 500) {
@@ -56,7 +56,7 @@ async function costOfStart(person: number): Promise<number> {
 }
 
 test("3,000 queued runs of one person: another person's run is next, and a start costs milliseconds", async () => {
-  runs = await world.runs({ settings: { observeEvery: 1_000 } })
+  runs = await world.runs({ settings: { observeEveryMs: 1_000 } })
   await unlimited(world.users[0] as number)
   await queueMany({ person: 0, from: 0, to: 300 })
   const few = await costOfStart(1)
@@ -79,7 +79,7 @@ test("3,000 queued runs of one person: another person's run is next, and a start
 
 test("failed starts in a loop leave no more rows, output and keys than the history may hold", async () => {
   const logsDir = await mkdtemp(join(tmpdir(), "quayside-history-"))
-  runs = await world.runs({ settings: { historyRuns: 20, historyEvery: 20, logsDir } })
+  runs = await world.runs({ settings: { maxEndedRuns: 20, historyEveryMs: 20, logsDir } })
   const wanted = { ...world.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }
   const refusal = { code: "image_not_found" as const, msg: "no" }
   const made: string[] = []

@@ -6,10 +6,10 @@ import { WebSocket } from "ws"
 import { noLimits } from "#contract"
 import { type Clock, systemClock } from "#kit"
 import type { RunRow } from "#store"
-import type { GivenRunSettings, Runs } from "./index.ts"
+import type { RunSettingsOptions, Runs } from "./index.ts"
 import { SteppedClock } from "./testing/clock.ts"
-import { DockerWorld } from "./testing/docker.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { DockerFixture } from "./testing/docker.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const minute = 60_000
 const settings = {
@@ -17,19 +17,19 @@ const settings = {
   observeEvery: 1_000,
   sampleEvery: 200,
   layersEvery: 0,
-  timeouts: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
+  timeoutsMs: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
 }
 
 describe("Limits on Docker", () => {
-  let docker: DockerWorld
+  let docker: DockerFixture
   before(async () => {
-    docker = await DockerWorld.open()
+    docker = await DockerFixture.open()
   })
   after(() => docker[Symbol.asyncDispose]())
 
   /** Runs of one person with limits, and the warnings that were given. */
-  async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...given }: GivenRunSettings & { clock?: Clock } = {}) {
-    const world = await TestWorld.open({ settings: { ...settings, ...given }, clock })
+  async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...given }: RunSettingsOptions & { clock?: Clock } = {}) {
+    const world = await RunsFixture.open({ settings: { ...settings, ...given }, clock })
     await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
     const warnings: string[] = []
     const runs = await world.runs({ engine: await docker.engine(), events: { warning: (_, text) => void warnings.push(text) } })
@@ -41,7 +41,7 @@ describe("Limits on Docker", () => {
       warnings,
       shell,
       async [Symbol.asyncDispose]() {
-        for (const { id } of runs.live()) await runs.stop(id, { by: "stopped_by_user" })
+        for (const { id } of runs.targets()) await runs.stop(id, { by: "stopped_by_user" })
         await runs.close()
         await world[Symbol.asyncDispose]()
       },
@@ -49,12 +49,12 @@ describe("Limits on Docker", () => {
   }
 
   async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise<RunRow> {
-    const run = await runs.settled((await runs.start(request)).id)
+    const run = await runs.waitUntilSettled((await runs.start(request)).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run
   }
 
-  const over = async (world: TestWorld, { id, key }: RunRow): Promise<string | undefined> => {
+  const over = async (world: RunsFixture, { id, key }: RunRow): Promise<string | undefined> => {
     await eventually("it is over", async () => (await world.row(id)).state === "ended", 30_000)
     assert.equal(await docker.containerOf(key), "")
     return (await world.row(id)).reason?.code
@@ -63,7 +63,7 @@ describe("Limits on Docker", () => {
   test("a run's figures are those of its container, and computing counts as use", async () => {
     await using it = await open({})
     const run = await ready(it.runs, it.shell("python3 -m http.server 8000 & while :; do :; done"))
-    const last = async () => (await it.runs.usage(run.id)).at(-1)
+    const last = async () => (await it.runs.usageSamples(run.id)).at(-1)
     // Of two samples 200 ms apart one may be late, on a busy machine.
     const isBusy = (cpus: number | null | undefined) => cpus !== null && cpus !== undefined && cpus > 0.2 && cpus < 1.5
     await eventually(
@@ -86,7 +86,7 @@ describe("Limits on Docker", () => {
     await using it = await open({})
     const run = await ready(it.runs, it.world.request("quayside/jupyterlab", { memoryMiB: 512, plan: docker.plan({ type: "jupyterlab" }) }))
     const quiet = async () => {
-      const known = (await it.runs.usage(run.id)).map(({ cpus }) => cpus).slice(-10)
+      const known = (await it.runs.usageSamples(run.id)).map(({ cpus }) => cpus).slice(-10)
       return known.length === 10 && known.every((cpus) => cpus !== null && cpus < 0.05)
     }
     await eventually("two seconds pass below the bound", quiet, 60_000)
@@ -123,9 +123,9 @@ describe("Limits on Docker", () => {
   })
 
   test("a run that fills the disk between two looks is looked at early", async () => {
-    await using it = await open({ MaxDisk: 64 }, { layersEvery: 3_600_000, layersAfter: 2 ** 24 })
+    await using it = await open({ MaxDisk: 64 }, { layersEveryMs: 3_600_000, layersAfterBytes: 2 ** 24 })
     const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
-    await eventually("it was looked at", async () => (await it.runs.usage(run.id)).length > 0, 30_000)
+    await eventually("it was looked at", async () => (await it.runs.usageSamples(run.id)).length > 0, 30_000)
     const writing = docker.docker("exec", await docker.containerOf(run.key), "sh", "-c", "head -c 300000000 /dev/zero > /var/tmp/big")
     await writing.catch(() => {})
     assert.equal(await over(it.world, run), "disk_full")

@@ -4,14 +4,14 @@ import { noLimits } from "#contract"
 import type { Limits, RunRow } from "#store"
 import type { Runs } from "./index.ts"
 import { SteppedClock } from "./testing/clock.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const minute = 60_000
 
 /** A world whose hours are told to pass, with the warnings that were given. */
-async function scene(limits: Partial<Limits>, layersEvery = 0) {
+async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
   const clock = new SteppedClock()
-  const world = await TestWorld.open({ clock, settings: { sampleEvery: 10, layersEvery } })
+  const world = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
   const warnings: string[] = []
   const open = () => world.runs({ events: { warning: (_, text) => void warnings.push(text) } })
   await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
@@ -23,9 +23,9 @@ async function scene(limits: Partial<Limits>, layersEvery = 0) {
     /** Lets time pass, and waits until the run has been looked at twice since. */
     async pass(runs: Runs, id: number, ms: number): Promise<void> {
       // A look before is what the use of processors is told from.
-      await runs.usage(id)
+      await runs.usageSamples(id)
       clock.advance(ms)
-      const looks = async () => (await runs.usage(id)).filter(({ time }) => time === clock.now()).length
+      const looks = async () => (await runs.usageSamples(id)).filter(({ time }) => time === clock.now()).length
       await eventually("it was looked at", async () => (await looks()) >= 3 || (await world.row(id)).state !== "ready")
     },
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
@@ -33,12 +33,12 @@ async function scene(limits: Partial<Limits>, layersEvery = 0) {
 }
 
 async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise<RunRow> {
-  const run = await runs.settled((await runs.start(request)).id)
+  const run = await runs.waitUntilSettled((await runs.start(request)).id)
   assert.equal(run.state, "ready", JSON.stringify(run.reason))
   return run
 }
 
-const over = (world: TestWorld, id: number) => eventually("it is over", async () => (await world.row(id)).state === "ended")
+const over = (world: RunsFixture, id: number) => eventually("it is over", async () => (await world.row(id)).state === "ended")
 
 test("A run that nobody uses is warned and then ended, no sooner than the warning says", async () => {
   await using it = await scene({ IdleMinutes: 20 })
@@ -54,7 +54,7 @@ test("A run that nobody uses is warned and then ended, no sooner than the warnin
   it.clock.advance(minute)
   await over(it.world, id)
   assert.equal((await it.world.row(id)).reason?.code, "idle")
-  assert.deepEqual(it.world.held(), [])
+  assert.deepEqual(it.world.containerKeys(), [])
 })
 
 test("Use, and being told to keep it, give a run its whole idle time again", async () => {
@@ -63,9 +63,9 @@ test("Use, and being told to keep it, give a run its whole idle time again", asy
   const { id } = await ready(runs, it.world.request("fake/http"))
   await it.pass(runs, id, 16 * minute)
   assert.equal(it.warnings.length, 1)
-  runs.active(id)
+  runs.markActive(id)
   await it.pass(runs, id, 14 * minute)
-  assert.equal((await runs.keep(id))?.lastActivity, it.clock.now())
+  assert.equal((await runs.keepAlive(id))?.lastActivity, it.clock.now())
   await it.pass(runs, id, 14 * minute)
   assert.equal(it.warnings.length, 1)
   await it.pass(runs, id, 2 * minute)
@@ -132,7 +132,7 @@ test("Beyond a limit of disk the run that wrote most is ended, near it it is war
   const { id } = await ready(runs, it.world.request("fake/writes:100"))
   await it.pass(runs, id, minute)
   assert.match(it.warnings.join(), /100 MiB were written.*of 120 MiB/)
-  assert.equal((await runs.usage(id)).at(-1)?.disk, 100 * 2 ** 20)
+  assert.equal((await runs.usageSamples(id)).at(-1)?.disk, 100 * 2 ** 20)
   const other = await ready(runs, it.world.request("fake/writes:60", { person: 1 }))
   await it.world.store.change(async (tx) => {
     const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 159 } })
@@ -209,12 +209,12 @@ test("What a run uses is a series of samples, gone with the run", async () => {
   const { id } = await ready(runs, it.world.request("fake/busy", { cpus: 2, memoryMiB: 64 }))
   await it.pass(runs, id, minute)
   await it.pass(runs, id, minute)
-  const known = (await runs.usage(id)).filter(({ cpus }) => cpus !== null)
+  const known = (await runs.usageSamples(id)).filter(({ cpus }) => cpus !== null)
   assert.deepEqual(
     known.map(({ cpus, memory, memoryLimit, gpuMemory, disk }) => ({ cpus, memory, memoryLimit, gpuMemory, disk })),
     known.map(() => ({ cpus: 2, memory: 4 * 2 ** 20, memoryLimit: 64 * 2 ** 20, gpuMemory: null, disk: 0 })),
   )
   assert.ok(known.length >= 2)
   await runs.stop(id, { by: "stopped_by_user" })
-  await eventually("nothing is kept", async () => (await runs.usage(id)).length === 0)
+  await eventually("nothing is kept", async () => (await runs.usageSamples(id)).length === 0)
 })

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import type { Failure } from "#contract"
 import type { LogLine } from "#engine"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 async function temporary(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), "quayside-logs-"))
@@ -18,11 +18,11 @@ async function texts(lines: AsyncIterable<LogLine>): Promise<string[]> {
 
 test("Output is readable while a run lives and, with its last words, after its end and in the next process", async () => {
   await using directory = await temporary()
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const settings = { logsDir: join(directory.path, "logs") }
   const first = await world.runs({ settings })
   const { id, key } = await first.start(world.request("fake/http"))
-  const run = await first.settled(id)
+  const run = await first.waitUntilSettled(id)
   const container = world.fake.containers.get(key)
   assert.ok(container)
   world.fake.log(container, "stdout", "one")
@@ -43,46 +43,46 @@ test("Output is readable while a run lives and, with its last words, after its e
 
 test("A run that never had a container has no output", async () => {
   await using directory = await temporary()
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs({ settings: { logsDir: directory.path } })
-  const run = await runs.settled((await runs.start(world.request("fake/missing"))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/missing"))).id)
   assert.deepEqual(await texts(runs.logs(run)), [])
   assert.deepEqual(await readdir(directory.path), [])
 })
 
 test("Output that cannot be kept keeps no run from ending", async () => {
   await using directory = await temporary()
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await writeFile(join(directory.path, "file"), "")
   await using runs = await world.runs({ settings: { logsDir: join(directory.path, "file", "below") } })
   const { id } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
 
 test("Reading the output of a live run while the engine cannot be reached is a failure with status 503", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
-  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
   world.fake.reachable = false
   await assert.rejects(texts(runs.logs(run)), (error: Failure) => error.code === "engine_unreachable" && error.status === 503)
 })
 
 test("Output is removed when it is older than the setting, and nothing else is", async () => {
   await using directory = await temporary()
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const [old, young] = [`${"a".repeat(32)}.jsonl`, `${"b".repeat(32)}.jsonl`]
   for (const name of [old, young, "note.txt"]) await writeFile(join(directory.path, name), "")
   const longAgo = Date.now() / 1_000 - 3 * 24 * 3_600
   for (const name of [old, "note.txt"]) await utimes(join(directory.path, name), longAgo, longAgo)
-  await using _runs = await world.runs({ settings: { logsDir: directory.path, keepLogsDays: 2 } })
+  await using _runs = await world.runs({ settings: { logsDir: directory.path, maxLogDays: 2 } })
   await eventually("the old one is gone", async () => (await readdir(directory.path)).length === 2)
   assert.deepEqual((await readdir(directory.path)).sort(), [young, "note.txt"])
 })
 
 test("a person's oldest output goes when it is more than is kept of one person", async () => {
   await using directory = await temporary()
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs({ settings: { logsDir: directory.path } })
   const own = join(directory.path, `person-${world.users[0]}`)
   await mkdir(own)
@@ -92,7 +92,7 @@ test("a person's oldest output goes when it is more than is kept of one person",
     await truncate(join(own, name), 4 * 2 ** 20)
     await utimes(join(own, name), Date.now() / 1_000 - 1_000 + i, Date.now() / 1_000 - 1_000 + i)
   }
-  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
   const container = world.fake.containers.get(run.key)
   assert.ok(container)
   world.fake.log(container, "stdout", "text")

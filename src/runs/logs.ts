@@ -6,21 +6,21 @@ import { createInterface } from "node:readline"
 import { bounds, Failure, isLive } from "#contract"
 import { EngineError, type LogLine, type LogOptions } from "#engine"
 import type { RunRow } from "#store"
-import type { Context } from "./context.ts"
+import type { RunsContext } from "./context.ts"
 
-const keptLines = bounds.storage.keptLogLines.value
-const keptCharacters = bounds.storage.keptLogCharacters.value
-const keptRuns = bounds.storage.keptLogRuns.value
-const keptBytes = bounds.storage.keptLogBytes.value
-const lastWordsMs = 1_000
-const day = 24 * 3_600_000
+const maxLines = bounds.storage.keptLogLines.value
+const maxCharacters = bounds.storage.keptLogCharacters.value
+const maxFilesPerPerson = bounds.storage.keptLogRuns.value
+const maxBytesPerPerson = bounds.storage.keptLogBytes.value
+const collectTimeoutMs = 1_000
+const dayMs = 24 * 3_600_000
 
 /**
  * A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with
  * a `Failure` when the engine cannot be asked.
  */
-export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
-  const now = ctx.board.row(run.id) ?? run
+export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
+  const now = ctx.runCache.row(run.id) ?? run
   if (!isLive(now.state)) return yield* keptLogs(ctx, run, options)
   try {
     yield* ctx.engine.logs(run.key, options)
@@ -30,8 +30,8 @@ export async function* readLogs(ctx: Context, run: RunRow, options: LogOptions):
 }
 
 /** Collects the last output of a run that is about to be removed, while it is being stopped. */
-export class LastWords {
-  readonly #ctx: Context
+export class FinalLogs {
+  readonly #ctx: RunsContext
   readonly #key: string
   readonly #userId: number
   readonly #over = new AbortController()
@@ -39,7 +39,7 @@ export class LastWords {
   #characters = 0
   readonly #collecting: Promise<void>
 
-  constructor(ctx: Context, { key, userId }: Pick<RunRow, "key" | "userId">) {
+  constructor(ctx: RunsContext, { key, userId }: Pick<RunRow, "key" | "userId">) {
     this.#ctx = ctx
     this.#key = key
     this.#userId = userId
@@ -50,9 +50,9 @@ export class LastWords {
    * Call once the engine has removed the run: writes what came. Never rejects, since output that
    * cannot be kept keeps no run from ending.
    */
-  async keep(): Promise<void> {
+  async save(): Promise<void> {
     const { clock, logger } = this.#ctx
-    const patience = clock.sleep(lastWordsMs, this.#over.signal).catch(() => {})
+    const patience = clock.sleep(collectTimeoutMs, this.#over.signal).catch(() => {})
     await Promise.race([this.#collecting, patience])
     this.#over.abort()
     await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not kept"))
@@ -65,7 +65,7 @@ export class LastWords {
 
   async #collect(): Promise<void> {
     try {
-      const lines = this.#ctx.engine.logs(this.#key, { tail: keptLines, follow: true, signal: this.#over.signal })
+      const lines = this.#ctx.engine.logs(this.#key, { tail: maxLines, follow: true, signal: this.#over.signal })
       for await (const line of lines) this.#add(JSON.stringify(line))
     } catch (error) {
       if (!this.#over.signal.aborted)
@@ -76,7 +76,7 @@ export class LastWords {
   #add(line: string): void {
     this.#characters += line.length
     this.#lines.push(line)
-    while (this.#lines.length > keptLines || this.#characters > keptCharacters) this.#characters -= this.#lines.shift()?.length ?? 0
+    while (this.#lines.length > maxLines || this.#characters > maxCharacters) this.#characters -= this.#lines.shift()?.length ?? 0
   }
 
   async #write(): Promise<void> {
@@ -92,7 +92,7 @@ export class LastWords {
       await rm(unfinished, { force: true })
       throw error
     }
-    await prune(directory)
+    await prunePerson(directory)
   }
 }
 
@@ -100,7 +100,7 @@ export class LastWords {
  * Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's
  * disk.
  */
-async function prune(directory: string): Promise<void> {
+async function prunePerson(directory: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"))
   const files = await Promise.all(
     names.map(async (name) => {
@@ -111,11 +111,11 @@ async function prune(directory: string): Promise<void> {
   let bytes = 0
   for (const [i, file] of files.sort((a, b) => b.mtimeMs - a.mtimeMs).entries()) {
     bytes += file.size
-    if (i >= keptRuns || bytes > keptBytes) await rm(file.path, { force: true })
+    if (i >= maxFilesPerPerson || bytes > maxBytesPerPerson) await rm(file.path, { force: true })
   }
 }
 
-async function* keptLogs({ settings }: Context, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+async function* keptLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
   const own = fileOf(directoryOf(settings.logsDir, userId), key)
   // Beside the directories of people lies what was kept before there were any.
@@ -155,33 +155,33 @@ function fileOf(logsDir: string, key: string): string {
 }
 
 /** Removes the kept output of runs that are forgotten. */
-export async function removeLogs({ settings: { logsDir } }: Context, runs: readonly Pick<RunRow, "key" | "userId">[]): Promise<void> {
+export async function removeLogs({ settings: { logsDir } }: RunsContext, runs: readonly Pick<RunRow, "key" | "userId">[]): Promise<void> {
   if (logsDir === undefined) return
   for (const { key, userId } of runs) await rm(fileOf(directoryOf(logsDir, userId), key), { force: true })
 }
 
 /** Removes output older than the setting says, now and once a day, until Quayside closes. */
-export async function sweepLogs(ctx: Context): Promise<void> {
+export async function pruneLogs(ctx: RunsContext): Promise<void> {
   const { clock, closed, logger, settings } = ctx
   const { logsDir } = settings
   while (logsDir !== undefined && !closed.aborted) {
-    await sweep(logsDir, clock.now() - settings.keepLogsDays * day).catch((error) =>
+    await pruneDirectory(logsDir, clock.now() - settings.maxLogDays * dayMs).catch((error) =>
       logger.warn({ err: error }, "old output was not removed"),
     )
-    await clock.sleep(day, closed).catch(() => {})
+    await clock.sleep(dayMs, closed).catch(() => {})
   }
 }
 
-async function sweep(logsDir: string, before: number): Promise<void> {
+async function pruneDirectory(logsDir: string, before: number): Promise<void> {
   const names = await readdir(logsDir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return []
     throw error
   })
   for (const name of names) {
-    if (/^person-\d+$/.test(name)) await sweep(join(logsDir, name), before)
+    if (/^person-\d+$/.test(name)) await pruneDirectory(join(logsDir, name), before)
     if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
     const path = join(logsDir, name)
     const { mtimeMs } = await stat(path)
-    if (mtimeMs < before || (name.endsWith(".new") && mtimeMs < Date.now() - day)) await rm(path, { force: true })
+    if (mtimeMs < before || (name.endsWith(".new") && mtimeMs < Date.now() - dayMs)) await rm(path, { force: true })
   }
 }

@@ -1,12 +1,12 @@
 import { isLive, mayMove, type Reason, type RunState } from "#contract"
 import type { Address } from "#engine"
 import type { Change, RunRow } from "#store"
-import type { Context } from "./context.ts"
+import type { RunsContext } from "./context.ts"
 
 type Fields = Partial<Omit<RunRow, "id" | "key" | "userName" | "state">>
-type Moving = Pick<Context, "store" | "events" | "board">
+type TransitionContext = Pick<RunsContext, "store" | "events" | "runCache">
 
-export interface Move {
+export interface Transition {
   /**
    * The states to go through, one after the other, in one transaction; those that the run has
    * behind it are passed over.
@@ -20,41 +20,45 @@ export interface Move {
    * Whether the fields are also set when the run already is at the path's end. Never for an end:
    * its first cause counts.
    */
-  again?: boolean
+  updatesAtEnd?: boolean
 }
 
 /**
  * Takes a run along a path. Undefined, and nothing is changed, when the table of states does not
  * allow it (any more).
  */
-export function move(ctx: Moving, id: number, step: Move): Promise<RunRow | undefined> {
-  return ctx.store.change((tx) => moveIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
+export function transition(ctx: TransitionContext, id: number, step: Transition): Promise<RunRow | undefined> {
+  return ctx.store.change((tx) => transitionIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
 }
 
 /** A run that ends is what gives room on a full disk. */
-function isEnd({ path }: Move): boolean {
+function isEnd({ path }: Transition): boolean {
   return path.some((state) => state === "stopping" || !isLive(state))
 }
 
-export async function moveIn(ctx: Moving, tx: Change, step: Move & { id: number }): Promise<RunRow | undefined> {
+export async function transitionIn(ctx: TransitionContext, tx: Change, step: Transition & { id: number }): Promise<RunRow | undefined> {
   const now = await tx.runs.get(step.id)
-  const ahead = now && statesAhead(now.state, step.path)
+  const ahead = now && remainingStates(now.state, step.path)
   if (!now || !ahead) return undefined
   const arrived = ahead.length === 0
-  if (arrived && !step.again) return undefined
-  const moved = arrived ? await tx.runs.move(now.id, [now.state], step.fields ?? {}) : await walk(ctx, tx, { now, ahead, step })
-  if (moved) tx.afterCommit(() => ctx.board.publish(moved, step.address))
+  if (arrived && !step.updatesAtEnd) return undefined
+  const moved = arrived ? await tx.runs.move(now.id, [now.state], step.fields ?? {}) : await enterStates(ctx, tx, { now, ahead, step })
+  if (moved) tx.afterCommit(() => ctx.runCache.publish(moved, step.address))
   return moved
 }
 
 /** What is left of the path, or undefined when the table does not allow it. */
-function statesAhead(from: RunState, path: readonly RunState[]): RunState[] | undefined {
+function remainingStates(from: RunState, path: readonly RunState[]): RunState[] | undefined {
   const ahead = path.slice(path.indexOf(from) + 1)
   const allowed = ahead.every((state, n) => mayMove(ahead[n - 1] ?? from, state))
   return allowed ? ahead : undefined
 }
 
-async function walk(ctx: Moving, tx: Change, way: { now: RunRow; ahead: RunState[]; step: Move }): Promise<RunRow | undefined> {
+async function enterStates(
+  ctx: TransitionContext,
+  tx: Change,
+  way: { now: RunRow; ahead: RunState[]; step: Transition },
+): Promise<RunRow | undefined> {
   let run: RunRow | undefined = way.now
   for (const state of way.ahead) {
     const before: RunRow = run
@@ -70,11 +74,17 @@ async function walk(ctx: Moving, tx: Change, way: { now: RunRow; ahead: RunState
  * Ends by what a person, or a rule that a person made, wanted: not failures, even when the run
  * never got ready.
  */
-const wishes = ["stopped_by_user", "stopped_by_admin", "access_withdrawn", "idle", "max_time"] as const satisfies Reason["code"][]
-export type Wish = (typeof wishes)[number]
+const requestedStopCodes = [
+  "stopped_by_user",
+  "stopped_by_admin",
+  "access_withdrawn",
+  "idle",
+  "max_time",
+] as const satisfies Reason["code"][]
+export type RequestedStopCode = (typeof requestedStopCodes)[number]
 
 /** How a run that is `stopping` is over once the engine holds nothing of it. */
 export function endStateOf(run: RunRow): "ended" | "failed" {
-  const wished = run.reason !== null && (wishes as readonly string[]).includes(run.reason.code)
-  return wished || run.readyTime !== null ? "ended" : "failed"
+  const pendingStops = run.reason !== null && (requestedStopCodes as readonly string[]).includes(run.reason.code)
+  return pendingStops || run.readyTime !== null ? "ended" : "failed"
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { bounds } from "#contract"
-import { ProbeTurns } from "./probe-turns.ts"
+import { ProbeLimiter } from "./probe-turns.ts"
 
 test("programs of one person that say nothing keep only their own others waiting", async () => {
-  const turns = new ProbeTurns()
+  const turns = new ProbeLimiter()
   const begun: number[] = []
   const silent = Promise.withResolvers<void>()
   const ask = (userId: number) =>

@@ -1,7 +1,7 @@
 import { bounds } from "#contract"
 import { Semaphore } from "#kit"
 
-interface Turns {
+interface PersonProbes {
   semaphore: Semaphore
   users: number
 }
@@ -10,8 +10,8 @@ interface Turns {
  * Lets so many programs of one person be asked at a time: after a restart hundreds may wait, and
  * those that take a connection and say nothing keep it for seconds.
  */
-export class ProbeTurns {
-  readonly #turns = new Map<number, Turns>()
+export class ProbeLimiter {
+  readonly #turns = new Map<number, PersonProbes>()
 
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     const turns = this.#turns.get(userId) ?? { semaphore: new Semaphore(bounds.containers.probes.value), users: 0 }

@@ -12,18 +12,21 @@ export interface ProbeTarget {
   timeoutMs: number
 }
 
-export type ProbeResult = { ready: true } | { ready: false; code: "port_not_open" } | { ready: false; code: "not_answering"; said: string }
+export type ProbeResult =
+  | { ready: true }
+  | { ready: false; code: "port_not_open" }
+  | { ready: false; code: "not_answering"; detail: string }
 
 /** Asks once whether the program is ready. Rejects only with the signal's reason. */
 export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted()
-  using stop = cutAfter(target.timeoutMs, signal)
+  using stop = abortAfter(target.timeoutMs, signal)
   const result = await (target.readiness.kind === "http" ? probeHttp(target, stop.signal) : probeWebSocket(target, stop.signal))
   signal.throwIfAborted()
   return result
 }
 
-function cutAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & Disposable {
+function abortAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & Disposable {
   const controller = new AbortController()
   const abort = () => controller.abort()
   const timer = setTimeout(abort, ms)
@@ -38,7 +41,7 @@ function cutAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & Di
 }
 
 const ready: ProbeResult = { ready: true }
-const notAnswering = (said: string): ProbeResult => ({ ready: false, code: "not_answering", said })
+const notAnswering = (detail: string): ProbeResult => ({ ready: false, code: "not_answering", detail })
 const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
 function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Limits, Store } from "#store"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const setLimits = (store: Store, id: number, limits: Limits) => store.change((tx) => tx.users.update(id, { limits }))
 
-async function projectsOf(world: TestWorld, count: number): Promise<number[]> {
+async function projectsOf(world: RunsFixture, count: number): Promise<number[]> {
   const template = await world.store.projects.get(world.projectId)
   assert.ok(template)
   return world.store.change(async (tx) => {
@@ -16,7 +16,7 @@ async function projectsOf(world: TestWorld, count: number): Promise<number[]> {
 }
 
 test("a start beyond `MaxQueued` fails with `quota_exceeded`, and one that need not wait does not", async () => {
-  await using world = await TestWorld.open({ cpus: 1 })
+  await using world = await RunsFixture.open({ cpus: 1 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await setLimits(world.store, world.users[0] as number, { MaxQueued: 1 })
   await using runs = await world.runs()
@@ -31,7 +31,7 @@ test("a start beyond `MaxQueued` fails with `quota_exceeded`, and one that need 
 })
 
 test("queued runs of all members of a group together are bounded by its `TotalLimits`", async () => {
-  await using world = await TestWorld.open({ cpus: 1 })
+  await using world = await RunsFixture.open({ cpus: 1 })
   const [a] = (await projectsOf(world, 1)) as [number]
   await world.store.change(async (tx) => {
     const lab = await tx.groups.insert({ groupName: "lab", comment: "", limits: {}, totalLimits: { MaxQueued: 1 } })
@@ -46,7 +46,7 @@ test("queued runs of all members of a group together are bounded by its `TotalLi
 })
 
 test("a preview tells the position that the start then has", async () => {
-  await using world = await TestWorld.open({ cpus: 1 })
+  await using world = await RunsFixture.open({ cpus: 1 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await using runs = await world.runs()
   const request = (person: number, projectId: number) => ({ ...world.request("fake/http", { person }), projectId })
@@ -63,7 +63,7 @@ test("a preview tells the position that the start then has", async () => {
 })
 
 test("the largest run of somebody who is next is not passed by smaller ones", async () => {
-  await using world = await TestWorld.open({ cpus: 4 })
+  await using world = await RunsFixture.open({ cpus: 4 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await using runs = await world.runs()
   const start = (person: number, projectId: number, cpus: number) =>

@@ -1,6 +1,6 @@
 import type { Reason } from "#contract"
 import type { Holdings, Limits, RunRow } from "#store"
-import type { Demand, Hall } from "./admission.ts"
+import type { ClusterState, ResourceRequest } from "./admission.ts"
 
 /**
  * The amounts among the limits; disk and storage do not count when a run is admitted, but while it
@@ -11,7 +11,7 @@ export type RunLimits = Partial<
 >
 
 /** What the members of a group may hold all together. */
-export interface Cap {
+export interface GroupQuota {
   groupName: string
   limits: RunLimits
   /** Their user names. */
@@ -22,13 +22,17 @@ export interface Cap {
  * Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid
  * one run more beside those they have, queued ones included; undefined when they do not.
  */
-export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits: RunLimits; caps: readonly Cap[] }): Reason | undefined {
+export function limitRefusal(
+  demand: ResourceRequest,
+  own: ResourceTotals,
+  { limits, quotas }: { limits: RunLimits; quotas: readonly GroupQuota[] },
+): Reason | undefined {
   const bounds = [
     { whose: "The person's limit", limits },
-    ...caps.map((cap) => ({ whose: `The limit of all members of ${cap.groupName} together`, limits: cap.limits })),
+    ...quotas.map((quota) => ({ whose: `The limit of all members of ${quota.groupName} together`, limits: quota.limits })),
   ]
   for (const bound of bounds) {
-    const broken = exceeded(demand, own, bound.limits)
+    const broken = exceededLimit(demand, own, bound.limits)
     if (broken)
       return { code: "quota_exceeded", msg: `${bound.whose} is ${broken.limit} ${broken.what}; with this run it would be ${broken.wanted}` }
   }
@@ -39,13 +43,13 @@ export function overLimit(demand: Demand, own: Total, { limits, caps }: { limits
  * Why the person may not have one more queued run: their own limit, or one of all members of a
  * group of theirs. `all` is the whole queue.
  */
-export function overQueueLimit(
+export function queueLimitRefusal(
   own: number,
-  { limits, caps, all }: { limits: RunLimits; caps: readonly Cap[]; all: readonly Pick<RunRow, "userName">[] },
+  { limits, quotas, all }: { limits: RunLimits; quotas: readonly GroupQuota[]; all: readonly Pick<RunRow, "userName">[] },
 ): Reason | undefined {
   const bounds = [
     { whose: "The person's limit", limit: limits.MaxQueued, queued: own },
-    ...caps.map(({ groupName, limits: { MaxQueued }, members }) => ({
+    ...quotas.map(({ groupName, limits: { MaxQueued }, members }) => ({
       whose: `The limit of all members of ${groupName} together`,
       limit: MaxQueued,
       queued: typeof MaxQueued === "number" ? all.filter(({ userName }) => members.has(userName)).length : 0,
@@ -60,15 +64,15 @@ export function overQueueLimit(
   )
 }
 
-type Total = Omit<Holdings, "queued">
+type ResourceTotals = Omit<Holdings, "queued">
 
-export function totalOf(runs: readonly Demand[]): Total {
+export function sumResources(runs: readonly ResourceRequest[]): ResourceTotals {
   const total = { runs: 0, cpus: 0, memoryMiB: 0, gpus: 0 }
   for (const run of runs) add(total, run)
   return total
 }
 
-function add(total: Total, run: Demand): void {
+function add(total: ResourceTotals, run: ResourceRequest): void {
   total.runs += 1
   total.cpus += run.cpus
   total.memoryMiB += run.memoryMiB
@@ -76,7 +80,7 @@ function add(total: Total, run: Demand): void {
 }
 
 /** The first amount of which the runs and one more would hold more than allowed. */
-function exceeded(demand: Demand, held: Total, limits: RunLimits) {
+function exceededLimit(demand: ResourceRequest, held: ResourceTotals, limits: RunLimits) {
   const checks: { limit: number | null | undefined; wanted: number; what: string }[] = [
     { limit: limits.MaxRuns, wanted: held.runs + 1, what: "runs at once" },
     { limit: limits.MaxCpus, wanted: held.cpus + demand.cpus, what: "CPUs" },
@@ -87,18 +91,18 @@ function exceeded(demand: Demand, held: Total, limits: RunLimits) {
 }
 
 /** What is held of each group's limit. */
-export class Shares {
-  readonly #shares: { cap: Cap; held: Total }[]
+export class GroupUsage {
+  readonly #shares: { quota: GroupQuota; held: ResourceTotals }[]
 
-  constructor({ live, caps = [] }: Pick<Hall, "live" | "caps">) {
+  constructor({ live, quotas = [] }: Pick<ClusterState, "live" | "quotas">) {
     const holders = live.filter(({ state }) => state !== "queued")
-    this.#shares = caps.map((cap) => ({ cap, held: totalOf(holders.filter(({ userName }) => cap.members.has(userName))) }))
+    this.#shares = quotas.map((quota) => ({ quota, held: sumResources(holders.filter(({ userName }) => quota.members.has(userName))) }))
   }
 
   /** Whether the groups' limits have room for it; counted as held from now on, in either case. */
-  take(run: Demand & Pick<RunRow, "userName">): boolean {
-    const own = this.#shares.filter(({ cap }) => cap.members.has(run.userName))
-    const fits = own.every(({ cap, held }) => !exceeded(run, held, cap.limits))
+  reserve(run: ResourceRequest & Pick<RunRow, "userName">): boolean {
+    const own = this.#shares.filter(({ quota }) => quota.members.has(run.userName))
+    const fits = own.every(({ quota, held }) => !exceededLimit(run, held, quota.limits))
     for (const share of own) add(share.held, run)
     return fits
   }

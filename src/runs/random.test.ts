@@ -3,8 +3,8 @@ import { test } from "node:test"
 import { isLive, mayMove, type Reason } from "#contract"
 import { type Random, seededRandom } from "../../test/fixtures/random.ts"
 import type { Runs } from "./index.ts"
-import { Mortal } from "./testing/mortal.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { CrashableProcess } from "./testing/mortal.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const images = [
   "fake/http",
@@ -22,13 +22,13 @@ const images = [
  * goes, and deaths of Quayside.
  */
 class Day {
-  readonly world: TestWorld
+  readonly world: RunsFixture
   readonly #random: Random
   readonly reasons = new Map<number, Reason>()
-  #mortal = new Mortal()
+  #mortal = new CrashableProcess()
   #runs: Runs | undefined
 
-  constructor(world: TestWorld, seed: number) {
+  constructor(world: RunsFixture, seed: number) {
     this.world = world
     this.#random = seededRandom(seed)
   }
@@ -36,7 +36,7 @@ class Day {
   /** Kills the present process and opens the next. */
   async open(): Promise<Runs> {
     this.#mortal.kill()
-    this.#mortal = new Mortal()
+    this.#mortal = new CrashableProcess()
     const settings = { observeEvery: 20, graceMs: 20 }
     this.#runs = await this.world.runs({
       store: this.#mortal.store(this.world.store),
@@ -51,7 +51,7 @@ class Day {
     const dice = this.#random.below(100)
     const person = this.#random.below(this.world.users.length)
     const image = this.#random.pick(images)
-    const key = this.#random.pick(this.world.held()) ?? ""
+    const key = this.#random.pick(this.world.containerKeys()) ?? ""
     if (dice < 40) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
     else if (dice < 60) await this.#stopOne(runs)
     else if (dice < 68) await this.world.fake.exit(key, 5)
@@ -78,7 +78,7 @@ class Day {
 
   /** What was once told as the cause stays the cause. */
   async #firstReasonsStand(): Promise<void> {
-    for (const { id } of this.world.moves) {
+    for (const { id } of this.world.transitions) {
       const { reason } = await this.world.row(id)
       const first = this.reasons.get(id)
       if (first) assert.deepEqual(reason, first, `the reason of run ${id}`)
@@ -92,22 +92,27 @@ class Day {
 }
 
 /** Whether every live run is up or waits for good cause, and the engine holds nothing else. */
-async function atRest(world: TestWorld, runs: Runs): Promise<boolean> {
+async function atRest(world: RunsFixture, runs: Runs): Promise<boolean> {
   const live = await world.store.runs.live()
   const up = live.filter(({ state }) => state === "ready")
   const queued = live.filter(({ state }) => state === "queued")
   const running = up.every(({ id, key }) => world.fake.containers.get(key)?.state === "running" && runs.target(id)?.address)
-  return up.length + queued.length === live.length && running && world.held().length === up.length && (up.length > 0 || queued.length === 0)
+  return (
+    up.length + queued.length === live.length &&
+    running &&
+    world.containerKeys().length === up.length &&
+    (up.length > 0 || queued.length === 0)
+  )
 }
 
 for (const seed of [1, 2, 3]) {
   test(`Whatever happened, wanted and observed agree soon after it stops happening (seed ${seed})`, async () => {
-    await using world = await TestWorld.open({ people: 12, cpus: 6, mockGpus: 3 })
+    await using world = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
     const day = new Day(world, seed)
     for (let n = 0; n < 150; n += 1) await day.step()
     const runs = await day.open()
     await eventually("everything is at rest", () => atRest(world, runs))
-    for (const { id, from, to } of world.moves) if (from) assert.ok(mayMove(from, to), `run ${id} went from ${from} to ${to}`)
+    for (const { id, from, to } of world.transitions) if (from) assert.ok(mayMove(from, to), `run ${id} went from ${from} to ${to}`)
     const live = await world.store.runs.live()
     const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
     assert.equal(new Set(devices).size, devices.length)

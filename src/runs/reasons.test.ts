@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { ReasonCode } from "#contract"
-import { eventually, quick, TestWorld } from "./testing/world.ts"
+import { eventually, fastSettings, RunsFixture } from "./testing/world.ts"
 
 /** What is told when a deadline passes has a short one; the rest is told however long it takes. */
 const deadlines: Partial<Record<ReasonCode, object>> = {
@@ -37,14 +37,14 @@ const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
 describe("A start that cannot come about ends as failed", { concurrency: 8 }, () => {
   for (const [image, code, msg] of outcomes) {
     test(`with ${code} for ${image}, and the engine holds nothing`, async () => {
-      await using world = await TestWorld.open({ settings: { timeouts: { ...quick.timeouts, ...deadlines[code] } } })
+      await using world = await RunsFixture.open({ settings: { timeoutsMs: { ...fastSettings.timeoutsMs, ...deadlines[code] } } })
       await using runs = await world.runs()
       const { id } = await runs.start(world.request(image))
-      const run = await runs.settled(id)
+      const run = await runs.waitUntilSettled(id)
       assert.equal(run.state, "failed")
       assert.equal(run.reason?.code, code)
       assert.match(run.reason?.msg ?? "", msg)
-      assert.deepEqual(world.held(), [])
+      assert.deepEqual(world.containerKeys(), [])
       assert.equal(run.wanted, "stop")
       assert.ok(run.endTime)
       assert.deepEqual((await world.row(id)).reason, run.reason)
@@ -53,19 +53,19 @@ describe("A start that cannot come about ends as failed", { concurrency: 8 }, ()
 })
 
 test("A program that ends before it was ready leaves its exit code and its last lines", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
-  const run = await runs.settled((await runs.start(world.request("fake/exits:7"))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/exits:7"))).id)
   assert.equal(run.reason?.exitCode, 7)
   assert.match(run.reason?.logTail ?? "", /fake\/exits started/)
-  assert.deepEqual(world.path(run.id).slice(-2), ["stopping", "failed"])
+  assert.deepEqual(world.statesOf(run.id).slice(-2), ["stopping", "failed"])
 })
 
 test("A ready program that ends by itself is ended, with exit code and at most 4 KiB of its last lines", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   const container = world.fake.containers.get(key)
   assert.ok(container)
   for (let n = 0; n < 300; n += 1) world.fake.log(container, "stdout", `line ${n} ${"é".repeat(30)}`)
@@ -77,14 +77,14 @@ test("A ready program that ends by itself is ended, with exit code and at most 4
   assert.match(reason?.logTail ?? "", /line 299 é+$/)
   assert.match(reason?.logTail ?? "", /^line \d+ é/)
   assert.ok(Buffer.byteLength(reason?.logTail ?? "") <= 4_096)
-  assert.deepEqual(world.held(), [])
+  assert.deepEqual(world.containerKeys(), [])
 })
 
 test("Being killed for memory counts by the flag, whatever the exit code says", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   await world.fake.exit(key, 0, true)
   await eventually("it is over", async () => (await world.row(id)).state === "ended")
   const { reason } = await world.row(id)
@@ -93,11 +93,11 @@ test("Being killed for memory counts by the flag, whatever the exit code says", 
 })
 
 test("A child killed for memory is a warning while the run goes on", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const warnings: string[] = []
   await using runs = await world.runs({ events: { warning: (_, text) => warnings.push(text) } })
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   const container = world.fake.containers.get(key)
   if (container) container.oomKilled = true
   await eventually("the warning came", () => warnings.length === 1)
@@ -105,53 +105,53 @@ test("A child killed for memory is a warning while the run goes on", async () =>
 })
 
 test("A container removed behind Quayside's back is lost", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   await world.fake.remove(key)
   await eventually("it is over", async () => (await world.row(id)).state === "ended")
   assert.equal((await world.row(id)).reason?.code, "lost")
 })
 
 test("A container removed while it gets ready is lost, and the run failed", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/no-port"))
   await eventually("it is starting", async () => (await world.row(id)).state === "starting")
   await eventually("it is watched", () => world.fake.containers.get(key)?.state === "running")
   await world.fake.remove(key)
-  const run = await runs.settled(id)
+  const run = await runs.waitUntilSettled(id)
   assert.deepEqual([run.state, run.reason?.code], ["failed", "lost"])
 })
 
 test("More than one node is refused where the engine has one", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const run = await runs.start(world.request("fake/http", { nodes: 2 }))
   assert.deepEqual([run.state, run.reason?.code], ["failed", "nodes_unsupported"])
 })
 
 test("A missing mount is named", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const engine = await world.engine()
   const { createEngine } = await import("#engine")
   const withRoot = await createEngine({ kind: "fake", daemon: world.fake, instance: "test", filesRoot: "/nonexistent" })
   await engine[Symbol.asyncDispose]()
   await using runs = await world.runs({ engine: withRoot })
   const mounts = [{ source: "/users/ann/data", target: "/work/data", readOnly: true }]
-  const run = await runs.settled((await runs.start(world.request("fake/http", { plan: { mounts } }))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { mounts } }))).id)
   assert.equal(run.reason?.code, "mount_missing")
   assert.match(run.reason?.msg ?? "", /\/users\/ann\/data/)
 })
 
 test("A run that waits too long for capacity fails with timeout_queued", async () => {
-  await using world = await TestWorld.open({ cpus: 1, settings: { timeouts: { queued: 200 } } })
+  await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { queued: 200 } } })
   await using runs = await world.runs()
   const first = await runs.start(world.request("fake/http"))
   const second = await runs.start(world.request("fake/http", { person: 1 }))
   assert.equal(second.state, "queued")
-  const run = await runs.settled(second.id)
+  const run = await runs.waitUntilSettled(second.id)
   assert.deepEqual([run.state, run.reason?.code], ["failed", "timeout_queued"])
-  await runs.settled(first.id)
+  await runs.waitUntilSettled(first.id)
 })

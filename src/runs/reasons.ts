@@ -6,27 +6,27 @@ const tailBytes = 4_096
 const tailLines = 200
 const tailMs = 2_000
 
-export function reason(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
+export function reasonFor(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
   return { code, msg }
 }
 
 /** What went wrong, as far as its text may be shown to the person who started the run. */
-export function reasonOf(error: unknown, logger: Logger): Reason {
+export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine refused")
-    return reason(error.code, error.message || reasonSentences[error.code])
+    return reasonFor(error.code, error.message || reasonSentences[error.code])
   }
   logger.error({ err: error }, "a start failed for a reason that has no name")
-  return reason("engine_error")
+  return reasonFor("engine_error")
 }
 
 /**
  * Why a run that was started is not running; `undefined` means that the engine no longer has it.
  */
-export function reasonOfEnd(seen: ObservedRun | undefined): Reason {
-  if (seen?.state !== "exited") return reason("lost")
+export function reasonOfExit(seen: ObservedRun | undefined): Reason {
+  if (seen?.state !== "exited") return reasonFor("lost")
   const code = seen.oomKilled ? "oom_killed" : "exited"
-  if (seen.exitCode === null) return reason(code)
+  if (seen.exitCode === null) return reasonFor(code)
   const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonSentences.oom_killed
   return { code, msg, exitCode: seen.exitCode }
 }

@@ -18,7 +18,7 @@ export interface StartRequest {
 }
 
 /** The caller's own key for a start; a second start under it gives the same run. */
-export interface Idempotency {
+export interface IdempotencyKey {
   key: string
   /** sha256 of the body. */
   bodyHash: string
@@ -37,8 +37,8 @@ export class AlreadyRunning extends Failure {
 }
 
 /** What a start is judged by, beside what the database holds. */
-export interface Judged {
+export interface AdmissionInput {
   request: StartRequest
   nodes: Node[] | EngineError
-  takenDevices: ReadonlySet<string>
+  orphanDevices: ReadonlySet<string>
 }

@@ -2,22 +2,22 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { RunRow } from "#store"
 import type { Runs } from "./index.ts"
-import { DockerWorld } from "./testing/docker.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { DockerFixture } from "./testing/docker.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const settings = {
   graceMs: 2_000,
-  observeEvery: 1_000,
-  timeouts: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
+  observeEveryMs: 1_000,
+  timeoutsMs: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
 }
 
 describe("Runs on Docker", () => {
-  let docker: DockerWorld
-  let world: TestWorld
+  let docker: DockerFixture
+  let world: RunsFixture
   let runs: Runs
   before(async () => {
-    docker = await DockerWorld.open()
-    world = await TestWorld.open({ settings: { ...settings, logsDir: docker.logsDir } })
+    docker = await DockerFixture.open()
+    world = await RunsFixture.open({ settings: { ...settings, logsDir: docker.logsDir } })
     runs = await world.runs({ engine: await docker.engine() })
   })
   after(async () => {
@@ -30,7 +30,7 @@ describe("Runs on Docker", () => {
     world.request("quayside/http-sample", { memoryMiB: 256, plan: docker.plan({ command }) })
 
   async function ready(request: ReturnType<typeof http>): Promise<RunRow> {
-    const run = await runs.settled((await runs.start(request)).id)
+    const run = await runs.waitUntilSettled((await runs.start(request)).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run
   }
@@ -65,7 +65,7 @@ describe("Runs on Docker", () => {
   }
 
   test("a program that ends early is told with exit code and output", async () => {
-    const run = await runs.settled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
+    const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
     assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode, run.reason?.logTail], ["failed", "exited", 7, "cannot work"])
   })
 
@@ -79,7 +79,7 @@ describe("Runs on Docker", () => {
   })
 
   test("a program that takes more memory than it has is told as that", async () => {
-    const run = await runs.settled((await runs.start(http(["sh", "-c", "tail /dev/zero"]))).id)
+    const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "tail /dev/zero"]))).id)
     assert.deepEqual([run.state, run.reason?.code], ["failed", "oom_killed"])
   })
 

@@ -3,7 +3,7 @@ import { get } from "node:http"
 import { test } from "node:test"
 import type { Failure } from "#contract"
 import { AlreadyRunning } from "./index.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 function statusOf(url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
@@ -12,12 +12,12 @@ function statusOf(url: string): Promise<number | undefined> {
 }
 
 test("A run goes through its states in order and its address answers once it is ready", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))
-  const run = await runs.settled(id)
+  const run = await runs.waitUntilSettled(id)
   assert.equal(run.state, "ready")
-  assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
+  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
   const target = runs.target(id)
   assert.deepEqual(runs.targetByKey(run.key), target)
   assert.equal(await statusOf(`http://${target?.address?.host}:${target?.address?.port}/`), 200)
@@ -27,7 +27,7 @@ test("A run goes through its states in order and its address answers once it is 
 })
 
 test("The wish is in the database before the engine is asked for anything", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   let rowAtStart: unknown
   const engine = await world.engine()
   const start = engine.start.bind(engine)
@@ -37,17 +37,17 @@ test("The wish is in the database before the engine is asked for anything", asyn
   }
   await using runs = await world.runs({ engine })
   const { id } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   assert.ok(rowAtStart)
 })
 
 test("Stopping resolves when the engine holds nothing and keeps the first reason", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   const [first] = await Promise.all([runs.stop(id, { by: "stopped_by_user" }), runs.stop(id, { by: "stopped_by_admin" })])
-  assert.deepEqual(world.held(), [])
+  assert.deepEqual(world.containerKeys(), [])
   assert.equal(first?.state, "ended")
   assert.equal(first?.reason?.code, "stopped_by_user")
   assert.ok(first?.endTime)
@@ -57,58 +57,58 @@ test("Stopping resolves when the engine holds nothing and keeps the first reason
 })
 
 test("A second start of the same person and project is refused and names the run", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const first = await runs.start(world.request("fake/slow-pull:200"))
   const refused = await runs.start(world.request("fake/http")).catch((error: unknown) => error)
   assert.ok(refused instanceof AlreadyRunning)
   assert.equal(refused.run.id, first.id)
   assert.deepEqual(refused.extra, { ID: first.id, State: refused.run.state })
-  await runs.settled(first.id)
+  await runs.waitUntilSettled(first.id)
 })
 
 test("A repeated idempotency key gives the same run, and another body is a conflict", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const idempotency = { key: "k", bodyHash: "a" }
   const [one, two] = await Promise.all([1, 2].map(() => runs.start(world.request("fake/http"), { idempotency })))
   assert.equal(one?.id, two?.id)
-  await runs.settled(one?.id ?? 0)
+  await runs.waitUntilSettled(one?.id ?? 0)
   assert.equal((await runs.start(world.request("fake/http"), { idempotency })).state, "ready")
   const conflict = runs.start(world.request("fake/http"), { idempotency: { key: "k", bodyHash: "b" } })
   await assert.rejects(conflict, (error: Failure) => error.code === "conflict")
 })
 
 test("A refusal that the caller knows is a run that failed with it", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const refusal = { code: "image_unavailable", msg: "The image was deleted" } as const
   const run = await runs.start(world.request("fake/http", { refusal }))
   assert.equal(run.state, "failed")
   assert.deepEqual(run.reason, refusal)
   assert.ok(run.endTime)
-  assert.deepEqual(world.held(), [])
+  assert.deepEqual(world.containerKeys(), [])
 })
 
 test("Closing stops no run, and the next process has its address again", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const first = await world.runs()
   const { id, key } = await first.start(world.request("fake/http"))
-  await first.settled(id)
+  await first.waitUntilSettled(id)
   await first.close()
-  assert.deepEqual(world.held(), [key])
+  assert.deepEqual(world.containerKeys(), [key])
   await using second = await world.runs()
   await eventually("the address is known again", () => second.target(id)?.address !== undefined)
   assert.equal((await world.row(id)).state, "ready")
 })
 
 test("Activity is kept in memory at once and written a little later", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))
-  const ready = await runs.settled(id)
+  const ready = await runs.waitUntilSettled(id)
   await eventually("time has passed", () => Date.now() > (ready.lastActivity ?? 0))
-  runs.active(id)
+  runs.markActive(id)
   const marked = runs.lastActivity(id)
   assert.ok(marked !== undefined && marked > (ready.lastActivity ?? 0))
   await eventually("the mark is written", async () => (await world.row(id)).lastActivity === marked)

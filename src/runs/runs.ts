@@ -3,27 +3,27 @@ import { type Engine, EngineError, type ImagePolicy, type LogLine, type LogOptio
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
-import { Activity } from "./activity.ts"
-import { Board, type RunTarget } from "./board.ts"
-import { capacityNow, type NodeNow } from "./capacity.ts"
-import type { Context, Preparing, Revised, RunEvents } from "./context.ts"
-import { type Decision, decide } from "./decide.ts"
+import { ActivityTracker } from "./activity.ts"
+import { RunCache, type RunTarget } from "./board.ts"
+import { type NodeUsage, nodeUsage } from "./capacity.ts"
+import type { PrepareOptions, ReplanResult, RunEvents, RunsContext } from "./context.ts"
+import { type AdmissionDecision, decideAdmission } from "./decide.ts"
 import { pruneHistory } from "./history.ts"
-import { readLogs, sweepLogs } from "./logs.ts"
-import { ProbeTurns } from "./probe-turns.ts"
-import { positionOfNew } from "./queue.ts"
-import { watchQueuedRights } from "./queued-rights.ts"
-import type { Idempotency, Judged, StartRequest } from "./requests.ts"
-import { type GivenRunSettings, withDefaults } from "./settings.ts"
-import { admit, recall } from "./start.ts"
-import { type StopOptions, stop } from "./stop.ts"
-import type { StorageBook } from "./storage-book.ts"
+import { pruneLogs, readLogs } from "./logs.ts"
+import { ProbeLimiter } from "./probe-turns.ts"
+import { positionOfNewRun } from "./queue.ts"
+import { replanQueuedRuns } from "./queued-rights.ts"
+import type { AdmissionInput, IdempotencyKey, StartRequest } from "./requests.ts"
+import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
+import { admit, findByIdempotencyKey } from "./start.ts"
+import { type StopOptions, stopRun } from "./stop.ts"
+import type { StorageQuotas } from "./storage-book.ts"
 import { StorageEnforcer } from "./storage-enforcer.ts"
 import type { StorageMeter } from "./storage-meter.ts"
 import { Supervisor } from "./supervisor.ts"
-import { type Sample, Usage } from "./usage.ts"
-import { type Settling, settled } from "./waits.ts"
-import { Warden } from "./warden.ts"
+import { UsageMonitor, type UsageSample } from "./usage.ts"
+import { type SettleOptions, waitUntilSettled } from "./waits.ts"
+import { LimitEnforcer } from "./warden.ts"
 
 export interface RunsOptions {
   store: Store
@@ -32,7 +32,7 @@ export interface RunsOptions {
   clock?: Clock
   logger?: Logger
   events?: Partial<RunEvents>
-  settings?: GivenRunSettings
+  settings?: RunSettingsOptions
   /**
    * On what terms a run's person may have its image, asked at each attempt to start it. Default:
    * without credentials, and built here only where an administrator registered it.
@@ -42,19 +42,19 @@ export interface RunsOptions {
    * Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start
    * it. An `EngineError` is the run's reason. Default: nothing.
    */
-  prepare?: (run: RunRow, how: Preparing) => Promise<void>
+  prepare?: (run: RunRow, how: PrepareOptions) => Promise<void>
   /**
    * A run's plan by the rights of now: asked when something changed that a queued run depends on,
    * when it leaves the queue, before it is prepared, and right before its mounts are made. A
    * refusal ends the run. Default: the plan that it has.
    */
-  revise?: (reads: Reads, run: RunRow) => Promise<Revised>
+  replan?: (reads: Reads, run: RunRow) => Promise<ReplanResult>
   /** What people store. Default: nobody is held to `MaxStorage`, and no room is kept. */
-  storage?: { book: StorageBook; meter: StorageMeter }
+  storage?: { quotas: StorageQuotas; meter: StorageMeter }
 }
 
 export interface StartOptions {
-  idempotency?: Idempotency | undefined
+  idempotency?: IdempotencyKey | undefined
   /** Who asked, for the audit. */
   actor?: Actor | undefined
 }
@@ -65,7 +65,7 @@ export interface Runs extends AsyncDisposable {
    * Begins to compare with the engine what is wanted. Until then starts and stops are done, but
    * what happens by itself is not noticed, and the queue stands.
    */
-  begin(): void
+  startSupervisor(): void
 
   /**
    * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a
@@ -79,20 +79,20 @@ export interface Runs extends AsyncDisposable {
    * The run that a start of the person under this key made, as it now stands; undefined when none
    * did. Rejects as `start` does.
    */
-  repeated(userId: number, idempotency: Idempotency): Promise<RunRow | undefined>
+  findByIdempotencyKey(userId: number, idempotency: IdempotencyKey): Promise<RunRow | undefined>
 
   /**
    * What would become of a start that came now, judged as `start` judges it, and its position in
    * the queue should it wait; nothing is stored. Rejects with `AlreadyRunning`.
    */
-  preview(request: StartRequest): Promise<Decision & { position: number }>
+  preview(request: StartRequest): Promise<AdmissionDecision & { position: number }>
 
   /**
    * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is
    * `stopping` and the engine keeps it from being over. Rejects with `not_found`, or the signal's
    * reason.
    */
-  settled(id: number, options?: Settling): Promise<RunRow>
+  waitUntilSettled(id: number, options?: SettleOptions): Promise<RunRow>
 
   /**
    * Resolves with the run when the engine holds nothing of it; at once when it is over. Undefined:
@@ -105,7 +105,7 @@ export interface Runs extends AsyncDisposable {
   /** A live run as the gateway needs it, from memory. */
   target(id: number): RunTarget | undefined
   targetByKey(key: string): RunTarget | undefined
-  live(): RunTarget[]
+  targets(): RunTarget[]
   /**
    * The last committed row of a live run, from memory; at most `observeEvery` old where another
    * process wrote it.
@@ -113,18 +113,18 @@ export interface Runs extends AsyncDisposable {
   row(id: number): RunRow | undefined
 
   /** The run was used just now. */
-  active(id: number): void
+  markActive(id: number): void
   /** When it was last used, as far as this process saw; newer than what is stored. */
   lastActivity(id: number): number | undefined
   /**
    * What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over.
    */
-  usage(id: number): Promise<readonly Sample[]>
+  usageSamples(id: number): Promise<readonly UsageSample[]>
   /**
    * As if the run had been used just now, written at once; resolves with the run as it then stands,
    * undefined when it is not `ready`.
    */
-  keep(id: number, actor?: Actor): Promise<RunRow | undefined>
+  keepAlive(id: number, actor?: Actor): Promise<RunRow | undefined>
   /** How far the present step of a start is; newer than what is stored. */
   progress(id: number): Progress | null
   /** From 1; null when it does not wait. */
@@ -138,7 +138,7 @@ export interface Runs extends AsyncDisposable {
    * What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError`
    * when the engine was never reached.
    */
-  capacityNow(): Promise<NodeNow[]>
+  nodeUsage(): Promise<NodeUsage[]>
 
   /** Stops watching over runs, and no run. */
   close(): Promise<void>
@@ -148,105 +148,109 @@ export interface Runs extends AsyncDisposable {
  * Takes up all live runs; `begin` watches over them until closed. Rejects when the database cannot
  * be read; an engine that cannot be reached is waited for.
  */
-export async function createRuns(options: RunsOptions): Promise<Runs> {
+export async function openRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
   const { ctx, supervisor } = assemble(options, closing.signal)
-  for (const run of await ctx.store.runs.live()) ctx.board.publish(run)
-  const activity = new Activity(ctx)
-  const usage = new Usage(ctx, activity)
+  for (const run of await ctx.store.runs.live()) ctx.runCache.publish(run)
+  const activity = new ActivityTracker(ctx)
+  const usage = new UsageMonitor(ctx, activity)
   const chores = [
     activity.run(),
-    sweepLogs(ctx),
+    pruneLogs(ctx),
     pruneHistory(ctx),
-    watchQueuedRights(ctx),
-    watchOver(ctx, usage, new Warden(ctx, { usage, activity })),
+    replanQueuedRuns(ctx),
+    enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, activity })),
   ]
   if (options.storage) chores.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
-  const { board } = ctx
+  const { runCache } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
-    await Promise.all([supervisor.end(), ...chores])
+    await Promise.all([supervisor.waitUntilClosed(), ...chores])
   }
   return {
-    begin: () => supervisor.begin(),
-    start: (request, options = {}) => start({ ctx, supervisor }, request, options),
-    repeated: (userId, idempotency) => recall(ctx.store, userId, idempotency),
+    startSupervisor: () => supervisor.start(),
+    start: (request, options = {}) => startRun({ ctx, supervisor }, request, options),
+    findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
     preview: async (request) => ({
-      ...(await decide(ctx, ctx.store, await judged(supervisor, request))),
-      position: positionOfNew(board, request.userId, ctx.clock.now()),
+      ...(await decideAdmission(ctx, ctx.store, await admissionInput(supervisor, request))),
+      position: positionOfNewRun(runCache, request.userId, ctx.clock.now()),
     }),
-    settled: (id, settling = {}) => settled(ctx, id, settling),
-    stop: (id, wish) => stop({ ctx, supervisor }, id, wish),
-    target: (id) => board.target(id),
-    targetByKey: (key) => board.targetByKey(key),
-    live: () => board.targets(),
-    row: (id) => board.row(id),
-    active: (id) => activity.mark(id),
-    lastActivity: (id) => activity.lastOf(id),
-    usage: (id) => usage.known(id),
-    keep: (id, actor) => keep(ctx, activity, { id, actor }),
+    waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
+    stop: (id, wish) => stopRun({ ctx, supervisor }, id, wish),
+    target: (id) => runCache.target(id),
+    targetByKey: (key) => runCache.targetByKey(key),
+    targets: () => runCache.targets(),
+    row: (id) => runCache.row(id),
+    markActive: (id) => activity.mark(id),
+    lastActivity: (id) => activity.lastActivityOf(id),
+    usageSamples: (id) => usage.loadSamplesOf(id),
+    keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
     progress: (id) => supervisor.progressOf(id),
-    queuePosition: (id) => board.queuePosition(id),
+    queuePosition: (id) => runCache.queuePosition(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
-    capacityNow: () => capacityNow(ctx, supervisor.capacity, supervisor.takenDevices()),
+    nodeUsage: () => nodeUsage(ctx, supervisor.capacity, supervisor.orphanDevices()),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-interface Parts {
-  ctx: Context
+interface RunsParts {
+  ctx: RunsContext
   supervisor: Supervisor
 }
 
-function assemble(options: RunsOptions, closed: AbortSignal): Parts {
+function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
   const events: RunEvents = {
     stateChanged: async () => {},
-    asked: async () => {},
+    requested: async () => {},
     progress: () => {},
     warning: () => {},
     ...options.events,
   }
-  const ctx: Context = {
+  const ctx: RunsContext = {
     store: options.store,
     engine: options.engine,
     clock: options.clock ?? systemClock,
     logger: options.logger ?? silentLogger,
     events,
-    settings: withDefaults(options.settings ?? {}),
-    board: new Board((run) => supervisor.published(run)),
+    settings: resolveRunSettings(options.settings ?? {}),
+    runCache: new RunCache((run) => supervisor.handleChange(run)),
     closed,
-    probing: { count: 0, turns: new ProbeTurns() },
-    wished: new Map(),
+    probes: { count: 0, turns: new ProbeLimiter() },
+    pendingStops: new Map(),
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepare: options.prepare ?? (async () => {}),
-    revise: options.revise ?? (async (_, { spec }) => ({ plan: spec })),
-    observeSoon: () => supervisor.observeSoon(),
+    replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),
+    scheduleObservation: () => supervisor.scheduleObservation(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)
   return { ctx, supervisor }
 }
 
-async function start({ ctx, supervisor }: Parts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
-  const fresh = (run: RunRow) => supervisor.isFresh(run)
-  return admit(ctx, { ...(await judged(supervisor, request)), idempotency, actor, fresh })
+async function startRun({ ctx, supervisor }: RunsParts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
+  const onAdmitted = (run: RunRow) => supervisor.markNew(run)
+  return admit(ctx, { ...(await admissionInput(supervisor, request)), idempotency, actor, onAdmitted })
 }
 
-async function judged(supervisor: Supervisor, request: StartRequest): Promise<Judged> {
+async function admissionInput(supervisor: Supervisor, request: StartRequest): Promise<AdmissionInput> {
   const nodes = await supervisor.capacity.nodes().catch((error: unknown) => {
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause: error })
   })
-  return { request, nodes, takenDevices: supervisor.takenDevices() }
+  return { request, nodes, orphanDevices: supervisor.orphanDevices() }
 }
 
-async function keep({ board, clock, events, store }: Context, activity: Activity, asked: { id: number; actor: Actor | undefined }) {
+async function keepAlive(
+  { runCache, clock, events, store }: RunsContext,
+  activity: ActivityTracker,
+  asked: { id: number; actor: Actor | undefined },
+) {
   const { id, actor } = asked
   activity.mark(id)
   return store.change(async (tx) => {
     const run = await tx.runs.move(id, ["ready"], { lastActivity: clock.now() })
-    if (run && actor) await events.asked(tx, { actor, verb: "keep", run })
-    if (run) tx.afterCommit(() => board.publish(run))
+    if (run && actor) await events.requested(tx, { actor, verb: "keep", run })
+    if (run) tx.afterCommit(() => runCache.publish(run))
     return run
   })
 }
@@ -255,18 +259,18 @@ async function keep({ board, clock, events, store }: Context, activity: Activity
  * Looks at what runs use and holds them to their limits, until Quayside closes. What cannot be
  * looked at is not judged by.
  */
-async function watchOver({ clock, closed, logger, settings }: Context, usage: Usage, warden: Warden): Promise<void> {
+async function enforceLimits({ clock, closed, logger, settings }: RunsContext, usage: UsageMonitor, warden: LimitEnforcer): Promise<void> {
   const attempt = async (what: string, work: () => Promise<void>) => {
     if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))
   }
-  const pause = () => clock.sleep(settings.sampleEvery, closed).catch(() => {})
+  const pause = () => clock.sleep(settings.sampleEveryMs, closed).catch(() => {})
   await pause()
   while (!closed.aborted) {
-    await attempt("what runs use was not looked at", () => usage.sample())
+    await attempt("what runs use was not looked at", () => usage.takeSamples())
     const paused = pause()
     // What a look tells is not left until the next sample, nor is a long one waited for.
-    await Promise.race([usage.looked(), paused])
-    await attempt("runs were not held to their limits", () => warden.judge())
+    await Promise.race([usage.layersUpdated(), paused])
+    await attempt("runs were not held to their limits", () => warden.enforce())
     await paused
   }
 }

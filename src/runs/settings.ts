@@ -17,49 +17,49 @@ export interface RunSettings {
   memoryOvercommit: number
   /** Kept back on each node for the system. Default no CPU and 512 MiB. */
   reserve: { cpus: number; memoryMiB: number }
-  timeouts: StateTimeouts
+  timeoutsMs: StateTimeoutsMs
   /** How long a program may take to end when asked to. Default 10,000. */
   graceMs: number
   /** How often the engine is looked at when it says nothing. Default 3,000. */
-  observeEvery: number
+  observeEveryMs: number
   /** How often a mark of activity is written at most. Default 30,000. */
-  activityEvery: number
+  activityEveryMs: number
   /**
    * How often it is looked at what runs use, and whether they keep to their limits. Default 10,000.
    */
-  sampleEvery: number
+  sampleEveryMs: number
   /**
    * The limits of people who are no administrators, where nobody set another one. Memory and disk
    * are MiB. Default: `defaultLimits`.
    */
   defaultLimits: EffectiveLimits
   /** So many ended runs of a person are kept. Default 1,000. */
-  historyRuns: number
+  maxEndedRuns: number
   /** So long ended runs are kept. Default 400. */
-  historyDays: number
+  maxEndedDays: number
   /** How often it is looked whether the history is too long. Default 60,000. */
-  historyEvery: number
+  historyEveryMs: number
   /** How many samples of each run are kept. Default 360. */
-  samples: number
+  maxSamples: number
   /** How often it is counted what runs wrote to their own file systems. Default 60,000. */
-  layersEvery: number
+  layersEveryMs: number
   /** It is counted at once where so many bytes of disk were taken since. Default 1 GiB. */
-  layersAfter: number
+  layersAfterBytes: number
   /** How often it is looked at how much room the disk of people's files has. Default 3,000. */
-  roomEvery: number
+  diskSpaceEveryMs: number
   /** How long a container that nobody knows is left alone. Default 10 minutes. */
-  strayGrace: number
+  orphanGraceMs: number
   /**
    * Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most.
    * Made when missing. Default: it is not kept.
    */
   logsDir?: string | undefined
   /** Default 30. */
-  keepLogsDays: number
+  maxLogDays: number
 }
 
 /** How long a run may stay in each state. */
-export interface StateTimeouts {
+export interface StateTimeoutsMs {
   /** From the request. Default 24 h. */
   queued: number
   /** Without a byte or layer arriving. Default 2 minutes. */
@@ -72,40 +72,40 @@ export interface StateTimeouts {
   stopping: number
 }
 
-export type GivenRunSettings = Partial<Omit<RunSettings, "timeouts" | "reserve">> & {
-  timeouts?: Partial<StateTimeouts>
+export type RunSettingsOptions = Partial<Omit<RunSettings, "timeoutsMs" | "reserve">> & {
+  timeoutsMs?: Partial<StateTimeoutsMs>
   reserve?: Partial<RunSettings["reserve"]>
 }
 
-export function withDefaults(given: GivenRunSettings): RunSettings {
+export function resolveRunSettings(given: RunSettingsOptions): RunSettings {
   return {
     defaultCpus: 1,
     defaultMemoryMiB: 2_048,
     cpuOvercommit: 4,
     memoryOvercommit: 1,
     graceMs: 10_000,
-    observeEvery: 3_000,
-    activityEvery: 30_000,
-    sampleEvery: 10_000,
-    samples: runs.samples.value,
+    observeEveryMs: 3_000,
+    activityEveryMs: 30_000,
+    sampleEveryMs: 10_000,
+    maxSamples: runs.samples.value,
     defaultLimits,
-    historyRuns: runs.historyRuns.value,
-    historyDays: runs.historyDays.value,
-    historyEvery: 60_000,
-    layersEvery: storage.layersEveryMs.value,
-    layersAfter: storage.layersAfterBytes.value,
-    roomEvery: storage.roomEveryMs.value,
-    strayGrace: 10 * 60_000,
-    keepLogsDays: storage.keptLogDays.value,
+    maxEndedRuns: runs.historyRuns.value,
+    maxEndedDays: runs.historyDays.value,
+    historyEveryMs: 60_000,
+    layersEveryMs: storage.layersEveryMs.value,
+    layersAfterBytes: storage.layersAfterBytes.value,
+    diskSpaceEveryMs: storage.roomEveryMs.value,
+    orphanGraceMs: 10 * 60_000,
+    maxLogDays: storage.keptLogDays.value,
     ...given,
     reserve: { cpus: 0, memoryMiB: 512, ...given.reserve },
-    timeouts: {
+    timeoutsMs: {
       queued: runs.queuedMs.value,
       pulling: runs.pullingMs.value,
       creating: runs.creatingMs.value,
       starting: runs.startingMs.value,
       stopping: 30_000,
-      ...given.timeouts,
+      ...given.timeoutsMs,
     },
   }
 }

@@ -1,26 +1,26 @@
 import { fillIn } from "#contract"
 import type { Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
-import { type TypeRule, typeRule } from "./types.ts"
+import { type ProjectTypeRule, ruleOfType } from "./types.ts"
 
 /** The port that the run's program listens on inside its container. */
 export function portOf({ spec }: RunRow): number {
-  return spec.port ?? typeRule(spec.type).port
+  return spec.port ?? ruleOfType(spec.type).port
 }
 
 /** The path that the run's program believes to live below, with a slash at both ends. */
 export function basePath(run: RunRow): string {
-  return typeRule(run.spec.type).prefix === "keep" ? `/run/${run.id}/` : "/"
+  return ruleOfType(run.spec.type).prefix === "keep" ? `/run/${run.id}/` : "/"
 }
 
 /** What the program is sent with every request. */
 export function upstreamHeaders({ spec }: RunRow): Record<string, string> {
-  const headers = Object.entries(typeRule(spec.type).upstreamHeaders)
+  const headers = Object.entries(ruleOfType(spec.type).upstreamHeaders)
   return Object.fromEntries(headers.map(([name, value]) => [name, value.replace("{secret}", () => spec.secret)]))
 }
 
 /** What the engine is to mount. */
-export function mountsOf({ mounts }: RunPlan): Mount[] {
+export function engineMountsOf({ mounts }: RunPlan): Mount[] {
   return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
@@ -28,9 +28,9 @@ export function mountsOf({ mounts }: RunPlan): Mount[] {
  * What the engine is asked for: all defaults of the type filled in. The terms of the image, and the
  * bound of disk, are as they stand when it is asked.
  */
-export function specOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
+export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
   const { spec: plan } = run
-  const rule = typeRule(plan.type)
+  const rule = ruleOfType(plan.type)
   const placeholders = { port: String(portOf(run)), baseUrl: basePath(run) }
   return {
     key: run.key,
@@ -46,7 +46,7 @@ export function specOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
     memoryMiB: run.memoryMiB,
     gpus: run.gpuDevices,
     nodes: run.nodes,
-    mounts: mountsOf(plan),
+    mounts: engineMountsOf(plan),
     workDir: plan.workDir,
     internetOf: plan.internetOf,
     writableRoot: rule.writableRoot,
@@ -57,7 +57,7 @@ export function specOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
  * The image's settings win over the type's and over HOME; nothing wins over the token, since the
  * gateway sends it.
  */
-function environment(run: RunRow, rule: TypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
+function environment(run: RunRow, rule: ProjectTypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
   const { home, env, secret } = run.spec
   const fromType = Object.entries(rule.env).map(([name, value]) => [name, fillIn([value], placeholders)[0] ?? value])
   const token = rule.tokenVariable === null ? {} : { [rule.tokenVariable]: secret }

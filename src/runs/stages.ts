@@ -1,31 +1,31 @@
 import type { RunState } from "#contract"
 import type { RunRow } from "#store"
-import type { Context } from "./context.ts"
-import { move } from "./moves.ts"
+import type { RunsContext } from "./context.ts"
+import { transition } from "./moves.ts"
 
 /** The way of a run that is being launched. */
-export const launchPath = ["pulling", "creating", "starting", "ready"] as const satisfies RunState[]
-export type Stage = Exclude<(typeof launchPath)[number], "ready">
+export const launchStates = ["pulling", "creating", "starting", "ready"] as const satisfies RunState[]
+export type LaunchState = Exclude<(typeof launchStates)[number], "ready">
 
 /** What the engine tells of a run that it started. */
-export type Facts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
+export type ContainerFacts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
 
 /**
  * Writes how far a start has come, beside the start itself. While one write is under way the later
  * ones fall together.
  */
-export class StageWriter {
-  readonly #ctx: Context
+export class LaunchStateWriter {
+  readonly #ctx: RunsContext
   readonly #id: number
-  #wanted: { stage: Stage; facts: Facts } | undefined
+  #wanted: { stage: LaunchState; facts: ContainerFacts } | undefined
   #writing: Promise<void> | undefined
 
-  constructor(ctx: Context, id: number) {
+  constructor(ctx: RunsContext, id: number) {
     this.#ctx = ctx
     this.#id = id
   }
 
-  want(stage: Stage, facts: Facts = {}): void {
+  write(stage: LaunchState, facts: ContainerFacts = {}): void {
     this.#wanted = { stage, facts: { ...this.#wanted?.facts, ...facts } }
     this.#writing ??= this.#write()
     this.#writing.catch(() => {})
@@ -42,10 +42,10 @@ export class StageWriter {
   async #write(): Promise<void> {
     try {
       for (let wanted = this.#wanted; wanted; wanted = this.#wanted) {
-        await move(this.#ctx, this.#id, {
-          path: launchPath.slice(0, launchPath.indexOf(wanted.stage) + 1),
+        await transition(this.#ctx, this.#id, {
+          path: launchStates.slice(0, launchStates.indexOf(wanted.stage) + 1),
           fields: wanted.facts,
-          again: true,
+          updatesAtEnd: true,
         })
         if (this.#wanted === wanted) this.#wanted = undefined
       }

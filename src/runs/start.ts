@@ -2,42 +2,42 @@ import { randomBytes } from "node:crypto"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
 import type { Change, Reads, RunRow } from "#store"
-import type { Context } from "./context.ts"
-import { decide } from "./decide.ts"
-import { times } from "./queue.ts"
-import type { Idempotency, Judged, StartRequest } from "./requests.ts"
+import type { RunsContext } from "./context.ts"
+import { decideAdmission } from "./decide.ts"
+import { startTimes } from "./queue.ts"
+import type { AdmissionInput, IdempotencyKey, StartRequest } from "./requests.ts"
 
-export interface Admission extends Judged {
-  idempotency: Idempotency | undefined
+export interface AdmissionRequest extends AdmissionInput {
+  idempotency: IdempotencyKey | undefined
   actor: Actor | undefined
   /** Called after COMMIT, before the run is published. */
-  fresh(run: RunRow): void
+  onAdmitted(run: RunRow): void
 }
 
 /**
  * The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with
  * the one that the same key made.
  */
-export function admit(ctx: Context, admission: Admission): Promise<RunRow> {
+export function admit(ctx: RunsContext, admission: AdmissionRequest): Promise<RunRow> {
   return ctx.store.change(async (tx) => {
     const { request, idempotency, actor } = admission
-    const known = idempotency && (await recall(tx, request.userId, idempotency))
+    const known = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
     if (known) return known
-    await checkStarter(tx, request)
+    await assertMayStart(tx, request)
     const run = await tx.runs.insert(await newRow(ctx, tx, admission))
     if (idempotency) await tx.runs.remember({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
-    if (actor) await ctx.events.asked(tx, { actor, verb: "start", run })
+    if (actor) await ctx.events.requested(tx, { actor, verb: "start", run })
     await ctx.events.stateChanged(tx, run, undefined)
     tx.afterCommit(() => {
-      admission.fresh(run)
-      ctx.board.publish(run)
+      admission.onAdmitted(run)
+      ctx.runCache.publish(run)
     })
     return run
   })
 }
 
 /** Who is disabled or deleted has all runs stopped in one go: none may come after. */
-async function checkStarter(tx: Change, { userId, userName }: StartRequest): Promise<void> {
+async function assertMayStart(tx: Change, { userId, userName }: StartRequest): Promise<void> {
   const person = await tx.users.get(userId)
   if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
 }
@@ -46,7 +46,11 @@ async function checkStarter(tx: Change, { userId, userName }: StartRequest): Pro
  * The run that the person's key made, undefined when it made none. Rejects with `conflict` when
  * another body came with it.
  */
-export async function recall(tx: Pick<Reads, "runs">, userId: number, { key, bodyHash }: Idempotency): Promise<RunRow | undefined> {
+export async function findByIdempotencyKey(
+  tx: Pick<Reads, "runs">,
+  userId: number,
+  { key, bodyHash }: IdempotencyKey,
+): Promise<RunRow | undefined> {
   const entry = await tx.runs.recalled(userId, key)
   if (!entry) return undefined
   if (entry.bodyHash !== bodyHash)
@@ -56,9 +60,9 @@ export async function recall(tx: Pick<Reads, "runs">, userId: number, { key, bod
 
 type NewRun = Parameters<Change["runs"]["insert"]>[0]
 
-async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<NewRun> {
+async function newRow(ctx: RunsContext, tx: Change, admission: AdmissionRequest): Promise<NewRun> {
   const { request } = admission
-  const { demand, refusal: why, placement, limits } = await decide(ctx, tx, admission)
+  const { demand, refusal: why, placement, limits } = await decideAdmission(ctx, tx, admission)
   const now = ctx.clock.now()
   return {
     key: randomBytes(16).toString("hex"),
@@ -70,7 +74,7 @@ async function newRow(ctx: Context, tx: Change, admission: Admission): Promise<N
     progress: null,
     spec: request.plan,
     ...demand,
-    ...(placement ? times(limits, now) : { startTime: null, expiresAt: null }),
+    ...(placement ? startTimes(limits, now) : { startTime: null, expiresAt: null }),
     readyTime: null,
     endTime: why ? now : null,
     lastActivity: null,

@@ -2,54 +2,58 @@ import { Failure, isLive, type Reason } from "#contract"
 import { EngineError } from "#engine"
 import type { Actor } from "#events"
 import type { Change, RunRow } from "#store"
-import type { Context } from "./context.ts"
-import { stopThoughFull } from "./ending.ts"
-import { moveIn, type Wish } from "./moves.ts"
-import { endQueued } from "./queue.ts"
-import { reason } from "./reasons.ts"
+import type { RunsContext } from "./context.ts"
+import { stopDespiteFullDisk } from "./ending.ts"
+import { type RequestedStopCode, transitionIn } from "./moves.ts"
+import { endQueuedRun } from "./queue.ts"
+import { reasonFor } from "./reasons.ts"
 import type { Supervisor } from "./supervisor.ts"
-import { waitFor } from "./waits.ts"
+import { waitForRun } from "./waits.ts"
 
 export interface StopOptions {
-  by: Wish
+  by: RequestedStopCode
   /** Who asked, for the audit. */
   actor?: Actor | undefined
   signal?: AbortSignal | undefined
 }
 
-export interface StopParts {
-  ctx: Context
-  supervisor: Pick<Supervisor, "nudge">
+export interface StopContext {
+  ctx: RunsContext
+  supervisor: Pick<Supervisor, "wake">
 }
 
 /** As `Runs.stop`. */
-export async function stop({ ctx, supervisor }: StopParts, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
+export async function stopRun(
+  { ctx, supervisor }: StopContext,
+  id: number,
+  { by, actor, signal }: StopOptions,
+): Promise<RunRow | undefined> {
   const run = await writeStop(ctx, id, { by, actor })
   if (!run || !isLive(run.state)) return run
-  supervisor.nudge(id)
-  return waitFor(ctx, id, { until: () => false, trouble: stopFailure, signal })
+  supervisor.wake(id)
+  return waitForRun(ctx, id, { isReached: () => false, onError: stopFailure, signal })
 }
 
 /** The starter's own sentence is for the starter. */
-function wishOf({ userName }: RunRow, by: Wish, actor: Actor | undefined): Reason {
+function stopReasonOf({ userName }: RunRow, by: RequestedStopCode, actor: Actor | undefined): Reason {
   const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
-  if (other) return reason(by, `${actor.userName}, who was given the right to, stopped the run`)
-  return by === "stopped_by_user" && actor ? reason(by, "The person who started the run stopped it") : reason(by)
+  if (other) return reasonFor(by, `${actor.userName}, who was given the right to, stopped the run`)
+  return by === "stopped_by_user" && actor ? reasonFor(by, "The person who started the run stopped it") : reasonFor(by)
 }
 
-async function writeStop(ctx: Context, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
+async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
   const work = async (tx: Change) => {
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
-    if (actor) await ctx.events.asked(tx, { actor, verb: "stop", run: now })
-    const why = wishOf(now, by, actor)
-    if (now.state === "queued") return endQueued(ctx, tx, { id, why })
-    return (await moveIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
+    if (actor) await ctx.events.requested(tx, { actor, verb: "stop", run: now })
+    const why = stopReasonOf(now, by, actor)
+    if (now.state === "queued") return endQueuedRun(ctx, tx, { id, why })
+    return (await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
   }
   const write = () => ctx.store.change(work, { urgent: true })
-  const run = ctx.board.row(id)
+  const run = ctx.runCache.row(id)
   if (!run || run.state === "queued") return write()
-  return stopThoughFull(ctx, run, { wish: { reason: wishOf(run, by, actor), actor }, write }).catch((error: unknown) => {
+  return stopDespiteFullDisk(ctx, run, { request: { reason: stopReasonOf(run, by, actor), actor }, write }).catch((error: unknown) => {
     throw error instanceof EngineError ? stopFailure(error) : error
   })
 }

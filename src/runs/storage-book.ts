@@ -1,23 +1,23 @@
 import type { EffectiveLimits } from "#contract"
 import type { DataRow, Page, PageRequest, Store, UserRow, Viewer } from "#store"
-import { boundsOf } from "./limits.ts"
+import { loadLimits } from "./limits.ts"
 import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
 
 const mib = 2 ** 20
 const pageSize = 1_000
 /** How long it is used again where somebody's files lie. */
-const placesMs = 30_000
+const accountMaxAgeMs = 30_000
 const allSeeing: Viewer = { userId: 0, groupIds: [], everything: true }
 
 type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
 
 /** What each person may store and what the last counts found, for whoever asks in this process. */
-export class StorageBook {
+export class StorageQuotas {
   readonly #store: Readable
   readonly #defaults: EffectiveLimits
   readonly #counts = new Map<string, StorageCount & { at: number }>()
   readonly #uncounted = new Set<string>()
-  readonly #places = new Map<string, { account: StorageAccount; until: number }>()
+  readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
 
   /** `defaults`: the limits of whoever has none of their own, nor by a group. */
   constructor(store: Readable, defaults: EffectiveLimits) {
@@ -32,9 +32,9 @@ export class StorageBook {
   async quotaOf(userName: string): Promise<StorageQuota | null> {
     const user = await this.#store.users.byName(userName)
     if (!user || user.deletedAt !== null) return null
-    const { limits, caps } = await boundsOf(this.#store, [user.id], this.#defaults)
+    const { limits, quotas } = await loadLimits(this.#store, [user.id], this.#defaults)
     const own = limits.get(user.id)?.MaxStorage ?? null
-    const groups = caps.flatMap(({ groupName, limits: { MaxStorage = null }, members }) =>
+    const groups = quotas.flatMap(({ groupName, limits: { MaxStorage = null }, members }) =>
       MaxStorage === null ? [] : [{ groupName, maxBytes: MaxStorage * mib, members: [...members] }],
     )
     const names = [userName, ...groups.flatMap(({ members }) => members)]
@@ -55,13 +55,13 @@ export class StorageBook {
     return this.#counts.get(userName)
   }
 
-  record(userName: string, count: StorageCount, at: number): void {
+  recordCount(userName: string, count: StorageCount, at: number): void {
     this.#uncounted.delete(userName)
     this.#counts.set(userName, { ...count, at })
   }
 
   /** Who has to be counted and never was. */
-  takeUncounted(): string[] {
+  drainUncounted(): string[] {
     const names = [...this.#uncounted]
     this.#uncounted.clear()
     return names
@@ -72,10 +72,10 @@ export class StorageBook {
    * for those; own datasets below them are areas of their own.
    */
   async #accountOf(user: UserRow): Promise<StorageAccount> {
-    const known = this.#places.get(user.userName)
+    const known = this.#accounts.get(user.userName)
     if (known && known.until > performance.now()) return known.account
     const account = await this.#readAccount(user)
-    this.#places.set(user.userName, { account, until: performance.now() + placesMs })
+    this.#accounts.set(user.userName, { account, until: performance.now() + accountMaxAgeMs })
     return account
   }
 

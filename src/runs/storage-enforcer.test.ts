@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { defaultLimits, noLimits } from "#contract"
-import { type Runs, StorageBook, type StorageMeter } from "./index.ts"
+import { type Runs, type StorageMeter, StorageQuotas } from "./index.ts"
 import { SteppedClock } from "./testing/clock.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const mib = 2 ** 20
 const minute = 60_000
@@ -14,7 +14,7 @@ function fakeStorage() {
   const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }
   const counts: string[] = []
   const meter: StorageMeter = {
-    room: async () => ({ ...disk }),
+    diskSpace: async () => ({ ...disk }),
     async count({ name, roots, subAreas }) {
       const paths = [...stored].filter(([path]) => roots.some((root) => path.startsWith(root)))
       const areas: Record<string, number> = {}
@@ -32,19 +32,19 @@ function fakeStorage() {
 /** A world in which the test says what lies on the disk. */
 async function withMeter(maxStorage: number | null = null) {
   const clock = new SteppedClock()
-  const world = await TestWorld.open({ clock, settings: { roomEvery: 5, sampleEvery: 3_600_000 }, people: 3 })
+  const world = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
   await world.store.change(async (tx) => {
     for (const id of world.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
   })
   const { stored, disk, counts, meter } = fakeStorage()
   const warnings: [number, string][] = []
   const runs = await world.runs({
-    storage: { book: new StorageBook(world.store, defaultLimits), meter },
+    storage: { quotas: new StorageQuotas(world.store, defaultLimits), meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
   const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
     const mounts = [{ source, target: "/home", readOnly }]
-    const run = await runs.settled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
+    const run = await runs.waitUntilSettled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run.id
   }

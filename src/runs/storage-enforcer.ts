@@ -1,13 +1,13 @@
 import { bounds } from "#contract"
 import type { RunRow } from "#store"
-import type { Context } from "./context.ts"
-import { stopBecause } from "./ending.ts"
-import { reason } from "./reasons.ts"
-import type { StorageBook } from "./storage-book.ts"
-import { areaAround, type GrownArea, Growth } from "./storage-growth.ts"
+import type { RunsContext } from "./context.ts"
+import { stopWithReason } from "./ending.ts"
+import { reasonFor } from "./reasons.ts"
+import type { StorageQuotas } from "./storage-book.ts"
+import { areaAround, type GrownArea, GrowthTracker } from "./storage-growth.ts"
 import { LayerGrowth } from "./storage-layers.ts"
-import type { StorageCount, StorageMeter, StorageQuota, StorageRoom } from "./storage-meter.ts"
-import type { Usage } from "./usage.ts"
+import type { DiskSpace, StorageCount, StorageMeter, StorageQuota } from "./storage-meter.ts"
+import type { UsageMonitor } from "./usage.ts"
 
 const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
 const mib = 2 ** 20
@@ -23,7 +23,7 @@ const quickShare = 4
  * Who is beyond a limit may write so much more before a run is ended: a log, a history, what
  * deleting takes.
  */
-const slack = mib
+const toleratedBytes = mib
 
 interface Writer {
   run: RunRow
@@ -37,10 +37,10 @@ interface Writer {
  * or grew most when the disk is nearly full.
  */
 export class StorageEnforcer {
-  readonly #ctx: Context
-  readonly #book: StorageBook
+  readonly #ctx: RunsContext
+  readonly #quotas: StorageQuotas
   readonly #meter: StorageMeter
-  readonly #growth = new Growth()
+  readonly #growth = new GrowthTracker()
   readonly #layers: LayerGrowth
   /** The highest warning that each run got. */
   readonly #warned = new Map<number, number>()
@@ -48,10 +48,10 @@ export class StorageEnforcer {
   #mostFree = 0
   readonly #counting = new Map<string, Promise<void>>()
 
-  constructor(ctx: Context, parts: { book: StorageBook; meter: StorageMeter; usage: Pick<Usage, "layer"> }) {
+  constructor(ctx: RunsContext, parts: { quotas: StorageQuotas; meter: StorageMeter; usage: Pick<UsageMonitor, "layerOf"> }) {
     this.#ctx = ctx
     this.#layers = new LayerGrowth(ctx, parts.usage)
-    this.#book = parts.book
+    this.#quotas = parts.quotas
     this.#meter = parts.meter
   }
 
@@ -59,29 +59,29 @@ export class StorageEnforcer {
   async run(): Promise<void> {
     const { clock, closed, logger, settings } = this.#ctx
     while (!closed.aborted) {
-      await clock.sleep(settings.roomEvery, closed).catch(() => {})
+      await clock.sleep(settings.diskSpaceEveryMs, closed).catch(() => {})
       if (closed.aborted) break
-      await this.look().catch((err: unknown) => closed.aborted || logger.warn({ err }, "what people store was not looked at"))
+      await this.check().catch((err: unknown) => closed.aborted || logger.warn({ err }, "what people store was not looked at"))
     }
     await Promise.all(this.#counting.values())
   }
 
   /** Looks once, and has counted whom it is time for. */
-  async look(): Promise<void> {
-    const room = await this.#meter.room()
+  async check(): Promise<void> {
+    const room = await this.#meter.diskSpace()
     const isHurried = this.#isHurried(room)
     const writers = this.#writers()
-    for (const id of this.#warned.keys()) if (!this.#ctx.board.row(id)) this.#warned.delete(id)
-    const names = new Set(this.#book.takeUncounted())
+    for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
+    const names = new Set(this.#quotas.drainUncounted())
     for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isHurried)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
-    if (!room.isLow) return this.#layers.forgive(this.#ctx.board.rows())
+    if (!room.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
     // One that takes long decides nothing here.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
   }
 
-  #isHurried({ freeBytes, reserveBytes, isLow }: StorageRoom): boolean {
+  #isHurried({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
     const isNear = isLow || freeBytes < 2 * reserveBytes
     const isFalling = this.#mostFree - freeBytes >= Math.min(layersAfterBytes.value, reserveBytes)
     this.#mostFree = isFalling ? freeBytes : Math.max(this.#mostFree, freeBytes)
@@ -89,19 +89,19 @@ export class StorageEnforcer {
   }
 
   #writers(): Writer[] {
-    const rows = this.#ctx.board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
+    const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     const writers = rows.map((run) => ({ run, sources: run.spec.mounts.filter(({ readOnly }) => !readOnly).map(({ source }) => source) }))
     return writers.filter(({ sources }) => sources.length > 0)
   }
 
   async #ownersOf(writers: readonly Writer[]): Promise<Set<string>> {
     const sources = new Set(writers.flatMap((writer) => writer.sources))
-    const owners = await Promise.all([...sources].map((source) => this.#book.ownerOf(source)))
+    const owners = await Promise.all([...sources].map((source) => this.#quotas.ownerOf(source)))
     return new Set(owners.filter((owner) => owner !== undefined))
   }
 
   #isDue(name: string, isHurried: boolean): boolean {
-    const last = this.#book.countOf(name)
+    const last = this.#quotas.countOf(name)
     if (!last) return true
     const calm = Math.max(countEveryMs.value, calmShare * last.tookMs)
     const quick = Math.max(quickCountEveryMs.value, quickShare * last.tookMs)
@@ -121,13 +121,13 @@ export class StorageEnforcer {
   }
 
   async #countNow(name: string): Promise<void> {
-    const before = await this.#book.quotaOf(name)
+    const before = await this.#quotas.quotaOf(name)
     if (!before) return
     const count = await this.#meter.count(before.account)
     const now = this.#ctx.clock.now()
-    this.#book.record(name, count, now)
+    this.#quotas.recordCount(name, count, now)
     this.#growth.record(name, count.areas, { excluded: before.account.excluded, now })
-    const quota = await this.#book.quotaOf(name)
+    const quota = await this.#quotas.quotaOf(name)
     if (quota) await this.#judge(name, quota, count)
   }
 
@@ -142,7 +142,7 @@ export class StorageEnforcer {
       isOver = true
       await this.#endGrower(name, writers, `${whose} ${mibText(limit)} and ${mibText(used)} are stored`)
     }
-    if (!isOver) this.#growth.isWithin(name)
+    if (!isOver) this.#growth.resetOverLimit(name)
   }
 
   #warn(run: RunRow, { whose, limit, used }: Bound): void {
@@ -159,18 +159,18 @@ export class StorageEnforcer {
 
   /** Who is beyond a limit without storing more may go on: somebody has to be able to delete. */
   async #endGrower(name: string, writers: readonly Writer[], why: string): Promise<void> {
-    const grown = this.#growth.beyond(name)
+    const grown = this.#growth.growthOverLimit(name)
     const found = mostGrown(writers, grown)
-    if (!found || found.bytes < slack) return
+    if (!found || found.bytes < toleratedBytes) return
     await this.#end(found.run, `${why}; this run's directories grew by ${mibText(found.bytes)}`)
-    this.#growth.forgive(name)
+    this.#growth.resetOverLimit(name)
   }
 
   /** Ends the one run that grew most; nobody while nothing grows. */
   async #makeRoom(): Promise<void> {
-    const room = await this.#meter.room()
+    const room = await this.#meter.diskSpace()
     if (!room.isLow) return
-    const stored = mostGrown(this.#writers(), this.#growth.lately())
+    const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
     const written = await this.#mostWritten(room)
     const found = (written?.bytes ?? 0) > (stored?.bytes ?? 0) ? written : stored
     if (!found || found.bytes < Math.min(64 * mib, room.reserveBytes / 16)) return
@@ -179,20 +179,20 @@ export class StorageEnforcer {
       found.run,
       `${numbers}; ${found === written ? "this run's file system" : "this run's directories"} grew most, by ${mibText(found.bytes)}`,
     )
-    this.#growth.forgiveAll()
-    this.#layers.forgive(this.#ctx.board.rows())
+    this.#growth.resetRecentGrowth()
+    this.#layers.resetBaseline(this.#ctx.runCache.rows())
   }
 
   /** The run that wrote most to its own file system. */
-  async #mostWritten(room: StorageRoom): Promise<{ run: RunRow; bytes: number } | undefined> {
-    const grown = await this.#layers.grown(room)
-    const rows = this.#ctx.board.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
+  async #mostWritten(room: DiskSpace): Promise<{ run: RunRow; bytes: number } | undefined> {
+    const grown = await this.#layers.measureGrowth(room)
+    const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     return rows.map((run) => ({ run, bytes: grown(run) })).sort((a, b) => b.bytes - a.bytes)[0]
   }
 
   async #end(run: RunRow, msg: string): Promise<void> {
     this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "a run is ended for what it stores")
-    await stopBecause(this.#ctx, run, reason("disk_full", msg))
+    await stopWithReason(this.#ctx, run, reasonFor("disk_full", msg))
   }
 }
 

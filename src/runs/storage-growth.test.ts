@@ -1,16 +1,16 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Growth } from "./storage-growth.ts"
+import { GrowthTracker } from "./storage-growth.ts"
 
 const home = "/users/ann"
 const data = `${home}/data`
 
 /** What has grown after two counts of one person. */
 function grownBetween(before: Record<string, number>, now: Record<string, number>): Record<string, number> {
-  const growth = new Growth()
+  const growth = new GrowthTracker()
   growth.record("ann", before, { excluded: [], now: 0 })
   growth.record("ann", now, { excluded: [], now: 1 })
-  const [beyond, lately] = [growth.beyond("ann"), growth.lately()].map((grown) =>
+  const [beyond, lately] = [growth.growthOverLimit("ann"), growth.recentGrowth()].map((grown) =>
     Object.fromEntries(grown.map(({ area, bytes }) => [area, bytes])),
   )
   assert.deepEqual(beyond, lately)

@@ -24,7 +24,7 @@ export interface GrownArea {
 }
 
 /** By how much people's directories grew between counts. */
-export class Growth {
+export class GrowthTracker {
   readonly #series = new Map<string, Series>()
 
   record(name: string, areas: Readonly<Record<string, number>>, { excluded, now }: { excluded: readonly string[]; now: number }): void {
@@ -43,30 +43,24 @@ export class Growth {
     known.boundaries = boundaries
   }
 
-  /** The last count was within all limits. */
-  isWithin(name: string): void {
+  /** From now on only later growth counts: the last count is within the limits, or dealt with. */
+  resetOverLimit(name: string): void {
     const series = this.#series.get(name)
     if (series) series.within = series.last
   }
 
   /** Growth since the person was last within their limits. */
-  beyond(name: string): GrownArea[] {
+  growthOverLimit(name: string): GrownArea[] {
     const series = this.#series.get(name)
     return series ? difference(series, series.within) : []
   }
 
   /** Growth of all people's directories in the last minute or so. */
-  lately(): GrownArea[] {
+  recentGrowth(): GrownArea[] {
     return [...this.#series.values()].flatMap((series) => difference(series, series.lately))
   }
 
-  /** What grew until now is dealt with. */
-  forgive(name: string): void {
-    const series = this.#series.get(name)
-    if (series) series.within = series.last
-  }
-
-  forgiveAll(): void {
+  resetRecentGrowth(): void {
     for (const series of this.#series.values()) series.lately = series.last
   }
 }

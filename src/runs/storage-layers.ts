@@ -1,31 +1,31 @@
 import type { WritableLayer } from "#engine"
 import type { RunRow } from "#store"
-import type { Context } from "./context.ts"
-import type { StorageRoom } from "./storage-meter.ts"
-import type { Usage } from "./usage.ts"
+import type { RunsContext } from "./context.ts"
+import type { DiskSpace } from "./storage-meter.ts"
+import type { UsageMonitor } from "./usage.ts"
 
 /** By how much runs' own file systems grew, where these lie on the disk of people's files. */
 export class LayerGrowth {
-  readonly #ctx: Context
-  readonly #usage: Pick<Usage, "layer">
+  readonly #ctx: RunsContext
+  readonly #usage: Pick<UsageMonitor, "layerOf">
   readonly #before = new Map<string, number>()
   #now: ReadonlyMap<string, WritableLayer> = new Map()
 
-  constructor(ctx: Context, usage: Pick<Usage, "layer">) {
+  constructor(ctx: RunsContext, usage: Pick<UsageMonitor, "layerOf">) {
     this.#ctx = ctx
     this.#usage = usage
   }
 
   /** What counts as grown from now on is what is written from now on; nothing is asked for it. */
-  forgive(rows: readonly RunRow[]): void {
+  resetBaseline(rows: readonly RunRow[]): void {
     const live = new Set(rows.map(({ key }) => key))
     for (const key of this.#before.keys()) if (!live.has(key)) this.#before.delete(key)
-    for (const run of rows) this.#before.set(run.key, Math.max(this.#now.get(run.key)?.bytes ?? 0, this.#usage.layer(run)?.bytes ?? 0))
+    for (const run of rows) this.#before.set(run.key, Math.max(this.#now.get(run.key)?.bytes ?? 0, this.#usage.layerOf(run)?.bytes ?? 0))
     this.#now = new Map()
   }
 
   /** Has the engine count; of another disk, or where it cannot, nothing. */
-  async grown({ freeBytes, totalBytes }: StorageRoom): Promise<(run: RunRow) => number> {
+  async measureGrowth({ freeBytes, totalBytes }: DiskSpace): Promise<(run: RunRow) => number> {
     const { closed, engine, logger } = this.#ctx
     const free = await engine.freeDisk(closed)
     if (free === null || Math.abs(free - freeBytes) > totalBytes / 100) return () => 0

@@ -37,7 +37,7 @@ export interface StorageQuota {
   counted: Readonly<Record<string, number>>
 }
 
-export interface StorageRoom {
+export interface DiskSpace {
   freeBytes: number
   totalBytes: number
   /** What is kept free. */
@@ -47,6 +47,6 @@ export interface StorageRoom {
 }
 
 export interface StorageMeter {
-  room(): Promise<StorageRoom>
+  diskSpace(): Promise<DiskSpace>
   count(account: StorageAccount): Promise<StorageCount>
 }

@@ -7,7 +7,7 @@ import { Failure, noLimits } from "#contract"
 import type { Actor } from "#events"
 import type { RunRow, Store } from "#store"
 import { seededRandom } from "../../test/fixtures/random.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 /** The same store, of which about half of the changes are refused as by a full disk. */
 function unreliable(store: Store): Store {
@@ -26,7 +26,7 @@ function unreliable(store: Store): Store {
 }
 
 test("A run that is gone has no address any more, although the database refuses to note its end", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   let refuses = false
   const store = new Proxy(world.store, {
     get(target, name) {
@@ -37,7 +37,7 @@ test("A run that is gone has no address any more, although the database refuses 
   })
   await using runs = await world.runs({ store })
   const { id, key } = await runs.start(world.request("fake/http"))
-  assert.equal((await runs.settled(id)).state, "ready")
+  assert.equal((await runs.waitUntilSettled(id)).state, "ready")
   assert.ok(runs.target(id)?.address)
   refuses = true
   await world.fake.exit(key, 1)
@@ -66,23 +66,24 @@ function filled(store: Store) {
 }
 
 test("A run is stopped although the database can write nothing at all, which is told, and its end is written with who wanted it when there is room", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   const asked: unknown[] = []
   const events = {
-    asked: async (_: unknown, { actor, verb, run }: { actor: Actor; verb: string; run: RunRow }) => void asked.push([actor, verb, run.id]),
+    requested: async (_: unknown, { actor, verb, run }: { actor: Actor; verb: string; run: RunRow }) =>
+      void asked.push([actor, verb, run.id]),
   }
   await using runs = await world.runs({ store, events })
   const { id } = await runs.start(world.request("fake/http"))
   const other = await runs.start(world.request("fake/http", { person: 1 }))
-  for (const each of [id, other.id]) await runs.settled(each)
+  for (const each of [id, other.id]) await runs.waitUntilSettled(each)
   disk.isFull = true
   const actor: Actor = { userId: world.users[0] ?? 0, userName: "person0", address: "", requestId: "" } as Actor
   await assert.rejects(runs.stop(id, { by: "stopped_by_user", actor }), (error) => {
     assert.ok(error instanceof Failure && error.code === "storage_full" && /was stopped/.test(error.message), String(error))
     return true
   })
-  assert.deepEqual(world.held(), [other.key], "the engine holds nothing of it")
+  assert.deepEqual(world.containerKeys(), [other.key], "the engine holds nothing of it")
   assert.equal((await world.row(id)).state, "ready")
   disk.isFull = false
   await eventually("its end is written", async () => (await world.row(id)).state === "ended")
@@ -93,18 +94,18 @@ test("A run is stopped although the database can write nothing at all, which is 
 
 test("A run that fills the disk is ended although the database can write nothing at all, and its end is written with the cause and the output when there is room", async () => {
   await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
-  await using world = await TestWorld.open({ settings: { sampleEvery: 10, layersEvery: 0, logsDir: logs.path } })
+  await using world = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
   await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
   const { disk, store } = filled(world.store)
   await using runs = await world.runs({ store })
   const { id, key } = await runs.start(world.request("fake/writes:100"))
   const other = await runs.start(world.request("fake/http", { person: 1 }))
-  for (const each of [id, other.id]) await runs.settled(each)
+  for (const each of [id, other.id]) await runs.waitUntilSettled(each)
   const container = world.fake.containers.get(key)
   assert.ok(container)
   disk.isFull = true
   container.spec = { ...container.spec, image: "fake/writes:200" }
-  await eventually("the engine holds nothing of it", () => !world.held().includes(key))
+  await eventually("the engine holds nothing of it", () => !world.containerKeys().includes(key))
   assert.equal((await world.row(id)).state, "ready")
   await eventually("it is seen to be gone", () => runs.target(id)?.address === undefined)
   const { refused } = disk
@@ -118,14 +119,14 @@ test("A run that fills the disk is ended although the database can write nothing
 })
 
 test("What a program that ended leaves in the engine is removed although the database can write nothing at all", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   await using runs = await world.runs({ store })
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   disk.isFull = true
   await world.fake.exit(key, 3)
-  await eventually("the engine holds nothing of it", () => world.held().length === 0)
+  await eventually("the engine holds nothing of it", () => world.containerKeys().length === 0)
   disk.isFull = false
   await eventually("its end is written", async () => (await world.row(id)).state === "ended")
   const { reason } = await world.row(id)
@@ -133,11 +134,11 @@ test("What a program that ended leaves in the engine is removed although the dat
 })
 
 test("A stop that neither database nor engine can take is refused as the engine's, and ends nothing later", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   await using runs = await world.runs({ store })
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   disk.isFull = true
   world.fake.reachable = false
   await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), (error) => error instanceof Failure && error.code === "engine_unreachable")
@@ -150,14 +151,14 @@ test("A stop that neither database nor engine can take is refused as the engine'
 })
 
 test("A database that refuses changes now and then delays a run and loses nothing", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs({ store: unreliable(world.store) })
   let started = await runs.start(world.request("fake/http")).catch(() => undefined)
   while (!started) started = await runs.start(world.request("fake/http")).catch(() => undefined)
   const { id } = started
-  assert.equal((await runs.settled(id)).state, "ready")
-  assert.deepEqual(world.path(id), ["pulling", "creating", "starting", "ready"])
+  assert.equal((await runs.waitUntilSettled(id)).state, "ready")
+  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
   while ((await world.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})
   await eventually("it is over", async () => (await world.row(id)).state === "ended")
-  assert.deepEqual(world.held(), [])
+  assert.deepEqual(world.containerKeys(), [])
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { EngineError } from "#engine"
 import { SteppedClock } from "./testing/clock.ts"
-import { eventually, TestWorld } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/world.ts"
 
 const unknown = {
   key: "f".repeat(32),
@@ -23,20 +23,20 @@ const unknown = {
 
 test("A container that no run knows keeps its devices, is left alone for a while, and is stopped then", async () => {
   const clock = new SteppedClock()
-  await using world = await TestWorld.open({ clock, mockGpus: 1, settings: { strayGrace: 60_000, graceMs: 10 } })
+  await using world = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
   await world.fake.run(world.fake.add("test", unknown))
   await using runs = await world.runs()
-  await eventually("its device is seen to be taken", async () => (await runs.capacityNow())[0]?.gpus.free === 0)
-  assert.deepEqual(world.held(), [unknown.key])
+  await eventually("its device is seen to be taken", async () => (await runs.nodeUsage())[0]?.gpus.free === 0)
+  assert.deepEqual(world.containerKeys(), [unknown.key])
   const waiting = await runs.start(world.request("fake/http", { gpus: 1 }))
   assert.equal(waiting.state, "queued")
   clock.advance(60_000)
-  assert.equal((await runs.settled(waiting.id)).state, "ready")
-  assert.deepEqual(world.held(), [waiting.key])
+  assert.equal((await runs.waitUntilSettled(waiting.id)).state, "ready")
+  assert.deepEqual(world.containerKeys(), [waiting.key])
 })
 
 test("A running container of a known person and project is taken up under its number and key, and holds its devices", async () => {
-  await using world = await TestWorld.open({ mockGpus: 1 })
+  await using world = await RunsFixture.open({ mockGpus: 1 })
   const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
   await world.fake.run(world.fake.add("test", known))
   await using runs = await world.runs()
@@ -47,11 +47,11 @@ test("A running container of a known person and project is taken up under its nu
   assert.equal((await runs.start(world.request("fake/http", { gpus: 1 }))).state, "queued")
   assert.ok((await runs.start(world.request("fake/http", { person: 2 }))).id > known.run, "no number is given twice")
   await runs.stop(known.run, { by: "stopped_by_user" })
-  assert.ok(!world.held().includes(known.key))
+  assert.ok(!world.containerKeys().includes(known.key))
 })
 
 test("A container of which the engine could not tell at first is taken up when it can", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
   const engine = await world.engine()
   const recall = engine.recoverSpec.bind(engine)
@@ -66,15 +66,15 @@ test("A container of which the engine could not tell at first is taken up when i
 })
 
 test("What is somebody else's by now is not taken up: the number, the person's place in the project, or a device", async () => {
-  await using world = await TestWorld.open({ mockGpus: 1, settings: { strayGrace: 300, graceMs: 10 } })
+  await using world = await RunsFixture.open({ mockGpus: 1, settings: { orphanGraceMs: 300, graceMs: 10 } })
   await using runs = await world.runs()
-  const held = await runs.settled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
+  const held = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
   const number = { ...unknown, user: "person1", gpus: [], run: held.id }
   const place = { ...unknown, user: "person0", gpus: [], key: "e".repeat(32) }
   const device = { ...unknown, user: "person2", key: "d".repeat(32), run: 77 }
   for (const spec of [number, place, device]) await world.fake.run(world.fake.add("test", spec))
-  await eventually("all three are stopped", () => world.held().length === 1)
-  assert.deepEqual(world.held(), [held.key])
+  await eventually("all three are stopped", () => world.containerKeys().length === 1)
+  assert.deepEqual(world.containerKeys(), [held.key])
   assert.deepEqual(
     (await world.store.runs.live()).map(({ id }) => id),
     [held.id],
@@ -82,28 +82,28 @@ test("What is somebody else's by now is not taken up: the number, the person's p
 })
 
 test("What another instance runs is not touched", async () => {
-  await using world = await TestWorld.open({ settings: { strayGrace: 0 } })
+  await using world = await RunsFixture.open({ settings: { orphanGraceMs: 0 } })
   await world.fake.run(world.fake.add("somebody else", unknown))
-  const { engine, looks } = await world.watched()
+  const { engine, observations } = await world.observedEngine()
   await using runs = await world.runs({ engine })
-  await runs.settled((await runs.start(world.request("fake/http"))).id)
-  await looks(3)
-  assert.ok(world.held().includes(unknown.key))
+  await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await observations(3)
+  assert.ok(world.containerKeys().includes(unknown.key))
 })
 
 test("A container left over from a run that is over is stopped", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
-  await runs.settled(id)
+  await runs.waitUntilSettled(id)
   await runs.stop(id, { by: "stopped_by_user" })
   await world.fake.run(world.fake.add("test", { ...unknown, key, gpus: [] }))
-  await eventually("it is gone", () => world.held().length === 0)
+  await eventually("it is gone", () => world.containerKeys().length === 0)
   assert.equal((await world.row(id)).state, "ended")
 })
 
 test("What the engine told before a run was over is not taken for a leftover", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const engine = await world.engine()
   const [observe, stop] = [engine.observe.bind(engine), engine.stop.bind(engine)]
   const stopped: string[] = []
@@ -122,7 +122,7 @@ test("What the engine told before a run was over is not taken for a leftover", a
     return seen
   }
   await using runs = await world.runs({ engine })
-  const { id, key } = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const { id, key } = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
   const { promise, resolve } = Promise.withResolvers<void>()
   hold = promise
   await eventually("the engine has told", () => held === 1)
@@ -135,7 +135,7 @@ test("What the engine told before a run was over is not taken for a leftover", a
 })
 
 test("A start whose engine fell silent after it began to make the container stays stopping until the engine tells", async () => {
-  await using world = await TestWorld.open()
+  await using world = await RunsFixture.open()
   const engine = await world.engine()
   engine.start = async (spec, report) => {
     report({ state: "creating", progress: null })
@@ -144,9 +144,9 @@ test("A start whose engine fell silent after it began to make the container stay
     throw new EngineError("engine_unreachable", "The container engine cannot be reached")
   }
   await using runs = await world.runs({ engine })
-  const run = await runs.settled((await runs.start(world.request("fake/http"))).id)
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
   assert.deepEqual([run.state, run.reason?.code], ["stopping", "engine_unreachable"])
   world.fake.reachable = true
   await eventually("it is over", async () => (await world.row(run.id)).state === "failed")
-  assert.deepEqual(world.held(), [])
+  assert.deepEqual(world.containerKeys(), [])
 })

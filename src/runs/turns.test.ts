@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { inTurn, Turns, type Waiting } from "./turns.ts"
+import { fairOrder, type QueuedRun, ServiceHistory } from "./turns.ts"
 
-const run = (id: number, userId: number, createdAt = id): Waiting => ({ id, userId, createdAt })
-const ids = (waiting: readonly Waiting[], turns = new Turns()) => inTurn(waiting, turns).map(({ id }) => id)
+const run = (id: number, userId: number, createdAt = id): QueuedRun => ({ id, userId, createdAt })
+const ids = (waiting: readonly QueuedRun[], turns = new ServiceHistory()) => fairOrder(waiting, turns).map(({ id }) => id)
 /** Turns after these people were served, each a moment after the one before. */
-function served(...people: number[]): Turns {
-  const turns = new Turns()
-  for (const [i, userId] of people.entries()) turns.note(userId, i + 1)
+function served(...people: number[]): ServiceHistory {
+  const turns = new ServiceHistory()
+  for (const [i, userId] of people.entries()) turns.recordServed(userId, i + 1)
   return turns
 }
 
@@ -27,10 +27,13 @@ test("people who were never served wait in the order in which they asked", () =>
 
 test("news of turns may come twice, and late", () => {
   const turns = served(1, 2)
-  turns.note(1, 1)
-  turns.note(2, 2)
-  turns.note(3, 1)
-  assert.deepEqual([turns.since(1), turns.since(2), turns.since(3), turns.since(4)], [2, Infinity, 1, -Infinity])
+  turns.recordServed(1, 1)
+  turns.recordServed(2, 2)
+  turns.recordServed(3, 1)
+  assert.deepEqual(
+    [turns.waitingSince(1), turns.waitingSince(2), turns.waitingSince(3), turns.waitingSince(4)],
+    [2, Infinity, 1, -Infinity],
+  )
 })
 
 test("the order stays the same while runs leave the queue", () => {
@@ -39,9 +42,9 @@ test("the order stays the same while runs leave the queue", () => {
   const expected = ids(waiting, turns)
   const seen: number[] = []
   for (let now = 100; waiting.length > 0; now += 1) {
-    const next = inTurn(waiting, turns)[0] as Waiting
+    const next = fairOrder(waiting, turns)[0] as QueuedRun
     seen.push(next.id)
-    turns.note(next.userId, now)
+    turns.recordServed(next.userId, now)
     waiting = waiting.filter(({ id }) => id !== next.id)
   }
   assert.deepEqual(seen, expected)
@@ -53,10 +56,10 @@ test("a person waits for at most one run of each other person, however the queue
   waiting.push(run(1_000, 9))
   const before: number[] = []
   for (let now = 2_000; waiting.length > 0; now += 1) {
-    const next = inTurn(waiting, turns)[0] as Waiting
+    const next = fairOrder(waiting, turns)[0] as QueuedRun
     if (next.userId === 9) break
     before.push(next.userId)
-    turns.note(next.userId, now)
+    turns.recordServed(next.userId, now)
     waiting = [...waiting.filter(({ id }) => id !== next.id), run(now, next.userId)].sort((a, b) => a.id - b.id)
   }
   assert.deepEqual(before, [1, 2])

@@ -1,13 +1,13 @@
 import type { RunRow } from "#store"
 
 /** People who are remembered at most; a forgotten one counts as never served. */
-const peopleMax = 10_000
+const maxPeople = 10_000
 
 /** A queued run, as far as its turn depends on it. */
-export type Waiting = Pick<RunRow, "id" | "userId" | "createdAt">
+export type QueuedRun = Pick<RunRow, "id" | "userId" | "createdAt">
 
 /** Remembers who was served when: whose run left the queue, or never had to wait. */
-export class Turns {
+export class ServiceHistory {
   /**
    * Since when each person waits for their next turn; `Infinity` while nobody else was served after
    * them.
@@ -20,17 +20,17 @@ export class Turns {
    * A run of the person left the queue at this time. The same news may come several times, and in
    * any order.
    */
-  note(userId: number, at: number): void {
+  recordServed(userId: number, at: number): void {
     if (at > this.#lastAt) {
       for (const person of this.#last) this.#set(person, at)
       this.#last = new Set()
       this.#lastAt = at
     }
     if (at === this.#lastAt) this.#last.add(userId)
-    this.#set(userId, this.#last.has(userId) ? Number.POSITIVE_INFINITY : Math.max(at, this.since(userId)))
+    this.#set(userId, this.#last.has(userId) ? Number.POSITIVE_INFINITY : Math.max(at, this.waitingSince(userId)))
   }
 
-  since(userId: number): number {
+  waitingSince(userId: number): number {
     return this.#since.get(userId) ?? Number.NEGATIVE_INFINITY
   }
 
@@ -38,11 +38,11 @@ export class Turns {
     // Renewed entries stand last, so the first one is the oldest.
     this.#since.delete(userId)
     this.#since.set(userId, since)
-    if (this.#since.size > peopleMax) this.#since.delete(this.#since.keys().next().value ?? -1)
+    if (this.#since.size > maxPeople) this.#since.delete(this.#since.keys().next().value ?? -1)
   }
 }
 
-interface Line<Run> {
+interface PersonQueue<Run> {
   runs: Run[]
   /** Since when the person waits for this turn. */
   since: number
@@ -56,8 +56,8 @@ interface Line<Run> {
  * one run of each other person, however many of these are queued, and the order does not change
  * while capacity comes free.
  */
-export function inTurn<Run extends Waiting>(waiting: readonly Run[], turns: Pick<Turns, "since">): Run[] {
-  const lines = linesOf(waiting, turns)
+export function fairOrder<Run extends QueuedRun>(waiting: readonly Run[], turns: Pick<ServiceHistory, "waitingSince">): Run[] {
+  const lines = queuesByPerson(waiting, turns)
   const ordered: Run[] = []
   for (let round = 0; lines.length > 0; round += 1) {
     let left = 0
@@ -73,12 +73,12 @@ export function inTurn<Run extends Waiting>(waiting: readonly Run[], turns: Pick
   return ordered
 }
 
-function linesOf<Run extends Waiting>(waiting: readonly Run[], turns: Pick<Turns, "since">): Line<Run>[] {
-  const byPerson = new Map<number, Line<Run>>()
+function queuesByPerson<Run extends QueuedRun>(waiting: readonly Run[], turns: Pick<ServiceHistory, "waitingSince">): PersonQueue<Run>[] {
+  const byPerson = new Map<number, PersonQueue<Run>>()
   for (const run of waiting) {
     const line = byPerson.get(run.userId)
     if (line) line.runs.push(run)
-    else byPerson.set(run.userId, { runs: [run], since: Math.max(run.createdAt, turns.since(run.userId)), first: run.id })
+    else byPerson.set(run.userId, { runs: [run], since: Math.max(run.createdAt, turns.waitingSince(run.userId)), first: run.id })
   }
   // The difference of two infinities is not a number, so equal ones are compared first.
   return [...byPerson.values()].sort((a, b) => (a.since === b.since ? a.first - b.first : a.since - b.since))

@@ -4,11 +4,11 @@ import { test } from "node:test"
 import { projectTypes } from "#contract"
 import type { RunRow } from "#store"
 import { isComputing } from "./computing.ts"
-import type { Context } from "./context.ts"
+import type { RunsContext } from "./context.ts"
 import { probe } from "./probe.ts"
-import { basePath, specOf, upstreamHeaders } from "./spec.ts"
-import { TestWorld } from "./testing/world.ts"
-import { typeRules } from "./types.ts"
+import { basePath, engineSpecOf, upstreamHeaders } from "./spec.ts"
+import { RunsFixture } from "./testing/world.ts"
+import { projectTypeRules } from "./types.ts"
 
 function runOf(fields: Partial<RunRow["spec"]>): RunRow {
   const spec = {
@@ -28,40 +28,40 @@ function runOf(fields: Partial<RunRow["spec"]>): RunRow {
 
 for (const type of projectTypes) {
   test(`A run of type ${type} becomes ready and is reached with what its program needs`, async () => {
-    await using world = await TestWorld.open()
+    await using world = await RunsFixture.open()
     await using runs = await world.runs()
-    const run = await runs.settled((await runs.start(world.request("fake/http", { plan: { type } }))).id)
+    const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { type } }))).id)
     assert.equal(run.state, "ready")
     const target = runs.target(run.id)
-    assert.equal(target?.prefix, typeRules[type].prefix)
-    assert.equal(target?.landing, typeRules[type].landing)
-    assert.equal(world.fake.containers.get(run.key)?.spec.port, typeRules[type].port)
+    assert.equal(target?.prefix, projectTypeRules[type].prefix)
+    assert.equal(target?.landing, projectTypeRules[type].landing)
+    assert.equal(world.fake.containers.get(run.key)?.spec.port, projectTypeRules[type].port)
   })
 }
 
 test("A token goes in by environment, never by arguments, and is sent by the gateway", () => {
   for (const type of ["jupyter", "jupyterlab", "jupyternotebook"] as const) {
     const run = runOf({ type, env: { JUPYTER_TOKEN: "guessed" } })
-    const spec = specOf(run)
+    const spec = engineSpecOf(run)
     assert.equal(spec.env.JUPYTER_TOKEN, "s3cret")
     assert.ok(!spec.command.join(" ").includes("s3cret"))
     assert.ok(spec.command.includes("--ServerApp.base_url=/run/7/"))
     assert.deepEqual(upstreamHeaders(run), { authorization: "token s3cret" })
   }
   assert.deepEqual(upstreamHeaders(runOf({})), {})
-  assert.ok(!JSON.stringify(specOf(runOf({ type: "vscode" }))).includes("s3cret"))
+  assert.ok(!JSON.stringify(engineSpecOf(runOf({ type: "vscode" }))).includes("s3cret"))
 })
 
 test("Placeholders stand for the port and the path below which the program lives", () => {
   const command = ["serve", "--port={port}", "--base", "{baseUrl}"]
-  assert.deepEqual(specOf(runOf({ command, port: 99 })).command, ["serve", "--port=99", "--base", "/"])
-  assert.deepEqual(specOf(runOf({ type: "jupyterlab", command })).command, ["serve", "--port=8888", "--base", "/run/7/"])
+  assert.deepEqual(engineSpecOf(runOf({ command, port: 99 })).command, ["serve", "--port=99", "--base", "/"])
+  assert.deepEqual(engineSpecOf(runOf({ type: "jupyterlab", command })).command, ["serve", "--port=8888", "--base", "/run/7/"])
   assert.equal(basePath(runOf({ type: "jupyter" })), "/run/7/")
 })
 
 test("The image's settings win over the type's and over HOME", () => {
-  assert.deepEqual(specOf(runOf({ port: 81 })).env, { HOME: "/home/ann", PORT: "81" })
-  assert.deepEqual(specOf(runOf({ env: { PORT: "5", HOME: "/x" } })).env, { HOME: "/x", PORT: "5" })
+  assert.deepEqual(engineSpecOf(runOf({ port: 81 })).env, { HOME: "/home/ann", PORT: "81" })
+  assert.deepEqual(engineSpecOf(runOf({ env: { PORT: "5", HOME: "/x" } })).env, { HOME: "/x", PORT: "5" })
 })
 
 test("A program that speaks another language than its type is not ready", async () => {
@@ -74,12 +74,12 @@ test("A program that speaks another language than its type is not ready", async 
   await new Promise<void>((resolve) => chatter.listen(0, "127.0.0.1", resolve))
   const address = { host: "127.0.0.1", port: (chatter.address() as { port: number }).port }
   const common = { address, base: "/", headers: {}, timeoutMs: 2_000 }
-  for (const readiness of [typeRules.http.ready, typeRules.novnc.ready]) {
+  for (const readiness of [projectTypeRules.http.readiness, projectTypeRules.novnc.readiness]) {
     const result = await probe({ ...common, readiness }, new AbortController().signal)
     assert.equal(result.ready ? "ready" : result.code, "not_answering")
   }
   await new Promise((resolve) => chatter.close(resolve))
-  const gone = await probe({ ...common, readiness: typeRules.novnc.ready }, new AbortController().signal)
+  const gone = await probe({ ...common, readiness: projectTypeRules.novnc.readiness }, new AbortController().signal)
   assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
 })
 
@@ -91,11 +91,11 @@ test("A program that changes the protocol in place of answering is asked again, 
   await new Promise<void>((resolve) => switching.listen(0, "127.0.0.1", resolve))
   const address = { host: "127.0.0.1", port: (switching.address() as { port: number }).port }
   const common = { address, base: "/", headers: {}, timeoutMs: 2_000 }
-  for (const readiness of [typeRules.http.ready, typeRules.novnc.ready]) {
+  for (const readiness of [projectTypeRules.http.readiness, projectTypeRules.novnc.readiness]) {
     const result = await probe({ ...common, readiness }, new AbortController().signal)
     assert.equal(result.ready ? "ready" : result.code, "not_answering")
   }
-  const ctx = { board: { target: () => ({ address }) } } as unknown as Context
+  const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
   assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
   await new Promise((resolve) => switching.close(resolve))
 })

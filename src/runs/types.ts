@@ -11,7 +11,7 @@ export type Readiness =
   | { kind: "websocket"; path: string; banner: string }
 
 /** What follows from a project's type where image and project do not say otherwise. */
-export interface TypeRule {
+export interface ProjectTypeRule {
   /** The TCP port inside the container. */
   port: number
   /**
@@ -35,12 +35,12 @@ export interface TypeRule {
   prefix: "keep" | "strip"
   /** Where a browser goes first, relative to the program's base. */
   landing: string
-  ready: Readiness
+  readiness: Readiness
   /**
    * Where the program lists its kernels as Jupyter does, relative to its base: one that is busy
    * computes. Null: it does not tell.
    */
-  kernels: string | null
+  kernelsPath: string | null
   /**
    * Whether the program may write to its root file system, as images made for anything else than
    * Quayside often do.
@@ -72,10 +72,10 @@ const jupyter = {
   tokenVariable: "JUPYTER_TOKEN",
   upstreamHeaders: { authorization: "token {secret}" },
   prefix: "keep",
-  ready: { kind: "http", path: "api", accepts: "200" },
-  kernels: "api/kernels",
+  readiness: { kind: "http", path: "api", accepts: "200" },
+  kernelsPath: "api/kernels",
   writableRoot: false,
-} as const satisfies Partial<TypeRule>
+} as const satisfies Partial<ProjectTypeRule>
 
 /** Starts whichever of the two the image has; its arguments are the server's. */
 const anyJupyter = [
@@ -86,7 +86,7 @@ const anyJupyter = [
 ] as const
 
 /** One row for each type of project. */
-export const typeRules = {
+export const projectTypeRules = {
   jupyter: { ...jupyter, command: [...anyJupyter, ...jupyterOptions("ServerApp", "NotebookApp")], landing: "" },
   jupyterlab: { ...jupyter, command: ["jupyter", "lab", ...jupyterOptions("ServerApp")], landing: "lab" },
   jupyternotebook: { ...jupyter, command: ["jupyter", "notebook", ...jupyterOptions("ServerApp", "NotebookApp")], landing: "tree" },
@@ -98,8 +98,8 @@ export const typeRules = {
     upstreamHeaders: {},
     prefix: "strip",
     landing: "vnc.html?autoconnect=1&resize=remote",
-    ready: { kind: "websocket", path: "websockify", banner: "RFB " },
-    kernels: null,
+    readiness: { kind: "websocket", path: "websockify", banner: "RFB " },
+    kernelsPath: null,
     writableRoot: false,
   },
   vscode: {
@@ -120,8 +120,8 @@ export const typeRules = {
     upstreamHeaders: {},
     prefix: "strip",
     landing: "",
-    ready: { kind: "http", path: "healthz", accepts: "200" },
-    kernels: null,
+    readiness: { kind: "http", path: "healthz", accepts: "200" },
+    kernelsPath: null,
     writableRoot: false,
   },
   http: {
@@ -132,12 +132,12 @@ export const typeRules = {
     upstreamHeaders: {},
     prefix: "strip",
     landing: "",
-    ready: { kind: "http", path: "", accepts: "below 500" },
-    kernels: null,
+    readiness: { kind: "http", path: "", accepts: "below 500" },
+    kernelsPath: null,
     writableRoot: true,
   },
-} as const satisfies Record<ProjectType, TypeRule>
+} as const satisfies Record<ProjectType, ProjectTypeRule>
 
-export function typeRule(type: ProjectType): TypeRule {
-  return typeRules[type]
+export function ruleOfType(type: ProjectType): ProjectTypeRule {
+  return projectTypeRules[type]
 }

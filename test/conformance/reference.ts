@@ -1,6 +1,6 @@
 import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
 import { settingsTable } from "#main"
-import { type Readiness, typeRules, withDefaults } from "#runs"
+import { projectTypeRules, type Readiness, resolveRunSettings } from "#runs"
 import { limitsPage } from "./limits.ts"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
@@ -115,7 +115,7 @@ function states(): string {
     next.map((each) => `\`${each}\``).join(", ") || "none",
     live ? "yes" : "no",
   ])
-  const { timeouts, graceMs, keepLogsDays } = withDefaults({})
+  const { timeoutsMs, graceMs, maxLogDays } = resolveRunSettings({})
   const counted = {
     queued: "from the request",
     pulling: "without a byte or layer arriving",
@@ -124,7 +124,7 @@ function states(): string {
       "from the program's start until it answers; then `port_not_open`, `not_answering` or, where nothing was learnt, `timeout_starting`",
     stopping: `beyond the ${graceMs / 1_000} s that a program has to end; tried again until the engine holds nothing of it`,
   }
-  const deadlines = Object.entries(timeouts).map(([name, ms]) => [`\`${name}\``, duration(ms), counted[name as keyof typeof counted]])
+  const deadlines = Object.entries(timeoutsMs).map(([name, ms]) => [`\`${name}\``, duration(ms), counted[name as keyof typeof counted]])
   return `# States of a run
 
 ${made}
@@ -133,7 +133,7 @@ ${table(["State", "May be followed by", "Counts as live"], rows)}
 A run that stays longer in a state fails with \`timeout_<state>\`:
 
 ${table(["State", "At most", "Counted"], deadlines)}
-A start that waits for its answer is answered after 30 s when the run is still \`queued\`. What a run printed is kept for ${keepLogsDays} days after its end: the last 10,000 lines, 4 MiB at most.
+A start that waits for its answer is answered after 30 s when the run is still \`queued\`. What a run printed is kept for ${maxLogDays} days after its end: the last 10,000 lines, 4 MiB at most.
 `
 }
 
@@ -143,7 +143,7 @@ function duration(ms: number): string {
 }
 
 function types(): string {
-  const rows = Object.entries(typeRules).map(([name, { port, command, env, ready, landing, writableRoot }]) => {
+  const rows = Object.entries(projectTypeRules).map(([name, { port, command, env, readiness: ready, landing, writableRoot }]) => {
     const lines = Object.entries(env).map(([key, value]) => `\`${key}=${value}\``)
     const said = command === null ? "the image's own" : `\`${JSON.stringify(command)}\``
     return [`\`${name}\``, String(port), said, lines.join(", ") || "none", readiness(ready), `\`/${landing}\``, writableRoot ? "yes" : "no"]

@@ -103,7 +103,7 @@ export const access = [
   ...faults(
     "src/runs/start.ts",
     ["src/runs/races.test.ts"],
-    [["a run begins after its person was disabled", "await checkStarter(tx, request)", ""]],
+    [["a run begins after its person was disabled", "await assertMayStart(tx, request)", ""]],
   ),
   ...faults(
     "src/projects/revalidate.ts",

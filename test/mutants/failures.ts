@@ -43,7 +43,7 @@ export const failures = [
     ["src/runs/storage-enforcer.test.ts"],
     [
       ["a guest's run ends for what the owner's stores", " && areaAround(source, boundaries) === area", ""],
-      ["nobody's runs are ended for what they store", "if (!found || found.bytes < slack) return", "return"],
+      ["nobody's runs are ended for what they store", "if (!found || found.bytes < toleratedBytes) return", "return"],
       ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
       [
         "a run that grew little is ended for the one that grew most",
@@ -137,7 +137,7 @@ export const failures = [
   ...faults(
     "src/runs/life.ts",
     ["src/runs/crash.test.ts"],
-    [["a program that ended while nobody looked is started again", "if (this.#handedOver && (await this.#hasExited(run))) return\n", ""]],
+    [["a program that ended while nobody looked is started again", "if (this.#wasSubmitted && (await this.#hasExited(run))) return\n", ""]],
   ),
   ...faults(
     "src/engine/docker/docker-engine.ts",

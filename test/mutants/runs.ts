@@ -16,13 +16,13 @@ export const runs = [
         "clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead",
         "clock.now() - warned.at >= 0",
       ],
-      ["a run of which nothing is known is idle", " || !this.#usage.isKnown(run.id)) return false", ") return false"],
+      ["a run of which nothing is known is idle", " || !this.#usage.isCpuUseKnown(run.id)) return false", ") return false"],
       ["a busy kernel does not count", "if (await isComputing(this.#ctx, run)) {", "if (false) {"],
       ["a warning of an earlier idleness counts again", "if (warned?.usedAt === usedAt) {", "if (warned) {"],
-      ["the longest time does not end", 'if (left <= 0) return this.#end(run, "max_time")', "if (left <= 0) return false"],
+      ["the longest time does not end", 'if (left <= 0) return this.#stop(run, "max_time")', "if (left <= 0) return false"],
       ["the run that wrote least is ended", ".sort((a, b) => b.bytes - a.bytes)", ".sort((a, b) => a.bytes - b.bytes)"],
-      ["the disk of a group is not counted together", "counts: (run: RunRow) => cap.members.has(run.userName)", "counts: () => false"],
-      ["a run that only its own bound fills is not told", "for (const run of left) this.#tellBound(run)", ""],
+      ["the disk of a group is not counted together", "counts: (run: RunRow) => quota.members.has(run.userName)", "counts: () => false"],
+      ["a run that only its own bound fills is not told", "for (const run of left) this.#warnOfEngineLimit(run)", ""],
     ],
   ),
   ...faults(
@@ -72,9 +72,13 @@ export const runs = [
     [
       ["a stop on a full disk is taken for a loss", "reason: wish?.reason ?? why", "reason: why"],
       ["a run that the database cannot stop goes on", "if (!isStorageFull(error)) throw error", "throw error"],
-      ["a later cause of an end takes the place of the first", "if (isFirst) ctx.wished.set(", "ctx.wished.set("],
-      ["what a run printed that the database could not stop is lost", "    await takeDown(ctx, run)\n", "    await stopEngine(ctx, run)\n"],
-      ["a stop that could not be is carried out later, unasked", "if (isFirst) ctx.wished.delete(run.id)\n", ""],
+      ["a later cause of an end takes the place of the first", "if (isFirst) ctx.pendingStops.set(", "ctx.pendingStops.set("],
+      [
+        "what a run printed that the database could not stop is lost",
+        "    await removeContainer(ctx, run)\n",
+        "    await stopEngine(ctx, run)\n",
+      ],
+      ["a stop that could not be is carried out later, unasked", "if (isFirst) ctx.pendingStops.delete(run.id)\n", ""],
     ],
   ),
   ...faults(
@@ -105,7 +109,7 @@ export const runs = [
     [
       [
         "a group's limit of disk bounds no run",
-        "[limits.get(userId), ...caps.map((cap) => cap.limits)].flatMap",
+        "[limits.get(userId), ...quotas.map((quota) => quota.limits)].flatMap",
         "[limits.get(userId)].flatMap",
       ],
     ],
@@ -116,14 +120,14 @@ export const runs = [
     [
       ["work does not count as use", "this.#activity.mark(run.id)", "void run.id"],
       ["a disk that fills is no reason to look", "if (!isFilling && clock.now()", "if (clock.now()"],
-      ["what was freed hides what is taken", "Math.max(this.#mostFree, free ?? 0)", "this.#mostFree"],
-      ["a full disk is looked at with every sample", "      this.#mostFree = free ?? 0\n", ""],
+      ["what was freed hides what is taken", "Math.max(this.#maxFreeBytes, free ?? 0)", "this.#maxFreeBytes"],
+      ["a full disk is looked at with every sample", "      this.#maxFreeBytes = free ?? 0\n", ""],
     ],
   ),
   ...faults(
     "src/runs/usage.ts",
     ["test/api/runs.test.ts"],
-    [["figures are kept after the end", "(this.#ctx.board.row(id) && this.#series.get(id)) ?? []", "this.#series.get(id) ?? []"]],
+    [["figures are kept after the end", "(this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []", "this.#series.get(id) ?? []"]],
   ),
   ...faults(
     "src/runs/quota.ts",
@@ -143,7 +147,7 @@ export const runs = [
     [
       [
         "a run that is gone keeps its address until that is written",
-        "this.#ctx.board.setAddress(this.id, undefined)\n      this.#launch",
+        "this.#ctx.runCache.setAddress(this.id, undefined)\n      this.#launch",
         "this.#launch",
       ],
     ],
@@ -194,14 +198,22 @@ export const runs = [
     "src/runs/launch.ts",
     ["test/api/stale-rights.test.ts"],
     [
-      ["a start that fetches an image mounts by the rights of before", "this.#cut.signal, resolveMounts)", "this.#cut.signal)"],
-      ["a start that is taken up is not judged", "      await this.#revise()\n      await this.#patiently", "      await this.#patiently"],
+      [
+        "a start that fetches an image mounts by the rights of before",
+        "this.#controller.signal, resolveMounts)",
+        "this.#controller.signal)",
+      ],
+      [
+        "a start that is taken up is not judged",
+        "      await this.#replan()\n      await this.#untilStuck",
+        "      await this.#untilStuck",
+      ],
     ],
   ),
   ...faults(
     "src/runs/queued-rights.ts",
     ["test/api/stale-rights.test.ts"],
-    [["a withdrawal ends no queued run", "await judge(ctx, run).catch(", "await Promise.resolve(run).catch("]],
+    [["a withdrawal ends no queued run", "await replanRun(ctx, run).catch(", "await Promise.resolve(run).catch("]],
   ),
   ...faults(
     "src/engine/docker/observe/container-stats.ts",

@@ -1,12 +1,12 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
-import { leftTo, type NodeNow } from "#runs"
+import { type NodeUsage, remainingResourcesOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { leftOf } from "../units.ts"
 
 /** What the nodes have, and what the caller's own limits leave them. */
 async function readCapacity(services: Services, context: Context<"readCapacity">) {
-  const nodes = await services.runs.capacityNow().catch((error: unknown) => {
+  const nodes = await services.runs.nodeUsage().catch((error: unknown) => {
     if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
     throw error
   })
@@ -16,7 +16,7 @@ async function readCapacity(services: Services, context: Context<"readCapacity">
   }
 }
 
-async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeNow) {
+async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeUsage) {
   const inUnit = (amount: { total: number; free: number }) => ({
     total: leftOf(amount.total, settings.memoryUnit),
     free: leftOf(amount.free, settings.memoryUnit),
@@ -41,7 +41,7 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
 }
 
 async function youAnswer({ store, settings }: Services, { userId }: { userId: number }) {
-  const { cpus, memoryMiB, gpus } = await leftTo(store, userId, settings.defaultLimits)
+  const { cpus, memoryMiB, gpus } = await remainingResourcesOf(store, userId, settings.defaultLimits)
   return { Cpus: cpus, Memory: memoryMiB === null ? null : leftOf(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }
 

@@ -1,5 +1,5 @@
 import { Failure, isLive } from "#contract"
-import type { Sample } from "#runs"
+import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
@@ -11,11 +11,11 @@ import { allowedRun } from "./runs.ts"
 /** What a run uses now and used in the last hour; what is not known is null. */
 async function stats(services: Services, context: Context<"runStats">) {
   const run = await allowedRun(services, context, "run:stats")
-  const series = (await services.runs.usage(run.id)).map((sample) => answerOf(services, sample))
+  const series = (await services.runs.usageSamples(run.id)).map((sample) => answerOf(services, sample))
   return { now: series.at(-1) ?? unknown(services, run), series }
 }
 
-function answerOf({ settings: { memoryUnit: unit } }: Services, sample: Sample) {
+function answerOf({ settings: { memoryUnit: unit } }: Services, sample: UsageSample) {
   const rounded = (figure: number | null) => (figure === null ? null : Math.round(figure * 1_000) / 1_000)
   return {
     Time: iso(sample.time),
@@ -37,7 +37,7 @@ function unknown({ clock, settings }: Services, run: RunRow) {
 
 async function keep(services: Services, context: Context<"keepRun">) {
   const run = await allowedRun(services, context, "run:keep")
-  const kept = (await services.runs.keep(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  const kept = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(kept))
   return (await runAnswers(services, context.caller, [kept]))[0]

@@ -1,13 +1,13 @@
 import { type Caller, can, forbidden, Refusal, sessionMs } from "#access"
 import { parseNew, sessionFields, type Whoami } from "#contract"
-import { limitsOf } from "#runs"
+import { effectiveLimitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
 import { answeredLimits } from "./limits.ts"
 import { iso } from "./lists.ts"
 
 async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
-  const limits = answeredLimits(await limitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
+  const limits = answeredLimits(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 

@@ -69,7 +69,7 @@ async function begin(services: Services, context: Beginning, { warning, ...reque
 }
 
 async function answered(services: Services, context: Beginning, run: RunRow): Promise<RunningProject> {
-  const row = respondsAsync(context) ? run : await services.runs.settled(run.id, { signal: context.signal })
+  const row = respondsAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
   context.setHeader("etag", etagOf(row))
   return startAnswer(services, context.caller, row)
 }
@@ -77,7 +77,7 @@ async function answered(services: Services, context: Beginning, run: RunRow): Pr
 /** A repeat gives what the caller's key made, whatever became of the project meanwhile. */
 async function madeBefore(services: Services, context: Beginning): Promise<RunRow | undefined> {
   const asked = idempotencyOf(context)
-  return asked && services.runs.repeated(context.caller.userId, asked)
+  return asked && services.runs.findByIdempotencyKey(context.caller.userId, asked)
 }
 
 async function preview(services: Services, context: Context<"previewRun">) {

@@ -2,7 +2,7 @@ import { homeOf } from "#access"
 import { Failure, type Progress, type ReasonCode } from "#contract"
 import { EngineError } from "#engine"
 import type { CopyProgress, Tree } from "#files"
-import type { Preparing } from "#runs"
+import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
 import type { ProjectsContext } from "../context.ts"
 import { copyCodeOnce, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
@@ -15,7 +15,7 @@ export function prepareRun({
   store,
   tree,
   events,
-}: Pick<ProjectsContext, "store" | "tree" | "events">): (run: RunRow, options: Preparing) => Promise<void> {
+}: Pick<ProjectsContext, "store" | "tree" | "events">): (run: RunRow, options: PrepareOptions) => Promise<void> {
   return async (run, { report, signal }) => {
     const { userId, userName, projectId } = run
     const own = projectDirectories(userName, projectId)

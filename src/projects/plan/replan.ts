@@ -1,7 +1,7 @@
 import { decide, homeOf, impersonate, projectResource } from "#access"
 import type { Reason } from "#contract"
 import type { Clock } from "#kit"
-import type { Revised } from "#runs"
+import type { ReplanResult } from "#runs"
 import type { Reads, RunRow } from "#store"
 import { planRun } from "./run-plan.ts"
 
@@ -11,7 +11,7 @@ import { planRun } from "./run-plan.ts"
  * why the run must end, in words of what its starter may know.
  */
 export function replanRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
-  return async (reads: Reads, run: RunRow): Promise<Revised> => {
+  return async (reads: Reads, run: RunRow): Promise<ReplanResult> => {
     const { spec, userName, projectId } = run
     const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
     if (!starter) return withdrawn(`${userName} was disabled or deleted`)

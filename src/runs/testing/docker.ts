@@ -11,7 +11,7 @@ const exec = promisify(execFile)
 const uid = 1000
 
 /** An instance of its own on the machine's Docker daemon; in the end nothing of it is left. */
-export class DockerWorld implements AsyncDisposable {
+export class DockerFixture implements AsyncDisposable {
   readonly #folder: string
   readonly #instance = `test-${randomBytes(4).toString("hex")}`
   #opened = 0
@@ -21,8 +21,8 @@ export class DockerWorld implements AsyncDisposable {
     this.#folder = folder
   }
 
-  static async open(): Promise<DockerWorld> {
-    const world = new DockerWorld(await mkdtemp(join(tmpdir(), "quayside-runs-docker-")))
+  static async open(): Promise<DockerFixture> {
+    const world = new DockerFixture(await mkdtemp(join(tmpdir(), "quayside-runs-docker-")))
     for (const name of ["code", "home"]) {
       await mkdir(join(world.#folder, "files", name), { recursive: true })
       await chown(join(world.#folder, "files", name), uid, uid)

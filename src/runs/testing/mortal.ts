@@ -7,7 +7,7 @@ const never = new Promise<never>(() => {})
  * A process that can die between any two things it does to the outside: from then on whatever it
  * asks of store or engine never happens and never answers, as after `kill -9`.
  */
-export class Mortal {
+export class CrashableProcess {
   /** How many things it has done. */
   steps = 0
   readonly #diesAt: number
@@ -17,7 +17,7 @@ export class Mortal {
     this.#diesAt = diesAt
   }
 
-  get dead(): boolean {
+  get isDead(): boolean {
     return this.steps >= this.#diesAt || this.#killed
   }
   #killed = false
@@ -29,9 +29,9 @@ export class Mortal {
 
   /** Whether it lives on after one step more. */
   #step(): boolean {
-    if (!this.dead) this.steps += 1
-    if (this.dead) this.death.resolve()
-    return !this.dead
+    if (!this.isDead) this.steps += 1
+    if (this.isDead) this.death.resolve()
+    return !this.isDead
   }
 
   /**
@@ -51,18 +51,18 @@ export class Mortal {
 
   store(real: Store): Store {
     const change = <T>(work: (tx: Change) => Promise<T>) => this.#does(() => real.change((tx) => work(this.#tx(tx))))
-    const runs = lend(
+    const runs = wrapMethods(
       real.runs,
       (_, method) =>
         (...args) =>
           this.#does(() => method(...args) as Promise<unknown>),
     )
-    return lend(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
+    return wrapMethods(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
   }
 
   /** What is done after COMMIT is not done by a process that died with it. */
   #tx(real: Change): Change {
-    return lend(real, (name, method) => {
+    return wrapMethods(real, (name, method) => {
       if (name !== "afterCommit") return method
       return (effect) => real.afterCommit(() => this.#step() && (effect as () => void)())
     })
@@ -75,19 +75,19 @@ export class Mortal {
     }
     const act = (_: string, method: Method): Method => {
       return (...args) => {
-        if (this.dead) return never
+        if (this.isDead) return never
         const result = method(...args)
         return result instanceof Promise ? this.#does(() => result) : result
       }
     }
-    return lend(real, act, { clock })
+    return wrapMethods(real, act, { clock })
   }
 }
 
 type Method = (...args: unknown[]) => unknown
 
 /** The same object with its methods wrapped and some members replaced. */
-function lend<T extends object>(real: T, wrap: (name: string, method: Method) => Method, replaced: Partial<T> = {}): T {
+function wrapMethods<T extends object>(real: T, wrap: (name: string, method: Method) => Method, replaced: Partial<T> = {}): T {
   return new Proxy(real, {
     get(target, name) {
       if (Object.hasOwn(replaced, name)) return replaced[name as keyof T]

@@ -6,7 +6,7 @@ import { createEngine, type Engine, type FakeDaemon, openFakeDaemon } from "#eng
 import { type Clock, silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { createRuns, type GivenRunSettings, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
+import { openRuns, type RunSettingsOptions, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
 
 export { eventually }
 
@@ -21,18 +21,18 @@ const noLimits = {
   MaxStorage: null,
 }
 
-export const quick: GivenRunSettings = {
+export const fastSettings: RunSettingsOptions = {
   graceMs: 300,
-  observeEvery: 100,
-  activityEvery: 50,
+  observeEveryMs: 100,
+  activityEveryMs: 50,
   memoryOvercommit: 1,
   cpuOvercommit: 1,
   reserve: { cpus: 0, memoryMiB: 0 },
   // Long enough for the slowest machine: what is about a deadline sets its own.
-  timeouts: { pulling: 30_000, creating: 30_000, starting: 30_000, stopping: 30_000 },
+  timeoutsMs: { pulling: 30_000, creating: 30_000, starting: 30_000, stopping: 30_000 },
 }
 
-export interface WorldOptions {
+export interface RunsFixtureOptions {
   cpus?: number
   memoryMiB?: number
   mockGpus?: number
@@ -40,33 +40,33 @@ export interface WorldOptions {
   people?: number
   /** Of the fake engine and of the `Runs`. Default: the system's. */
   clock?: Clock
-  settings?: GivenRunSettings
+  settings?: RunSettingsOptions
 }
 
 /**
  * A database and a fake engine that outlive the `Runs` made on them, as they outlive Quayside's
  * process.
  */
-export class TestWorld implements AsyncDisposable {
+export class RunsFixture implements AsyncDisposable {
   readonly store: Store
   readonly fake: FakeDaemon
   readonly users: number[] = []
   projectId = 0
-  readonly moves: { id: number; from: RunState | undefined; to: RunState; reason: ReasonCode | undefined }[] = []
-  readonly #options: WorldOptions
+  readonly transitions: { id: number; from: RunState | undefined; to: RunState; reason: ReasonCode | undefined }[] = []
+  readonly #options: RunsFixtureOptions
   readonly #held = new AsyncDisposableStack()
 
-  private constructor(store: Store, fake: FakeDaemon, options: WorldOptions) {
+  private constructor(store: Store, fake: FakeDaemon, options: RunsFixtureOptions) {
     this.store = store
     this.fake = fake
     this.#options = options
   }
 
-  static async open(options: WorldOptions = {}): Promise<TestWorld> {
+  static async open(options: RunsFixtureOptions = {}): Promise<RunsFixture> {
     const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
     const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
     const fake = await openFakeDaemon({ clock: options.clock ?? systemClock })
-    const world = new TestWorld(store, fake, options)
+    const world = new RunsFixture(store, fake, options)
     world.#held.defer(() => rm(directory, { recursive: true }))
     world.#held.use(store)
     world.#held.use(fake)
@@ -97,7 +97,7 @@ export class TestWorld implements AsyncDisposable {
   /**
    * An engine that is looked at; `looks` resolves after so many more looks, whatever came of them.
    */
-  async watched(): Promise<{ engine: Engine; looks(count: number): Promise<void> }> {
+  async observedEngine(): Promise<{ engine: Engine; observations(count: number): Promise<void> }> {
     const engine = await this.engine()
     const observe = engine.observe.bind(engine)
     let seen = 0
@@ -105,30 +105,30 @@ export class TestWorld implements AsyncDisposable {
       observe(signal).finally(() => {
         seen += 1
       })
-    const looks = (count: number) => {
+    const observations = (count: number) => {
       const enough = seen + count
       return eventually(`it was looked ${count} times`, () => seen >= enough)
     }
-    return { engine, looks }
+    return { engine, observations }
   }
 
   /** Opens what a process of Quayside has. */
   async runs(options: Partial<RunsOptions> = {}): Promise<Runs> {
-    const runs = await createRuns({
+    const runs = await openRuns({
       store: this.store,
       engine: await this.engine(),
       clock: this.#options.clock ?? systemClock,
       ...options,
-      settings: { ...quick, ...this.#options.settings, ...options.settings },
+      settings: { ...fastSettings, ...this.#options.settings, ...options.settings },
       events: {
         stateChanged: async (tx, run, before) => {
           const move = { id: run.id, from: before?.state, to: run.state, reason: run.reason?.code }
-          tx.afterCommit(() => this.moves.push(move))
+          tx.afterCommit(() => this.transitions.push(move))
         },
         ...options.events,
       },
     })
-    runs.begin()
+    runs.startSupervisor()
     return runs
   }
 
@@ -139,16 +139,16 @@ export class TestWorld implements AsyncDisposable {
   }
 
   /** The states that a run went through, in order. */
-  path(id: number): RunState[] {
-    return this.moves.filter((move) => move.id === id).map(({ to }) => to)
+  statesOf(id: number): RunState[] {
+    return this.transitions.filter((move) => move.id === id).map(({ to }) => to)
   }
 
   /** Keys of what the engine holds. */
-  held(): string[] {
+  containerKeys(): string[] {
     return [...this.fake.containers.keys()]
   }
 
-  request(image: string, given: Partial<Omit<StartRequest, "plan" | "resources">> & Asked = {}): StartRequest {
+  request(image: string, given: Partial<Omit<StartRequest, "plan" | "resources">> & RequestOptions = {}): StartRequest {
     const { cpus = 1, memoryMiB = 64, gpus = 0, nodes = 0, gpuMemoryMiB = 0, plan, person = 0, ...rest } = given
     const resources = { cpus, memoryMiB, gpus, nodes, gpuMemoryMiB }
     const userId = this.users[person] ?? 0
@@ -160,7 +160,7 @@ export class TestWorld implements AsyncDisposable {
   }
 }
 
-interface Asked {
+interface RequestOptions {
   person?: number
   cpus?: number
   memoryMiB?: number
