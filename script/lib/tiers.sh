@@ -43,7 +43,7 @@ keep_named() {
 run_tests() {
   local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1
   : >"$report"
-  (cd "$root" && timeout $foreground --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
+  (cd "$root" && NODE_COMPILE_CACHE=$cache/compiled timeout $foreground --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
     --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter="$root/script/lib/outcomes.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
   [ $status != 124 ] && [ $status != 137 ] || echo "fail $name did not end within $limit s" >>"$report"
