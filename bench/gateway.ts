@@ -37,7 +37,7 @@ interface Proxy {
 
 /** The gateway's process: one run, always open. Prints the cookie that opens it. */
 async function serve({ port, upstream }: { port: number; upstream: number }): Promise<void> {
-  const visitor = { userId: 1, proofId: "bench" }
+  const visitor = { userId: 1, credentialId: "bench" }
   const target = {
     id: 1,
     userId: 1,

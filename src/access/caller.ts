@@ -11,7 +11,7 @@ export type Scope = "read" | "write" | `run:${number}`
  * What proved who somebody is. `id` is opaque, holds no secret, and is what `Identity.recall`
  * takes.
  */
-export interface Proof {
+export interface Credential {
   kind: "password" | "token" | "session" | "files"
   id: string
 }
@@ -24,16 +24,16 @@ export interface Caller {
   readonly groupIds: readonly number[]
   readonly groupNames: readonly string[]
   readonly scopes: readonly Scope[]
-  readonly proof: Readonly<Proof>
+  readonly credential: Readonly<Credential>
 }
 
 /** What the store's lists need to know about who looks. */
-export function viewerOf(caller: Caller): Viewer {
+export function toViewer(caller: Caller): Viewer {
   return { userId: caller.userId, groupIds: caller.groupIds, everything: caller.isAdmin }
 }
 
 /** The run that a proof is limited to; undefined when it is not limited to one. */
-export function onlyRun(caller: Pick<Caller, "scopes">): number | undefined {
+export function scopedRunId(caller: Pick<Caller, "scopes">): number | undefined {
   const scope = caller.scopes.find((each) => each.startsWith("run:"))
   return scope === undefined ? undefined : Number(scope.slice("run:".length))
 }
@@ -62,10 +62,10 @@ export class Refusal extends Failure {
 /**
  * The one sentence for an unknown person, a wrong password, a wrong token and a disabled person.
  */
-export function wrongProof(): Refusal {
+export function invalidCredentials(): Refusal {
   return new Refusal("unauthorized", "The user name and the password or token do not belong together, or the person is disabled")
 }
 
-export function noProof(): Refusal {
+export function missingCredentials(): Refusal {
   return new Refusal("unauthorized", "Nobody is signed in: a user name with its password or token, or a token alone, is wanted")
 }

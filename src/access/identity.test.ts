@@ -3,7 +3,7 @@ import { describe, it } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
 import { type Caller, Refusal } from "./caller.ts"
-import { sessionMs } from "./credentials/sessions.ts"
+import { sessionLifetimeMs } from "./credentials/sessions.ts"
 
 const home = "127.0.0.1"
 const second = 1_000
@@ -34,33 +34,33 @@ describe("a proof", () => {
     await using world = await identityWorld()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
-    const byPassword = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
     assert.equal(byPassword.userId, ann.id)
     assert.deepEqual(
-      { ...byPassword, proof: byPassword.proof.kind },
-      { ...byPassword, userName: "ann", isAdmin: false, groupIds: [], groupNames: [], scopes: ["read", "write"], proof: "password" },
+      { ...byPassword, credential: byPassword.credential.kind },
+      { ...byPassword, userName: "ann", isAdmin: false, groupIds: [], groupNames: [], scopes: ["read", "write"], credential: "password" },
     )
     const { token } = await tokenOf(world, byPassword)
     assert.match(token, /^qs_[A-Za-z0-9_-]{43}$/)
     for (const header of [`Bearer ${token}`, `bearer ${token}`, basic("ann", token)]) {
-      const byToken = caller(await identity.identify(header, undefined, home))
-      assert.deepEqual([byToken.userName, byToken.proof.kind], ["ann", "token"])
+      const byToken = caller(await identity.authenticate(header, undefined, home))
+      assert.deepEqual([byToken.userName, byToken.credential.kind], ["ann", "token"])
     }
     const { secret } = await signIn(world, "ann", "sesam")
-    assert.equal(caller(await identity.identify(undefined, secret, home)).proof.kind, "session")
+    assert.equal(caller(await identity.authenticate(undefined, secret, home)).credential.kind, "session")
   })
 
   it("knows the person's groups", async () => {
     await using world = await identityWorld()
     const ann = await world.person("ann", "sesam")
-    caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     await world.store.change(async (tx) => {
       const { limits } = ann
       const group = await tx.groups.insert({ groupName: "lab", comment: "", limits, totalLimits: limits })
       await tx.groups.setMembers(group.id, [ann.id])
-      tx.afterCommit(() => world.identity.forgetAll())
+      tx.afterCommit(() => world.identity.invalidateAll())
     })
-    assert.deepEqual(caller(await world.identity.identify(basic("ann", "sesam"), undefined, home)).groupNames, ["lab"])
+    assert.deepEqual(caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home)).groupNames, ["lab"])
   })
 
   it("that is wrong is refused in the same words, whatever is wrong", async () => {
@@ -72,8 +72,8 @@ describe("a proof", () => {
     await world.person("disabled", "sesam", { isDisabled: true })
     const gone = await world.person("gone", "sesam")
     const bob = await world.person("bob", "sesam")
-    const { token } = await tokenOf(world, caller(await identity.identify(basic("bob", "sesam"), undefined, home)))
-    await store.change((tx) => identity.people.delete(tx, gone.id))
+    const { token } = await tokenOf(world, caller(await identity.authenticate(basic("bob", "sesam"), undefined, home)))
+    await store.change((tx) => identity.accounts.delete(tx, gone.id))
     const wrong = {
       "wrong password": basic("ann", "Sesam"),
       "empty password": basic("ann", ""),
@@ -90,19 +90,19 @@ describe("a proof", () => {
     }
     const words = new Set<string>()
     for (const [what, header] of Object.entries(wrong)) {
-      const answer = refusal(await identity.identify(header, undefined, home))
+      const answer = refusal(await identity.authenticate(header, undefined, home))
       assert.equal(answer.status, 401, what)
       words.add(answer.message)
     }
     assert.equal(words.size, 1)
     assert.match([...words].join(), /user name/)
-    assert.equal(caller(await identity.identify(`Bearer ${token}`, undefined, home)).userId, bob.id)
+    assert.equal(caller(await identity.authenticate(`Bearer ${token}`, undefined, home)).userId, bob.id)
   })
 
   it("that is missing, malformed or too long is refused with what is wanted", async () => {
     await using world = await identityWorld()
     for (const header of [undefined, "Basic bm9jb2xvbg==", "Digest x", basic("ann", "x".repeat(64 * 1024))]) {
-      const answer = refusal(await world.identity.identify(header, undefined, home))
+      const answer = refusal(await world.identity.authenticate(header, undefined, home))
       assert.equal(answer.status, 401)
       assert.match(answer.message, /user name/)
       if (header && header.length > 1000) assert.match(answer.message, /at most 1024 bytes/)
@@ -114,23 +114,23 @@ describe("a proof", () => {
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    assert.equal(caller(await world.identity.identify(basic("bob", "sesam"), secret, home)).userName, "bob")
-    refusal(await world.identity.identify(basic("bob", "wrong"), secret, home))
+    assert.equal(caller(await world.identity.authenticate(basic("bob", "sesam"), secret, home)).userName, "bob")
+    refusal(await world.identity.authenticate(basic("bob", "wrong"), secret, home))
   })
 
   it("of one kind is not taken for another", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const { token } = await tokenOf(world, caller(await world.identity.identify(undefined, secret, home)))
-    caller(await world.identity.identify(`Bearer ${token}`, undefined, home))
+    const { token } = await tokenOf(world, caller(await world.identity.authenticate(undefined, secret, home)))
+    caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home))
     for (const [header, session] of [
       [`Bearer ${secret}`, undefined],
       [basic("ann", secret), undefined],
       [undefined, token],
       [undefined, ""],
     ] as const) {
-      refusal(await world.identity.identify(header, session, home))
+      refusal(await world.identity.authenticate(header, session, home))
     }
     refusal(await world.identity.checkPassword("ann", token, home))
   })
@@ -141,16 +141,16 @@ describe("a proof", () => {
     const ann = await world.person("ann", "sesam")
     const bob = await world.person("bob", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const bySession = caller(await identity.identify(undefined, secret, home))
+    const bySession = caller(await identity.authenticate(undefined, secret, home))
     const { token } = await tokenOf(world, bySession)
-    const byToken = caller(await identity.identify(`Bearer ${token}`, undefined, home))
-    const byPassword = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
-    for (const { proof } of [bySession, byToken, byPassword]) {
-      assert.deepEqual((await identity.recall(ann.id, proof.id))?.proof, proof)
-      assert.equal(await identity.recall(bob.id, proof.id), undefined, proof.kind)
+    const byToken = caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    for (const { credential } of [bySession, byToken, byPassword]) {
+      assert.deepEqual((await identity.refreshCaller(ann.id, credential.id))?.credential, credential)
+      assert.equal(await identity.refreshCaller(bob.id, credential.id), undefined, credential.kind)
     }
     for (const wrong of ["", "token:", "token:x", "session:", "files:", "files:9e99:", "nothing", "password:"]) {
-      assert.equal(await identity.recall(ann.id, wrong), undefined, wrong)
+      assert.equal(await identity.refreshCaller(ann.id, wrong), undefined, wrong)
     }
   })
 
@@ -158,26 +158,26 @@ describe("a proof", () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
-    const identity = world.another({ freshMs: 10 * minute })
-    assert.equal(identity.identifyCached(header, undefined, home), undefined)
-    const who = caller(await identity.identify(header, undefined, home))
-    assert.equal(identity.identifyCached(header, undefined, home), who)
-    assert.equal(identity.identifyCached(basic("ann", "wrong"), undefined, home), undefined)
-    assert.equal(identity.identifyCached(undefined, undefined, home), undefined)
+    const identity = world.another({ maxCacheAgeMs: 10 * minute })
+    assert.equal(identity.authenticateCached(header, undefined, home), undefined)
+    const who = caller(await identity.authenticate(header, undefined, home))
+    assert.equal(identity.authenticateCached(header, undefined, home), who)
+    assert.equal(identity.authenticateCached(basic("ann", "wrong"), undefined, home), undefined)
+    assert.equal(identity.authenticateCached(undefined, undefined, home), undefined)
     await world.clock.advance(minute)
-    assert.equal(identity.identifyCached(header, undefined, home), undefined, "believed for 60 s")
+    assert.equal(identity.authenticateCached(header, undefined, home), undefined, "believed for 60 s")
   })
 
   it("of Basic that comes in many requests at once costs one hash", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: a second one would be refused.
-    const identity = world.another({ hashing: { width: 1, queue: 0 } })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => identity.identify(basic("ann", "sesam"), undefined, home)))
+    const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => identity.authenticate(basic("ann", "sesam"), undefined, home)))
     assert.equal(new Set(answers.map((answer) => caller(answer).userName)).size, 1)
     const [one, two] = await Promise.all([
-      identity.identify(basic("ann", "wrong one"), undefined, home),
-      identity.identify(basic("ann", "wrong two"), undefined, home),
+      identity.authenticate(basic("ann", "wrong one"), undefined, home),
+      identity.authenticate(basic("ann", "wrong two"), undefined, home),
     ])
     assert.deepEqual([refusal(one).status, refusal(two).status].sort(), [401, 503])
   })
@@ -187,25 +187,25 @@ describe("a proof", () => {
     const { id } = await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: while somebody else's is under way, another one is
     // refused.
-    const identity = world.another({ hashing: { width: 1, queue: 0 }, freshMs: 2_000 })
+    const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 }, maxCacheAgeMs: 2_000 })
     const header = basic("ann", "sesam")
     const whileBusy = async () => {
-      const other = identity.identify(basic("nobody", "any"), undefined, "192.0.2.7")
-      const own = await identity.identify(header, undefined, home)
+      const other = identity.authenticate(basic("nobody", "any"), undefined, "192.0.2.7")
+      const own = await identity.authenticate(header, undefined, home)
       await other
       return own
     }
-    caller(await identity.identify(header, undefined, home))
+    caller(await identity.authenticate(header, undefined, home))
     await world.clock.advance(59_000)
-    assert.equal(identity.identifyCached(header, undefined, home), undefined)
+    assert.equal(identity.authenticateCached(header, undefined, home), undefined)
     caller(await whileBusy())
     await world.clock.advance(1_000)
     assert.equal(refusal(await whileBusy()).status, 503, "after a minute it is checked again")
-    caller(await identity.identify(header, undefined, home))
+    caller(await identity.authenticate(header, undefined, home))
     const another = await world.identity.hashPassword("another")
-    await world.store.change((tx) => world.identity.people.update(tx, id, { passwordHash: another }))
+    await world.store.change((tx) => world.identity.accounts.update(tx, id, { passwordHash: another }))
     await world.clock.advance(2_000)
-    assert.equal(refusal(await identity.identify(header, undefined, home)).status, 401, "another password ends it")
+    assert.equal(refusal(await identity.authenticate(header, undefined, home)).status, 401, "another password ends it")
   })
 })
 
@@ -215,7 +215,7 @@ describe("wrong passwords", () => {
     const { identity } = world
     await world.person("ann", "sesam")
     const tries = async (password: string, from: string) => {
-      const answer = await identity.identify(basic("ann", password), undefined, from)
+      const answer = await identity.authenticate(basic("ann", password), undefined, from)
       return answer instanceof Refusal ? answer.status : 200
     }
     for (let i = 0; i < 10; i += 1) assert.equal(await tries("wrong", "10.0.0.66"), 401)
@@ -230,7 +230,7 @@ describe("wrong passwords", () => {
     await using world = await identityWorld()
     const { identity } = world
     const status = async (header: string, from: string) => {
-      const answer = identity.identifyCached(header, undefined, from) ?? (await identity.identify(header, undefined, from))
+      const answer = identity.authenticateCached(header, undefined, from) ?? (await identity.authenticate(header, undefined, from))
       return answer instanceof Refusal ? answer.status : 200
     }
     for (const [name, from] of [
@@ -241,19 +241,19 @@ describe("wrong passwords", () => {
       const right = basic(name, "sesam")
       assert.equal(await status(right, home), 200)
       for (let i = 0; i < 10; i += 1) assert.equal(await status(basic(name, `wrong ${i}`), from), 401)
-      assert.equal(identity.identifyCached(right, undefined, from), undefined)
+      assert.equal(identity.authenticateCached(right, undefined, from), undefined)
       assert.equal(await status(right, from), 429)
-      assert.ok(identity.identifyCached(right, undefined, "10.0.0.1"), "others are let in as before")
-      identity.forgetAll()
+      assert.ok(identity.authenticateCached(right, undefined, "10.0.0.1"), "others are let in as before")
+      identity.invalidateAll()
       assert.equal(await status(right, from), 429, "nor by what is read again")
     }
   })
 
   it("gain nothing from coming all at once", async () => {
-    await using world = await identityWorld({ hashing: { width: 2 } })
+    await using world = await identityWorld({ hashing: { maxConcurrent: 2 } })
     await world.person("ann", "sesam")
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => world.identity.identify(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
+      Array.from({ length: 50 }, (_, i) => world.identity.authenticate(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
     )
     const hashed = answers.filter((answer) => refusal(answer).status === 401).length
     assert.ok(hashed >= 10 && hashed <= 11, String(hashed))
@@ -264,17 +264,17 @@ describe("wrong passwords", () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam", { isDisabled: true })
     const statuses: number[] = []
-    for (let i = 0; i < 11; i += 1) statuses.push(refusal(await world.identity.identify(basic("ann", "sesam"), undefined, home)).status)
+    for (let i = 0; i < 11; i += 1) statuses.push(refusal(await world.identity.authenticate(basic("ann", "sesam"), undefined, home)).status)
     assert.deepEqual(statuses, [...Array(10).fill(401), 429])
   })
 
   it("that are refused do not wait in line for it", async () => {
-    await using world = await identityWorld({ hashing: { width: 1, queue: 0 } })
-    for (let i = 0; i < 10; i += 1) refusal(await world.identity.identify(basic("ann", "wrong"), undefined, "10.0.0.66"))
+    await using world = await identityWorld({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
+    for (let i = 0; i < 10; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
     const answers = await Promise.all([
-      world.identity.identify(basic("bob", "wrong"), undefined, "10.0.0.1"),
-      world.identity.identify(basic("carl", "wrong"), undefined, "10.0.0.2"),
-      world.identity.identify(basic("ann", "wrong"), undefined, "10.0.0.66"),
+      world.identity.authenticate(basic("bob", "wrong"), undefined, "10.0.0.1"),
+      world.identity.authenticate(basic("carl", "wrong"), undefined, "10.0.0.2"),
+      world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"),
     ])
     assert.deepEqual(
       answers.map((answer) => refusal(answer).status),
@@ -283,20 +283,20 @@ describe("wrong passwords", () => {
   })
 
   it("from a crowd do not stand before the right one of somebody who has not failed", async () => {
-    await using world = await identityWorld({ hashing: { width: 1 } })
+    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
-    refusal(await world.identity.identify(basic("nobody", "wrong"), undefined, "10.0.0.66"))
+    refusal(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
     let done = 0
     const crowd = Array.from({ length: 8 }, (_, i) =>
-      world.identity.identify(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
+      world.identity.authenticate(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
     )
-    caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     assert.ok(done <= 3, `${done} of the crowd were before`)
     await Promise.all(crowd)
   })
 
   it("of strangers do not slow an address that signed in by this name before, nor fill the line before it", async () => {
-    await using world = await identityWorld({ hashing: { width: 1 } })
+    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     caller(await world.identity.checkPassword("ann", "sesam", home))
     for (let i = 0; i < 30; i += 1) {
@@ -313,7 +313,7 @@ describe("wrong passwords", () => {
   })
 
   it("and right ones of one name at once are few in number, and the same words cost one hash", async () => {
-    await using world = await identityWorld({ hashing: { width: 1 } })
+    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", home))
@@ -330,13 +330,13 @@ describe("wrong passwords", () => {
   })
 
   it("from many addresses slow the name, and the right password still comes through", async () => {
-    await using world = await identityWorld({ hashing: { width: 1 } })
+    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
-    for (let i = 0; i < 11; i += 1) refusal(await world.identity.identify(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
-    const slowed = world.identity.identify(basic("ann", "sesam"), undefined, "10.1.0.1")
+    for (let i = 0; i < 11; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
+    const slowed = world.identity.authenticate(basic("ann", "sesam"), undefined, "10.1.0.1")
     // One hash at a time, in order: without the delay the slowed one would be through by now.
-    caller(await world.identity.identify(basic("bob", "sesam"), undefined, "10.1.0.2"))
+    caller(await world.identity.authenticate(basic("bob", "sesam"), undefined, "10.1.0.2"))
     assert.equal(await Promise.race([slowed, Promise.resolve("waits")]), "waits")
     await world.clock.advance(2 * second)
     assert.equal(caller(await slowed).userName, "ann")
@@ -349,16 +349,18 @@ describe("two hundred people", () => {
     const hash = await world.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)
     await Promise.all(names.map((name) => world.person(name, null, { passwordHash: hash })))
-    const first = caller(await world.identity.identify(basic("user0", "sesam"), undefined, home))
+    const first = caller(await world.identity.authenticate(basic("user0", "sesam"), undefined, home))
     const { token } = await tokenOf(world, first)
     const identity = world.another()
     const before = process.memoryUsage().rss
     let most = before
     let served = 0
     let over = false
-    const signIns = Promise.all(names.map((name) => identity.identify(basic(name, "sesam"), undefined, home))).finally(() => (over = true))
+    const signIns = Promise.all(names.map((name) => identity.authenticate(basic(name, "sesam"), undefined, home))).finally(
+      () => (over = true),
+    )
     while (!over) {
-      caller(await identity.identify(`Bearer ${token}`, undefined, home))
+      caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
       await pause(10)
       most = Math.max(most, process.memoryUsage().rss)
       served += 1
@@ -374,20 +376,20 @@ describe("what ends a proof", () => {
     await using world = await identityWorld()
     const { identity, store } = world
     await world.person("ann", "sesam")
-    const who = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
     const { token, row } = await tokenOf(world, who)
     const { secret } = await signIn(world, "ann", "sesam")
-    caller(await identity.identify(`Bearer ${token}`, undefined, home))
-    caller(await identity.identify(basic("ann", token), undefined, home))
-    caller(await identity.identify(undefined, secret, home))
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(basic("ann", token), undefined, home))
+    caller(await identity.authenticate(undefined, secret, home))
     await store.change((tx) => identity.tokens.delete(tx, who, row.id))
     for (const header of [`Bearer ${token}`, basic("ann", token)]) {
-      assert.equal(identity.identifyCached(header, undefined, home), undefined)
-      refusal(await identity.identify(header, undefined, home))
+      assert.equal(identity.authenticateCached(header, undefined, home), undefined)
+      refusal(await identity.authenticate(header, undefined, home))
     }
-    caller(await identity.identify(undefined, secret, home))
+    caller(await identity.authenticate(undefined, secret, home))
     await store.change((tx) => identity.sessions.end(tx, secret))
-    refusal(await identity.identify(undefined, secret, home))
+    refusal(await identity.authenticate(undefined, secret, home))
     await store.change((tx) => identity.sessions.end(tx, secret))
   })
 
@@ -395,12 +397,12 @@ describe("what ends a proof", () => {
     await using world = await identityWorld()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
-    const who = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
     const { token, row } = await tokenOf(world, who)
     const session = await signIn(world, "ann", "sesam")
-    caller(await identity.identify(`Bearer ${token}`, undefined, home))
-    await store.change((tx) => identity.people.delete(tx, ann.id))
-    for (const header of [basic("ann", "sesam"), `Bearer ${token}`]) refusal(await identity.identify(header, undefined, home))
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await store.change((tx) => identity.accounts.delete(tx, ann.id))
+    for (const header of [basic("ann", "sesam"), `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
     assert.equal(await store.tokens.get(row.id), undefined)
     assert.equal(await store.sessions.byHash(session.row.hash), undefined)
   })
@@ -411,11 +413,11 @@ describe("what ends a proof", () => {
     const ann = await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
     const undone = store.change(async (tx) => {
-      await identity.people.update(tx, ann.id, { isDisabled: true })
+      await identity.accounts.update(tx, ann.id, { isDisabled: true })
       throw new Error("no")
     })
     await assert.rejects(undone, /no/)
-    caller(await identity.identify(undefined, secret, home))
+    caller(await identity.authenticate(undefined, secret, home))
   })
 
   it("is a disabling, for password, token and session, and enabling brings none of token and session back", async () => {
@@ -423,49 +425,49 @@ describe("what ends a proof", () => {
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const password = basic("ann", "sesam")
-    const who = caller(await identity.identify(password, undefined, home))
+    const who = caller(await identity.authenticate(password, undefined, home))
     const { token } = await tokenOf(world, who)
     const { secret } = await signIn(world, "ann", "sesam")
-    caller(await identity.identify(`Bearer ${token}`, undefined, home))
-    caller(await identity.identify(undefined, secret, home))
-    assert.equal((await identity.recall(ann.id, who.proof.id))?.userName, "ann")
-    await store.change((tx) => identity.people.update(tx, ann.id, { isDisabled: true }))
-    assert.equal(await identity.recall(ann.id, who.proof.id), undefined)
-    for (const header of [password, `Bearer ${token}`]) refusal(await identity.identify(header, undefined, home))
-    refusal(await identity.identify(undefined, secret, home))
-    await store.change((tx) => identity.people.update(tx, ann.id, { isDisabled: false }))
-    caller(await identity.identify(password, undefined, home))
-    refusal(await identity.identify(`Bearer ${token}`, undefined, home))
-    refusal(await identity.identify(undefined, secret, home))
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(undefined, secret, home))
+    assert.equal((await identity.refreshCaller(ann.id, who.credential.id))?.userName, "ann")
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
+    assert.equal(await identity.refreshCaller(ann.id, who.credential.id), undefined)
+    for (const header of [password, `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
+    refusal(await identity.authenticate(undefined, secret, home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: false }))
+    caller(await identity.authenticate(password, undefined, home))
+    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    refusal(await identity.authenticate(undefined, secret, home))
   })
 
   it("is a new password, for the old password and all sessions but the one that changed it", async () => {
     await using world = await identityWorld()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
-    const old = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
+    const old = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
     const mine = await signIn(world, "ann", "sesam")
     const other = await signIn(world, "ann", "sesam")
-    for (const { secret } of [mine, other]) caller(await identity.identify(undefined, secret, home))
+    for (const { secret } of [mine, other]) caller(await identity.authenticate(undefined, secret, home))
     const passwordHash = await identity.hashPassword("geheim")
-    await store.change((tx) => identity.people.update(tx, ann.id, { passwordHash }, { keepSession: mine.row.hash }))
-    refusal(await identity.identify(basic("ann", "sesam"), undefined, home))
-    refusal(await identity.identify(undefined, other.secret, home))
-    assert.equal(await identity.recall(ann.id, old.proof.id), undefined)
-    caller(await identity.identify(undefined, mine.secret, home))
-    caller(await identity.identify(basic("ann", "geheim"), undefined, home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }, { keepSession: mine.row.hash }))
+    refusal(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    refusal(await identity.authenticate(undefined, other.secret, home))
+    assert.equal(await identity.refreshCaller(ann.id, old.credential.id), undefined)
+    caller(await identity.authenticate(undefined, mine.secret, home))
+    caller(await identity.authenticate(basic("ann", "geheim"), undefined, home))
   })
 
   it("is a new password even for who was let in line with the old one", async () => {
     await using world = await identityWorld()
-    const identity = world.another({ hashing: { width: 1 } })
+    const identity = world.another({ hashing: { maxConcurrent: 1 } })
     const ann = await world.person("ann", "sesam")
     const passwordHash = await world.identity.hashPassword("geheim")
-    const ahead = Array.from({ length: 10 }, (_, i) => identity.identify(basic(`nobody${i}`, "x"), undefined, `10.0.${i}.1`))
-    const inLine = identity.identify(basic("ann", "sesam"), undefined, home)
+    const ahead = Array.from({ length: 10 }, (_, i) => identity.authenticate(basic(`nobody${i}`, "x"), undefined, `10.0.${i}.1`))
+    const inLine = identity.authenticate(basic("ann", "sesam"), undefined, home)
     const signingIn = identity.checkPassword("ann", "sesam", home)
     await new Promise((resolve) => setImmediate(resolve))
-    await world.store.change((tx) => identity.people.update(tx, ann.id, { passwordHash }))
+    await world.store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
     refusal(await inLine)
     refusal(await signingIn)
     await Promise.all(ahead)
@@ -476,7 +478,7 @@ describe("what ends a proof", () => {
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const who = caller(await identity.checkPassword("ann", "sesam", home))
-    await store.change((tx) => identity.people.update(tx, ann.id, { isDisabled: true }))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
     await assert.rejects(
       store.change((tx) => identity.sessions.create(tx, who)),
       { code: "unauthorized" },
@@ -486,15 +488,15 @@ describe("what ends a proof", () => {
 
   it("is seen by another process as soon as what it remembers is no longer fresh", async () => {
     await using world = await identityWorld()
-    const elsewhere = world.another({ freshMs: 4_000 })
+    const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     const { token, row } = await tokenOf(world, who)
-    caller(await elsewhere.identify(`Bearer ${token}`, undefined, home))
+    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
     await world.store.change((tx) => world.identity.tokens.delete(tx, who, row.id))
-    caller(await elsewhere.identify(`Bearer ${token}`, undefined, home))
+    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
     await world.clock.advance(4_000)
-    refusal(await elsewhere.identify(`Bearer ${token}`, undefined, home))
+    refusal(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
   })
 
   it("is time: a token's own, and seven days for a session", async () => {
@@ -502,18 +504,18 @@ describe("what ends a proof", () => {
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
     const { secret, row } = await signIn(world, "ann", "sesam")
-    const who = caller(await identity.identify(undefined, secret, home))
+    const who = caller(await identity.authenticate(undefined, secret, home))
     const { token } = await tokenOf(world, who, { expiresAt: clock.now() + 10_000 })
-    caller(await identity.identify(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
     await clock.advance(9_999)
-    caller(await identity.identify(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
     await clock.advance(1)
-    assert.equal(identity.identifyCached(`Bearer ${token}`, undefined, home), undefined)
-    refusal(await identity.identify(`Bearer ${token}`, undefined, home))
-    await clock.advance(sessionMs - 10_001)
-    caller(await identity.identify(undefined, secret, home))
+    assert.equal(identity.authenticateCached(`Bearer ${token}`, undefined, home), undefined)
+    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await clock.advance(sessionLifetimeMs - 10_001)
+    caller(await identity.authenticate(undefined, secret, home))
     await clock.advance(1)
-    refusal(await identity.identify(undefined, secret, home))
+    refusal(await identity.authenticate(undefined, secret, home))
     const next = await signIn(world, "ann", "sesam")
     assert.equal(await store.sessions.byHash(row.hash), undefined, "what has expired is swept at the next sign-in")
     assert.ok(await store.sessions.byHash(next.row.hash))
@@ -525,11 +527,11 @@ describe("what ends a proof", () => {
     const told: unknown[] = []
     const ann = await world.person("ann", "sesam")
     {
-      using _listening = identity.onForget((userIds) => told.push(userIds))
-      await store.change((tx) => identity.people.update(tx, ann.id, { comment: "x" }))
-      identity.forgetAll()
+      using _listening = identity.onInvalidate((userIds) => told.push(userIds))
+      await store.change((tx) => identity.accounts.update(tx, ann.id, { comment: "x" }))
+      identity.invalidateAll()
     }
-    identity.forgetAll()
+    identity.invalidateAll()
     assert.deepEqual(told, [[ann.id], undefined])
   })
 })
@@ -541,8 +543,8 @@ describe("a session", () => {
     const first = await signIn(world, "ann", "sesam")
     const next = await signIn(world, "ann", "sesam", first.secret)
     assert.notEqual(first.secret, next.secret)
-    refusal(await world.identity.identify(undefined, first.secret, home))
-    caller(await world.identity.identify(undefined, next.secret, home))
+    refusal(await world.identity.authenticate(undefined, first.secret, home))
+    caller(await world.identity.authenticate(undefined, next.secret, home))
   })
 
   it("ends with all others of the person on request", async () => {
@@ -551,10 +553,10 @@ describe("a session", () => {
     await world.person("bob", "sesam")
     const sessions = [await signIn(world, "ann", "sesam"), await signIn(world, "ann", "sesam")]
     const other = await signIn(world, "bob", "sesam")
-    for (const { secret } of sessions) caller(await world.identity.identify(undefined, secret, home))
+    for (const { secret } of sessions) caller(await world.identity.authenticate(undefined, secret, home))
     await world.store.change((tx) => world.identity.sessions.endAll(tx, ann.id))
-    for (const { secret } of sessions) refusal(await world.identity.identify(undefined, secret, home))
-    caller(await world.identity.identify(undefined, other.secret, home))
+    for (const { secret } of sessions) refusal(await world.identity.authenticate(undefined, secret, home))
+    caller(await world.identity.authenticate(undefined, other.secret, home))
   })
 })
 
@@ -562,11 +564,11 @@ describe("a token", () => {
   it("has one of three sets of scopes, and an end in the future or none", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     for (const scopes of [["read"], ["read", "write"], ["write", "read"], ["run:12"]]) {
       const { token, row } = await tokenOf(world, who, { scopes })
       assert.deepEqual([...row.scopes].sort(), [...scopes].sort())
-      assert.deepEqual([...caller(await world.identity.identify(`Bearer ${token}`, undefined, home)).scopes].sort(), [...scopes].sort())
+      assert.deepEqual([...caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home)).scopes].sort(), [...scopes].sort())
     }
     for (const scopes of [[], ["write"], ["run:12", "read"], ["run:12", "run:13"], ["run:0"], ["run:x"], ["admin"]]) {
       await assert.rejects(tokenOf(world, who, { scopes }), { code: "invalid", field: "Scopes" })
@@ -577,11 +579,11 @@ describe("a token", () => {
   it("gives no other token more than it has, nor a longer life", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
+    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     const expiresAt = world.clock.now() + minute
     const by = async (scopes: string[]) => {
       const { token } = await tokenOf(world, who, { scopes, expiresAt })
-      return caller(await world.identity.identify(`Bearer ${token}`, undefined, home))
+      return caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home))
     }
     const reader = await by(["read"])
     for (const scopes of [["read"], ["read", "write"]])
@@ -599,8 +601,8 @@ describe("a token", () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
     await world.person("boss", "sesam", { isAdmin: true })
-    const ann = caller(await world.identity.identify(basic("ann", "sesam"), undefined, home))
-    const boss = caller(await world.identity.identify(basic("boss", "sesam"), undefined, home))
+    const ann = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const boss = caller(await world.identity.authenticate(basic("boss", "sesam"), undefined, home))
     const { row } = await tokenOf(world, ann)
     const { identity, store } = world
     await assert.rejects(
@@ -623,9 +625,9 @@ describe("a token", () => {
     await using world = await identityWorld()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
-    const { token, row } = await tokenOf(world, caller(await identity.identify(basic("ann", "sesam"), undefined, home)))
+    const { token, row } = await tokenOf(world, caller(await identity.authenticate(basic("ann", "sesam"), undefined, home)))
     const lastUsed = async () => (await store.tokens.get(row.id))?.lastUsedAt
-    const use = () => identity.identify(`Bearer ${token}`, undefined, home)
+    const use = () => identity.authenticate(`Bearer ${token}`, undefined, home)
     const start = clock.now()
     await use()
     await clock.advance(30 * second)
@@ -647,16 +649,16 @@ describe("a files token", () => {
     await using world = await identityWorld()
     const { identity, clock } = world
     await world.person("ann", "sesam")
-    const who = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
-    const { token, expiresAt } = identity.filesToken(who)
+    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const { token, expiresAt } = identity.createFilesToken(who)
     assert.equal(expiresAt, clock.now() + 5 * minute)
-    refusal(await identity.identify(`Bearer ${token}`, undefined, home))
-    const there = caller(await identity.identifyForFiles(`Bearer ${token}`, home))
-    assert.deepEqual([there.userName, there.proof.kind], ["ann", "files"])
-    assert.equal(caller(await world.another().identifyForFiles(`Bearer ${token}`, home)).userName, "ann", "any process with the key")
-    refusal(await identity.identifyForFiles(`Bearer ${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`, home))
+    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    const there = caller(await identity.authenticateForFiles(`Bearer ${token}`, home))
+    assert.deepEqual([there.userName, there.credential.kind], ["ann", "files"])
+    assert.equal(caller(await world.another().authenticateForFiles(`Bearer ${token}`, home)).userName, "ann", "any process with the key")
+    refusal(await identity.authenticateForFiles(`Bearer ${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`, home))
     await clock.advance(5 * minute)
-    refusal(await identity.identifyForFiles(`Bearer ${token}`, home))
+    refusal(await identity.authenticateForFiles(`Bearer ${token}`, home))
   })
 
   it("ends with the proof that it was made by, and has its scopes", async () => {
@@ -664,30 +666,30 @@ describe("a files token", () => {
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const bySession = caller(await identity.identify(undefined, secret, home))
+    const bySession = caller(await identity.authenticate(undefined, secret, home))
     const { token } = await tokenOf(world, bySession, { scopes: ["read"] })
-    const byToken = caller(await identity.identify(`Bearer ${token}`, undefined, home))
-    const byPassword = caller(await identity.identify(basic("ann", "sesam"), undefined, home))
-    const made = [bySession, byToken, byPassword].map((who) => `Bearer ${identity.filesToken(who).token}`)
-    for (const header of made) caller(await identity.identifyForFiles(header, home))
-    assert.deepEqual(caller(await identity.identifyForFiles(made[1], home)).scopes, ["read"])
+    const byToken = caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const made = [bySession, byToken, byPassword].map((who) => `Bearer ${identity.createFilesToken(who).token}`)
+    for (const header of made) caller(await identity.authenticateForFiles(header, home))
+    assert.deepEqual(caller(await identity.authenticateForFiles(made[1], home)).scopes, ["read"])
     await store.change((tx) => identity.sessions.end(tx, secret))
-    refusal(await identity.identifyForFiles(made[0], home))
-    caller(await identity.identifyForFiles(made[1], home))
+    refusal(await identity.authenticateForFiles(made[0], home))
+    caller(await identity.authenticateForFiles(made[1], home))
     const passwordHash = await identity.hashPassword("geheim")
-    await store.change((tx) => identity.people.update(tx, ann.id, { passwordHash }))
-    refusal(await identity.identifyForFiles(made[2], home))
-    await store.change((tx) => identity.people.update(tx, ann.id, { isDisabled: true }))
-    for (const header of made) refusal(await identity.identifyForFiles(header, home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
+    refusal(await identity.authenticateForFiles(made[2], home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
+    for (const header of made) refusal(await identity.authenticateForFiles(header, home))
   })
 
   it("is not needed there by who has another proof, but a run's token opens no files", async () => {
     await using world = await identityWorld()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.identifyForFiles(basic("ann", "sesam"), home))
+    const who = caller(await world.identity.authenticateForFiles(basic("ann", "sesam"), home))
     const { token } = await tokenOf(world, who, { scopes: ["run:1"] })
-    assert.equal(refusal(await world.identity.identifyForFiles(`Bearer ${token}`, home)).status, 403)
-    assert.equal(refusal(await world.identity.identifyForFiles(undefined, home)).status, 401)
+    assert.equal(refusal(await world.identity.authenticateForFiles(`Bearer ${token}`, home)).status, 403)
+    assert.equal(refusal(await world.identity.authenticateForFiles(undefined, home)).status, 401)
   })
 })
 
@@ -702,16 +704,16 @@ describe("people", () => {
     const [password = ""] = both.filter((each) => each !== undefined)
     assert.equal(both.filter((each) => each !== undefined).length, 1)
     assert.ok(told.includes(password))
-    const admin = caller(await world.identity.identify(basic("admin", password), undefined, home))
+    const admin = caller(await world.identity.authenticate(basic("admin", password), undefined, home))
     assert.equal(admin.isAdmin, true)
     assert.equal(await world.identity.ensureAdmin("another"), undefined)
-    refusal(await world.identity.identify(basic("admin", "another"), undefined, home))
+    refusal(await world.identity.authenticate(basic("admin", "another"), undefined, home))
   })
 
   it("begin with an administrator of the given password, and nothing is generated", async () => {
     await using world = await identityWorld()
     assert.equal(await world.identity.ensureAdmin("sesam"), undefined)
-    caller(await world.identity.identify(basic("admin", "sesam"), undefined, home))
+    caller(await world.identity.authenticate(basic("admin", "sesam"), undefined, home))
   })
 
   it("have names of the right form that are never given again", async () => {
@@ -721,18 +723,18 @@ describe("people", () => {
       await assert.rejects(world.person(name, null), { code: "invalid", field: "UserName" })
     }
     await assert.rejects(world.person("ann", null), { code: "conflict", field: "UserName" })
-    await world.store.change((tx) => world.identity.people.delete(tx, ann.id))
+    await world.store.change((tx) => world.identity.accounts.delete(tx, ann.id))
     await assert.rejects(world.person("ann", null), { code: "conflict", field: "UserName" })
     await assert.rejects(
-      world.store.change((tx) => world.identity.people.update(tx, ann.id, { comment: "x" })),
+      world.store.change((tx) => world.identity.accounts.update(tx, ann.id, { comment: "x" })),
       { code: "not_found" },
     )
     await assert.rejects(
-      world.store.change((tx) => world.identity.people.delete(tx, ann.id)),
+      world.store.change((tx) => world.identity.accounts.delete(tx, ann.id)),
       { code: "not_found" },
     )
     await assert.rejects(
-      world.store.change((tx) => world.identity.people.delete(tx, 99)),
+      world.store.change((tx) => world.identity.accounts.delete(tx, 99)),
       { code: "not_found" },
     )
   })
@@ -744,20 +746,20 @@ describe("people", () => {
     const idle = await world.person("idle", "x", { isAdmin: true, isDisabled: true })
     for (const fields of [{ isAdmin: false }, { isDisabled: true }]) {
       await assert.rejects(
-        store.change((tx) => identity.people.update(tx, boss.id, fields)),
+        store.change((tx) => identity.accounts.update(tx, boss.id, fields)),
         { code: "conflict" },
       )
     }
     await assert.rejects(
-      store.change((tx) => identity.people.delete(tx, boss.id)),
+      store.change((tx) => identity.accounts.delete(tx, boss.id)),
       { code: "conflict" },
     )
     const spare = await world.person("spare", "x", { isAdmin: true, isDisabled: true })
-    await store.change((tx) => identity.people.delete(tx, spare.id))
-    await store.change((tx) => identity.people.update(tx, idle.id, { isDisabled: false }))
-    await store.change((tx) => identity.people.delete(tx, boss.id))
+    await store.change((tx) => identity.accounts.delete(tx, spare.id))
+    await store.change((tx) => identity.accounts.update(tx, idle.id, { isDisabled: false }))
+    await store.change((tx) => identity.accounts.delete(tx, boss.id))
     await assert.rejects(
-      store.change((tx) => identity.people.update(tx, idle.id, { isAdmin: false })),
+      store.change((tx) => identity.accounts.update(tx, idle.id, { isAdmin: false })),
       { code: "conflict" },
     )
   })

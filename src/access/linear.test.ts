@@ -1,7 +1,7 @@
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
-import { readAuthorization } from "./credentials/authorization-header.ts"
-import { readFilesToken } from "./credentials/files-token.ts"
-import { personOf } from "./openid/claims.ts"
+import { parseAuthorization } from "./credentials/authorization-header.ts"
+import { verifyFilesToken } from "./credentials/files-token.ts"
+import { toProviderUser } from "./openid/claims.ts"
 
 const headerBytes = 32 * 1024
 const names = { userClaim: "name", userSuffix: "@example.com", groupsClaim: "groups", admin: undefined }
@@ -10,7 +10,7 @@ const base64 = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`
 const parsers: Parser[] = [
   {
     name: "Authorization",
-    parse: readAuthorization,
+    parse: parseAuthorization,
     size: headerBytes,
     shapes: [
       repeated("a"),
@@ -24,13 +24,13 @@ const parsers: Parser[] = [
   },
   {
     name: "a files token",
-    parse: (token) => readFilesToken(new Uint8Array(32), token),
+    parse: (token) => verifyFilesToken(new Uint8Array(32), token),
     size: headerBytes,
     shapes: [repeated("a"), repeated("."), repeated("a", { end: ".b" })],
   },
   {
     name: "claims of an OpenID provider",
-    parse: (text) => personOf({ iss: text, sub: text, name: text, email: text, groups: text.split(",") }, names),
+    parse: (text) => toProviderUser({ iss: text, sub: text, name: text, email: text, groups: text.split(",") }, names),
     size: 262_144,
     shapes: [repeated("a"), repeated(","), repeated("@example.com")],
   },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import { Generations } from "./two-generation-cache.ts"
+import { TwoGenerationCache } from "./two-generation-cache.ts"
 
 describe("a map of two generations", () => {
   it("never holds more than twice its size, and keeps what is asked for", () => {
-    const map = new Generations<number>(10)
+    const map = new TwoGenerationCache<number>(10)
     map.set("kept", 1)
     for (let i = 0; i < 1000; i += 1) {
       map.set(`k${i}`, i)
@@ -16,7 +16,7 @@ describe("a map of two generations", () => {
   })
 
   it("forgets in both generations", () => {
-    const map = new Generations<number>(2)
+    const map = new TwoGenerationCache<number>(2)
     for (let i = 0; i < 4; i += 1) map.set(`k${i}`, i)
     map.delete("k0")
     map.deleteWhere((value) => value === 3)

@@ -3,7 +3,7 @@
  * full it becomes the old one, and what the old one held and nobody asked for since is gone. A hit
  * costs one lookup; at most twice `size` entries are kept.
  */
-export class Generations<Value> {
+export class TwoGenerationCache<Value> {
   readonly #size: number
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()

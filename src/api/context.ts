@@ -1,4 +1,4 @@
-import type { Caller, Identity, OpenId, OpenIdRules } from "#access"
+import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
 import type { EffectiveLimits, endpoints, OperationId, Query } from "#contract"
 import type { Actor, Events, Feed, Sink } from "#events"
 import type { Tree } from "#files"
@@ -39,7 +39,7 @@ export interface Services {
 /** How people sign in by an OpenID provider. */
 export interface OpenIdSignIn {
   openId: OpenId
-  rules: OpenIdRules
+  rules: ProvisioningRules
   /** What people call the provider. */
   name: string
 }

@@ -1,4 +1,4 @@
-import { type Admitted, admit, impersonate, openIdMs, Refusal, sessionMs } from "#access"
+import { impersonate, openIdSignInMs, type ProvisionedAccount, provisionAccount, Refusal, sessionLifetimeMs } from "#access"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
 import { memberIdsOf } from "#projects"
@@ -30,15 +30,15 @@ const callback: Page = async (services, request) => {
   const { openId } = configured(services)
   const answer = await toldWhenRefused(services, request, async () => {
     const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
-    const urgent = services.identity.sessions.mayUseReserve(JSON.stringify([person.issuer, person.subject]))
+    const urgent = services.identity.sessions.tryUseReserve(JSON.stringify([person.issuer, person.subject]))
     const secret = await services.store.change((tx) => signedIn(services, tx, { person, request }), { urgent })
-    return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionMs / 1000 })])
+    return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 })])
   })
   return { ...answer, cookies: [...(answer.cookies ?? []), beginning(services, undefined)] }
 }
 
 function beginning({ settings }: Services, value: string | undefined): string {
-  return handOut(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdMs / 1000 })
+  return handOut(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdSignInMs / 1000 })
 }
 
 type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
@@ -50,7 +50,7 @@ type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
 async function signedIn(services: Services, tx: Change, came: { person: Provided; request: PageRequest }): Promise<string> {
   const { identity, events, clock } = services
   const { rules } = configured(services)
-  const admitted = await admit(tx, came.person, { people: identity.people, rules })
+  const admitted = await provisionAccount(tx, came.person, { people: identity.accounts, rules })
   const { user } = admitted
   const actor = { ...came.request.actor, userName: user.userName }
   await tell(services, tx, { admitted, actor })
@@ -62,7 +62,7 @@ async function signedIn(services: Services, tx: Change, came: { person: Provided
 }
 
 /** Makes the home of somebody new, and tells of all that changed. */
-async function tell(services: Services, tx: Change, { admitted, actor }: { admitted: Admitted; actor: Actor }) {
+async function tell(services: Services, tx: Change, { admitted, actor }: { admitted: ProvisionedAccount; actor: Actor }) {
   const { tree, events } = services
   const { user, account, isChanged, groups } = admitted
   const resource = { type: "user", id: user.id } as const

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, forbidden, onlyRun, Refusal, soleAuthorization } from "#access"
+import { type Action, type Caller, can, forbidden, Refusal, readAuthorizationHeader, scopedRunId } from "#access"
 import { bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type Query } from "#contract"
 import type { Actor } from "#events"
 import { assignConnection } from "#http"
@@ -88,7 +88,7 @@ export async function runOperation(
   const { origin } = services.settings
   // Where no proof is asked for and none comes in a body, a session is what is acted on: signing
   // out is proved by it.
-  const bySession = caller ? caller.proof.kind === "session" : session !== undefined && !endpoint.body
+  const bySession = caller ? caller.credential.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) count(server, caller.userId, endpoint, operation)
@@ -161,11 +161,11 @@ function callerOf(
   session: string | undefined,
 ): Caller | Promise<Caller | undefined> | undefined {
   if (endpoint.fromLoopback && trustLoopback(services, requestContext, session)) return undefined
-  const authorization = soleAuthorization(requestContext.request.rawHeaders)
+  const authorization = readAuthorizationHeader(requestContext.request.rawHeaders)
   if (authorization instanceof Refusal) throw authorization
   if (endpoint.permission === "none") return undefined
   return (
-    services.identity.identifyCached(authorization, session, requestContext.address) ??
+    services.identity.authenticateCached(authorization, session, requestContext.address) ??
     identify(services, requestContext, { authorization, session })
   )
 }
@@ -175,14 +175,14 @@ async function identify(
   requestContext: RequestContext,
   proof: { authorization: string | undefined; session: string | undefined },
 ): Promise<Caller> {
-  const caller = await services.identity.identify(proof.authorization, proof.session, requestContext.address)
+  const caller = await services.identity.authenticate(proof.authorization, proof.session, requestContext.address)
   if (caller instanceof Refusal) throw caller
   return caller
 }
 
 /** Who could never do this, whatever the resource, is told so before anything is read. */
 function checkAttainable(caller: Caller, permission: Action): void {
-  if (onlyRun(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
+  if (scopedRunId(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   if (can(caller, permission) === "yes") return
   throw forbidden(caller, permission, { words: "" })
 }

@@ -85,7 +85,8 @@ export function file(name: string): Page {
 
 export async function sessionCaller({ identity }: Services, { session, actor }: PageRequest): Promise<Caller | undefined> {
   if (session === undefined) return undefined
-  const caller = identity.identifyCached(undefined, session, actor.address) ?? (await identity.identify(undefined, session, actor.address))
+  const caller =
+    identity.authenticateCached(undefined, session, actor.address) ?? (await identity.authenticate(undefined, session, actor.address))
   return caller instanceof Refusal ? undefined : caller
 }
 

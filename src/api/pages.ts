@@ -51,7 +51,7 @@ const open: Page = async (services, request) => {
   const nonce = request.query.get("nonce")
   const path = request.query.get("path") ?? undefined
   if (nonce === null) return redirect(gateway.openAddress(target, path))
-  const visitor = { userId: caller.userId, proofId: caller.proof.id }
+  const visitor = { userId: caller.userId, credentialId: caller.credential.id }
   return redirect(gateway.tickets.issue({ visitor, target, nonce, path }))
 }
 

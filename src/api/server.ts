@@ -39,7 +39,7 @@ export function createApi(services: Services): ApiServer {
   const proxies = new TrustedProxies(services.settings.trustedProxies)
   const listener: Listener = new Listener(take, services.connections)
   const { store, identity, events, clock, logger } = services
-  listener.ending.addEventListener("abort", () => identity.closePasswords(), { once: true })
+  listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new Feed({
     ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
     onJournal: (each) => events.onJournal(each),

@@ -82,7 +82,7 @@ async function openScene() {
     async read(userId: number, after?: number, takes = true): Promise<Taker> {
       const taker = new Taker()
       taker.takes = takes
-      const begin = await feed.open({ looker: { userId }, proofId: "p", after })
+      const begin = await feed.open({ looker: { userId }, credentialId: "p", after })
       begin(taker)
       return taker
     },

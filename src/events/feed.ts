@@ -48,7 +48,7 @@ export interface FeedOptions<L extends Looker, Resources> {
 
 export interface OpenOptions<L extends Looker> {
   looker: L
-  proofId: string
+  credentialId: string
   /** The row after which they want to be told; undefined: from now on. */
   after: number | undefined
   /** So many streams somebody may have at once. Default: `bounds.rates.openStreams`. */
@@ -76,7 +76,7 @@ export class Feed<L extends Looker, Resources> implements AsyncDisposable {
   constructor(options: FeedOptions<L, Resources>) {
     const { policy } = options
     this.#options = options
-    this.#watches = new Watches((userId, proofId) => policy.recall(userId, proofId))
+    this.#watches = new Watches((userId, credentialId) => policy.recall(userId, credentialId))
     this.#subscriptions = [options.onJournal(() => this.#nudge()), policy.onForget((ids) => this.#watches.doubt(ids))]
     this.#loops = Promise.all([this.#deliverForEver(), this.#watchProofs()])
   }
@@ -91,7 +91,7 @@ export class Feed<L extends Looker, Resources> implements AsyncDisposable {
    * whatever is committed from now on is told. Throws `Failure` where somebody has as many streams
    * as they may, and when the service stops.
    */
-  async open({ looker, proofId, after, most = bounds.rates.openStreams.value }: OpenOptions<L>): Promise<(sink: Sink) => void> {
+  async open({ looker, credentialId, after, most = bounds.rates.openStreams.value }: OpenOptions<L>): Promise<(sink: Sink) => void> {
     if (this.#closed.signal.aborted) throw stops()
     this.#watches.reserve(looker.userId, most)
     try {
@@ -99,15 +99,15 @@ export class Feed<L extends Looker, Resources> implements AsyncDisposable {
       const isGap = after !== undefined && (after > last || after < first - 1)
       this.#place ??= last
       this.#known ||= last
-      return (sink) => this.#begin({ looker, proofId, isGap }, new Reader(sink, after === undefined || isGap ? last : after))
+      return (sink) => this.#begin({ looker, credentialId, isGap }, new Reader(sink, after === undefined || isGap ? last : after))
     } catch (error) {
       this.#watches.release(looker.userId)
       throw error
     }
   }
 
-  #begin(asked: { looker: L; proofId: string; isGap: boolean }, reader: Reader): void {
-    const watch = this.#watches.join(asked.looker, asked.proofId, reader)
+  #begin(asked: { looker: L; credentialId: string; isGap: boolean }, reader: Reader): void {
+    const watch = this.#watches.join(asked.looker, asked.credentialId, reader)
     reader.sink.onGone(() => {
       reader.isOver = true
       this.#watches.leave(watch, reader)

@@ -17,7 +17,7 @@ export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
  */
 export interface FeedPolicy<L extends Looker, Resources> {
   /** The looker of an earlier proof as they are now; undefined when the proof has ended. */
-  recall(userId: number, proofId: string): Promise<L | undefined>
+  recall(userId: number, credentialId: string): Promise<L | undefined>
   /** Calls back when what was recalled of these people (undefined: of all) may be wrong. */
   onForget(listener: (userIds: readonly number[] | undefined) => void): Disposable
   /** Makes `recall` read anew what these rows changed, whichever process wrote them. */

@@ -9,7 +9,7 @@ const width = 16
 /** The readers of one proof. */
 export interface Watch<L extends Looker> {
   readonly userId: number
-  readonly proofId: string
+  readonly credentialId: string
   readonly readers: Set<Reader>
   looker: L
   /** Whether the looker may have changed since it was recalled. */
@@ -53,10 +53,10 @@ export class Watches<L extends Looker> {
   }
 
   /** The looker was recalled before the stream was open: they are asked for again. */
-  join(looker: L, proofId: string, reader: Reader): Watch<L> {
-    const key = keyOf(looker.userId, proofId)
+  join(looker: L, credentialId: string, reader: Reader): Watch<L> {
+    const key = keyOf(looker.userId, credentialId)
     const watch: Watch<L> = this.#byProof.get(key) ?? {
-      ...{ userId: looker.userId, proofId, looker, readers: new Set() },
+      ...{ userId: looker.userId, credentialId, looker, readers: new Set() },
       ...{ isDoubtful: true, checking: undefined },
     }
     this.#byProof.set(key, watch)
@@ -66,7 +66,7 @@ export class Watches<L extends Looker> {
 
   leave(watch: Watch<L>, reader: Reader): void {
     watch.readers.delete(reader)
-    if (watch.readers.size === 0) this.#byProof.delete(keyOf(watch.userId, watch.proofId))
+    if (watch.readers.size === 0) this.#byProof.delete(keyOf(watch.userId, watch.credentialId))
     this.release(watch.userId)
   }
 
@@ -102,7 +102,7 @@ export class Watches<L extends Looker> {
   async #lookUp(watch: Watch<L>): Promise<void> {
     do {
       watch.isDoubtful = false
-      const looker = await this.#recall(watch.userId, watch.proofId).catch((error: unknown) => {
+      const looker = await this.#recall(watch.userId, watch.credentialId).catch((error: unknown) => {
         watch.isDoubtful = true
         throw error
       })
@@ -112,6 +112,6 @@ export class Watches<L extends Looker> {
   }
 }
 
-function keyOf(userId: number, proofId: string): string {
-  return `${userId} ${proofId}`
+function keyOf(userId: number, credentialId: string): string {
+  return `${userId} ${credentialId}`
 }

@@ -81,7 +81,7 @@ export interface Target {
 export interface Visitor {
   userId: number
   /** Identifies the token or browser session; empty for a password. */
-  proofId: string
+  credentialId: string
   /** Set when the proof opens only this run. */
   onlyRun?: number
 }

@@ -143,7 +143,7 @@ export class Openings {
   }
 
   #pair(visitor: Visitor, target: Target): Pair {
-    const id = `${target.key} ${target.id} ${visitor.userId} ${visitor.onlyRun ?? ""} ${visitor.proofId}`
+    const id = `${target.key} ${target.id} ${visitor.userId} ${visitor.onlyRun ?? ""} ${visitor.credentialId}`
     let pair = this.#pairs.get(id)
     if (pair === undefined) {
       pair = { visitor, id: target.id, key: target.key, open: new Set(), yesAt: Number.NEGATIVE_INFINITY, asking: undefined }

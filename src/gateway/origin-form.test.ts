@@ -283,7 +283,7 @@ test("where browsers do not say where requests come from, answers are for their 
   const host = `${keyA}.apps.example.com`
   const started = await scene.ask(host, "/.quayside/start")
   const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
-  const ticket = new URL(scene.gateway.tickets.issue({ visitor: { userId: 1, proofId: "p" }, target: scene.target, nonce }))
+  const ticket = new URL(scene.gateway.tickets.issue({ visitor: { userId: 1, credentialId: "p" }, target: scene.target, nonce }))
   const cookie = cookiesOf(await scene.ask(host, ticket.pathname + ticket.search, { headers: { cookie: cookiesOf(started) } }))
   const answer = await scene.ask(host, "/", { headers: { cookie } })
   assert.equal(answer.status, 200)

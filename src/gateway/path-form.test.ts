@@ -57,7 +57,7 @@ test("runs that are hidden and runs that do not exist look the same", async () =
 test("a proof for one run opens no other", async () => {
   await using scene = await Scene.open()
   scene.host.targets.set(keyB, { ...targetOf(2, keyB), address: scene.target.address })
-  scene.host.tokens.set("Bearer one", { userId: 1, proofId: "t", onlyRun: 2 })
+  scene.host.tokens.set("Bearer one", { userId: 1, credentialId: "t", onlyRun: 2 })
   assert.equal((await scene.ask(scene.apps, "/run/2/", { headers: { authorization: "Bearer one" } })).status, 200)
   assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: { authorization: "Bearer one" } })).status, 404)
 })
@@ -207,7 +207,7 @@ test("the slash after the ID is added, so that relative links hold", async () =>
 test("a token in the address is never a proof, and is not passed on", async () => {
   await using scene = await Scene.open()
   const token = `qs_${"a".repeat(43)}`
-  scene.host.tokens.set(`Bearer ${token}`, { userId: 1, proofId: "t" })
+  scene.host.tokens.set(`Bearer ${token}`, { userId: 1, credentialId: "t" })
   for (const query of [`token=${token}`, `access_token=${token}&x`, `x=1&token=${token}`]) {
     assert.equal((await scene.ask(scene.apps, `/run/1/?${query}`)).status, 401)
     assert.equal((await scene.ask(scene.apps, `/run/1/?${query}`, { headers: ann })).status, 400)

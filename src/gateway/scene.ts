@@ -10,8 +10,8 @@ import type { PortEntry, PortLedger } from "./port-choice.ts"
 export const baseUrl = "http://localhost:8080"
 export const keyA = "a".repeat(32)
 export const keyB = "b".repeat(32)
-export const ann: Visitor = { userId: 1, proofId: "session-1" }
-export const bob: Visitor = { userId: 2, proofId: "session-2" }
+export const ann: Visitor = { userId: 1, credentialId: "session-1" }
+export const bob: Visitor = { userId: 2, credentialId: "session-2" }
 
 /** What Chromium sends for the page of a tab. */
 export const page = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }

@@ -61,8 +61,8 @@ export class Sessions {
 
   /** A `Set-Cookie` for a new session. */
   cookieFor(key: string, visitor: Visitor): string {
-    const { userId, proofId, onlyRun } = visitor
-    return `${this.#names.run}=${this.#signer.sign([key, this.#clock.now(), userId, proofId, onlyRun ?? null])}${this.#attributes}`
+    const { userId, credentialId, onlyRun } = visitor
+    return `${this.#names.run}=${this.#signer.sign([key, this.#clock.now(), userId, credentialId, onlyRun ?? null])}${this.#attributes}`
   }
 
   /** A `Set-Cookie` with more time, when some of it has passed. */
@@ -116,8 +116,8 @@ export class Sessions {
 
 function decode(signed: unknown): Session | undefined {
   if (!Array.isArray(signed)) return undefined
-  const [key, issuedAt, userId, proofId, onlyRun] = signed as [string, number, number, string, number | null]
-  return { key, issuedAt, visitor: { userId, proofId, ...(onlyRun === null ? {} : { onlyRun }) } }
+  const [key, issuedAt, userId, credentialId, onlyRun] = signed as [string, number, number, string, number | null]
+  return { key, issuedAt, visitor: { userId, credentialId, ...(onlyRun === null ? {} : { onlyRun }) } }
 }
 
 function nonceHash(nonce: string): string {

@@ -49,8 +49,17 @@ export class Tickets {
    */
   issue({ visitor, target, nonce, path }: TicketRequest): string {
     if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
-    const { userId, proofId, onlyRun = null } = visitor
-    const body = [randomBytes(9).toString("base64url"), target.key, this.#clock.now(), userId, proofId, onlyRun, nonce, cleanPath(path)]
+    const { userId, credentialId, onlyRun = null } = visitor
+    const body = [
+      randomBytes(9).toString("base64url"),
+      target.key,
+      this.#clock.now(),
+      userId,
+      credentialId,
+      onlyRun,
+      nonce,
+      cleanPath(path),
+    ]
     return `${originOf(this.#addresses, target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
   }
 
@@ -60,8 +69,8 @@ export class Tickets {
   read(text: string): (Ticket & { endsAt: number }) | undefined {
     const signed = this.#signer.verify(text)
     if (!Array.isArray(signed)) return undefined
-    const [id, key, issuedAt, userId, proofId, onlyRun, nonce, path] = signed
-    const visitor = { userId, proofId, ...(onlyRun === null ? {} : { onlyRun }) }
+    const [id, key, issuedAt, userId, credentialId, onlyRun, nonce, path] = signed
+    const visitor = { userId, credentialId, ...(onlyRun === null ? {} : { onlyRun }) }
     return { id, key, visitor, nonce, path, endsAt: issuedAt + lifetime }
   }
 

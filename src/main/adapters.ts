@@ -1,14 +1,14 @@
 import {
   type Caller,
-  decide,
-  fileAccess,
+  decideWithGrants,
   type Identity,
   impersonate,
+  loadFileAccess,
   missingResource,
-  mountAreas,
-  onlyRun,
+  mountScopes,
   Refusal,
   runResource,
+  scopedRunId,
 } from "#access"
 import type { Engine, ImagePolicy } from "#engine"
 import type { Events } from "#events"
@@ -33,15 +33,15 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
       events.refused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
     },
     async identify(authorization, address) {
-      const caller = await identity.identifyForFiles(authorization, address)
+      const caller = await identity.authenticateForFiles(authorization, address)
       if (caller instanceof Refusal) return refusalOf(caller)
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },
     async access(userId, paths) {
       const caller = await impersonate(store, await store.users.get(userId), clock.now())
-      return caller ? fileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
+      return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
     },
-    areas: (paths) => mountAreas(store, paths),
+    areas: (paths) => mountScopes(store, paths),
     storage: (account) => quotas.quotaOf(account),
   }
 }
@@ -78,28 +78,28 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
 export function gatewayHost(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): GatewayHost {
   const { store, identity, events, runs, logger } = made
   const visitorOf = (caller: Caller): Visitor => {
-    const only = onlyRun(caller)
-    return { userId: caller.userId, proofId: caller.proof.id, ...(only === undefined ? {} : { onlyRun: only }) }
+    const only = scopedRunId(caller)
+    return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { onlyRun: only }) }
   }
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
     live: () => runs.targets(),
     async identify(authorization, address) {
-      const caller = await identity.identify(authorization, undefined, address)
+      const caller = await identity.authenticate(authorization, undefined, address)
       return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)
     },
     async mayOpen(visitor, runId) {
-      const caller = await identity.recall(visitor.userId, visitor.proofId)
+      const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)
       const run = runs.row(runId)
       if (caller === undefined) return false
       // Where there is no run the same is asked, of a run that is nobody's: the time of a refusal
       // tells no more than its words.
       const resource = run ? runResource(run) : missingResource("run")
-      return (await decide(store, caller, "run:open", resource)) === "yes" && run !== undefined
+      return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
     },
     refused({ visitor, address, code }) {
-      const name = async () => (visitor && (await identity.recall(visitor.userId, visitor.proofId))?.userName) ?? nobody
+      const name = async () => (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? nobody
       name()
         .then((userName) => events.refused({ userName, address, requestId: "" }, "openRun", { code }))
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))

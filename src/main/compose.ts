@@ -94,7 +94,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   )
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
-  identity.onForget(async () => (await files)?.invalidate())
+  identity.onInvalidate(async () => (await files)?.invalidate())
   const tree = treeOf(starting)
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
   demandWanted()

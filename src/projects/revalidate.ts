@@ -1,4 +1,4 @@
-import { type Action, type Caller, decide, type Identity, type Resource } from "#access"
+import { type Action, type Caller, decideWithGrants, type Identity, type Resource } from "#access"
 import type { Clock, Logger } from "#kit"
 import type { Reads } from "#store"
 
@@ -11,7 +11,7 @@ const unansweredMax = 30
 
 interface RevalidationContext {
   store: Pick<Reads, "grants">
-  identity: Pick<Identity, "recall">
+  identity: Pick<Identity, "refreshCaller">
   clock: Clock
   logger: Logger
 }
@@ -44,8 +44,8 @@ async function watch(
       return signal.reason
     }
     try {
-      const [now, about] = await Promise.all([identity.recall(caller.userId, caller.proof.id), resource()])
-      if (!now || !about || (await decide(store, now, action, about)) !== "yes") break
+      const [now, about] = await Promise.all([identity.refreshCaller(caller.userId, caller.credential.id), resource()])
+      if (!now || !about || (await decideWithGrants(store, now, action, about)) !== "yes") break
       unanswered = 0
     } catch (err) {
       unanswered += 1

@@ -108,6 +108,12 @@ export const access = [
   ...faults(
     "src/projects/revalidate.ts",
     ["test/api/accounts.test.ts"],
-    [["logs go on after the proof was revoked", 'if (!now || !about || (await decide(store, now, action, about)) !== "yes") break', ""]],
+    [
+      [
+        "logs go on after the proof was revoked",
+        'if (!now || !about || (await decideWithGrants(store, now, action, about)) !== "yes") break',
+        "",
+      ],
+    ],
   ),
 ]

@@ -30,7 +30,7 @@ export const guards = [
   ...faults(
     "src/access/passwords/throttle.ts",
     ["src/access/identity.test.ts"],
-    [["strangers slow a name's own devices", "delay: isKnown ? 0 : this.#delay(name)", "delay: this.#delay(name)"]],
+    [["strangers slow a name's own devices", "delayMs: isKnown ? 0 : this.#delay(name)", "delayMs: this.#delay(name)"]],
   ),
   ...faults("src/api/operation.ts", proofs, [
     ["nobody is told beforehand what they could never do", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
@@ -44,7 +44,7 @@ export const guards = [
         "  checkOrigin(request, { origin, host: requestContext.host, bySession })\n",
         "  void checkOrigin\n",
       ],
-      ["whether a session proves a write is not asked", 'caller.proof.kind === "session" : session', "false : session"],
+      ["whether a session proves a write is not asked", 'caller.credential.kind === "session" : session', "false : session"],
     ],
   ),
   ...faults(

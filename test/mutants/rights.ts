@@ -112,19 +112,21 @@ export const rights = [
     ],
     [
       "a token for files opens the API",
-      'if (credentials.scheme === "files") return wrongProof()',
-      'if (credentials.scheme === "files") return (await this.#byFilesToken(authorization)) ?? wrongProof()',
+      'if (credentials.scheme === "files") return invalidCredentials()',
+      'if (credentials.scheme === "files") return (await this.#byFilesToken(authorization)) ?? invalidCredentials()',
     ],
     ["a right password is right for ever", "right.until <= this.#means.clock.now()) return", "right.until < 0) return"],
   ]),
   ...faults("src/access/credentials/caller-cache.ts", identity, [
-    ["a disabled person signs in", "!user || !isLivePerson(user) || !pass", "!user || !pass"],
-    ["the old password goes on", " || !passwordStands(proofId, user)) return", ") return"],
+    ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],
+  ]),
+  ...faults("src/access/credentials/load-caller.ts", identity, [
+    ["a disabled person signs in", "!user || !isActiveUser(user) || !pass", "!user || !pass"],
+    ["the old password goes on", " || !passwordStands(credentialId, user)) return", ") return"],
     ["a token never ends", "(row.expiresAt !== null && row.expiresAt <= now)", "false"],
     ["a session never ends", "row?.userId === userId && row.expiresAt > now ?", "row?.userId === userId ?"],
     ["a token for files never ends", "    if (!(Number(expires) > now)) return undefined\n", ""],
     ["a proof is recalled by anybody", "if (row?.userId !== userId || (row", "if (!row || (row"],
-    ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],
   ]),
   ...faults(
     "src/access/credentials/caller-cache.ts",
@@ -132,10 +134,14 @@ export const rights = [
     [
       [
         "what was read before an end is remembered after it",
-        "if (before === this.#forgettings) this",
-        "if (before <= this.#forgettings) this",
+        "if (before === this.#invalidations) this",
+        "if (before <= this.#invalidations) this",
       ],
-      ["who is remembered is never read again", "kept !== undefined && kept.until > this.#clock.now() ? kept", "kept !== undefined ? kept"],
+      [
+        "who is remembered is never read again",
+        "kept !== undefined && kept.validUntil > this.#clock.now() ? kept",
+        "kept !== undefined ? kept",
+      ],
     ],
   ),
   ...faults("src/access/credentials/sessions.ts", identity, [
@@ -143,26 +149,26 @@ export const rights = [
     ["who was disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
     [
       "a session that was ended is remembered",
-      "    await tx.sessions.delete(row.hash)\n    forgetAfter(tx, row.userId)",
+      "    await tx.sessions.delete(row.hash)\n    invalidateAfterCommit(tx, row.userId)",
       "    await tx.sessions.delete(row.hash)",
     ],
     [
       "sessions that were ended are remembered",
-      "      await tx.sessions.deleteOfUser(userId)\n      forgetAfter(tx, userId)",
+      "      await tx.sessions.deleteOfUser(userId)\n      invalidateAfterCommit(tx, userId)",
       "      await tx.sessions.deleteOfUser(userId)",
     ],
   ]),
   ...faults("src/access/credentials/tokens.ts", identity, [
     ["anybody deletes anybody's token", "if (row?.userId !== caller.userId) throw", "if (!row) throw"],
-    ["a token makes one that outlives it", "(wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.until", "false"],
+    ["a token makes one that outlives it", "(wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.validUntil", "false"],
     [
       "a token that reads makes one that writes",
-      "      checkExpiry(wanted.expiresAt, clock.now())\n      demandWriting(caller)",
+      "      checkExpiry(wanted.expiresAt, clock.now())\n      assertCanWrite(caller)",
       "      checkExpiry(wanted.expiresAt, clock.now())",
     ],
     [
       "a token that reads deletes others",
-      "    async delete(tx, caller, id) {\n      demandWriting(caller)",
+      "    async delete(tx, caller, id) {\n      assertCanWrite(caller)",
       "    async delete(tx, caller, id) {",
     ],
     ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
@@ -185,7 +191,7 @@ export const rights = [
   ]),
   ...faults("src/kit/ip-address.ts", throttle, [["each address of a network guesses for itself", ".slice(0, 4)\n", ".slice(0, 8)\n"]]),
   ...faults("src/access/passwords/password-checker.ts", identity, [
-    ["guesses that come at once all count as one", "begin: () => attempt.check(),", "begin: () => {},"],
+    ["guesses that come at once all count as one", "begin: () => attempt.assertAllowed(),", "begin: () => {},"],
     [
       "who does not exist is told so without a hash",
       "const right = await this.#hasher.verify(",
@@ -202,7 +208,7 @@ export const rights = [
     ["anybody signs tokens for files", "given.length !== right.length || !timingSafeEqual(given, right)", "given.length !== right.length"],
   ]),
   ...faults("src/access/policy/file-access.ts", paths, [
-    ["a token for a run opens homes", "if (onlyRun(caller) !== undefined) return", "if (paths.length === 0) return"],
+    ["a token for a run opens homes", "if (scopedRunId(caller) !== undefined) return", "if (paths.length === 0) return"],
     ["a token that reads writes files", 'return caller.scopes.includes("write") ? "write" : "read"', 'return "write"'],
     ["a home whose name begins alike is one's own", "isAdmin || isBeneath(path, home)", "isAdmin || path.startsWith(home)"],
     ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],

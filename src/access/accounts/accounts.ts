@@ -1,22 +1,22 @@
 import { checkAccountName, Failure } from "#contract"
 import type { Change, NewRow, UserRow } from "#store"
 
-export type NewPerson = NewRow<UserRow>
+export type NewAccount = NewRow<UserRow>
 
-export interface People {
+export interface Accounts {
   /** `conflict` when the name was ever given before. */
-  create(tx: Change, person: NewPerson): Promise<UserRow>
+  create(tx: Change, person: NewAccount): Promise<UserRow>
   /**
    * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
    * as in the proof's id after `session:`); disabling ends sessions and tokens. `conflict` when
    * nobody would be left to administer.
    */
-  update(tx: Change, id: number, fields: Partial<Omit<NewPerson, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
+  update(tx: Change, id: number, fields: Partial<Omit<NewAccount, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
   /** Soft: the row and its name stay; sessions and tokens end. */
   delete(tx: Change, id: number): Promise<UserRow>
 }
 
-export function createPeople({ forgetAfter }: { forgetAfter: (tx: Change, userId: number) => void }): People {
+export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommit: (tx: Change, userId: number) => void }): Accounts {
   return {
     async create(tx, person) {
       const wanted = checkAccountName(person.userName)
@@ -32,13 +32,13 @@ export function createPeople({ forgetAfter }: { forgetAfter: (tx: Change, userId
       if (loses) await keepAnAdministrator(tx, before)
       if (fields.passwordHash !== undefined) await tx.sessions.deleteOfUser(id, options.keepSession)
       if (fields.isDisabled === true) await endProofs(tx, id)
-      forgetAfter(tx, id)
+      invalidateAfterCommit(tx, id)
       return found(await tx.users.update(id, fields), id)
     },
     async delete(tx, id) {
       await keepAnAdministrator(tx, await livePerson(tx, id))
       await endProofs(tx, id)
-      forgetAfter(tx, id)
+      invalidateAfterCommit(tx, id)
       return found(await tx.users.setDeleted(id, true), id)
     },
   }

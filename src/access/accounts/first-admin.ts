@@ -5,23 +5,23 @@ import type { Identity } from "../identity.ts"
 
 const name = "admin"
 
-interface Means {
+interface FirstAdminContext {
   store: Store
-  identity: Pick<Identity, "people" | "hashPassword">
+  identity: Pick<Identity, "accounts" | "hashPassword">
   announce: ((generated: string) => void) | undefined
 }
 
 /**
  * See `Identity.ensureAdmin`. Several processes may call it at once: one of them makes the person.
  */
-export async function ensureAdmin({ store, identity, announce }: Means, password?: string): Promise<string | undefined> {
+export async function ensureAdmin({ store, identity, announce }: FirstAdminContext, password?: string): Promise<string | undefined> {
   if ((await store.users.count()) > 0) return undefined
   const generated = password === undefined ? randomBytes(15).toString("base64url") : undefined
   const passwordHash = await identity.hashPassword(password ?? generated ?? "")
   if (generated !== undefined) announce?.(generated)
   const made = await store.change(async (tx) => {
     if ((await tx.users.count()) > 0) return false
-    await identity.people.create(tx, {
+    await identity.accounts.create(tx, {
       userName: name,
       passwordHash,
       email: "",

@@ -1,6 +1,6 @@
 import type { Reads, UserRow } from "#store"
 import type { Caller } from "../caller.ts"
-import { loadCaller, passwordProof } from "../credentials/caller-cache.ts"
+import { loadCaller, passwordCredential } from "../credentials/load-caller.ts"
 
 /**
  * A person as they would be had they signed in: for what is done in their name. Undefined when they
@@ -11,7 +11,7 @@ export async function impersonate(
   user: UserRow | undefined,
   now: number,
 ): Promise<Caller | undefined> {
-  return user && (await loadCaller(reads, user.id, passwordProof(user).id, now))?.caller
+  return user && (await loadCaller(reads, user.id, passwordCredential(user).id, now))?.caller
 }
 
 /**
@@ -19,7 +19,7 @@ export async function impersonate(
  * published or granted. An administrator's right to everything does not count: nobody borrows it.
  * Disabled and deleted people still own what they own.
  */
-export async function ownerAsActor(reads: Pick<Reads, "groups">, owner: { id: number; userName: string }): Promise<Caller> {
+export async function ownerAsCaller(reads: Pick<Reads, "groups">, owner: { id: number; userName: string }): Promise<Caller> {
   const groups = await reads.groups.ofUser(owner.id)
   return {
     userId: owner.id,
@@ -28,6 +28,6 @@ export async function ownerAsActor(reads: Pick<Reads, "groups">, owner: { id: nu
     groupIds: groups.map((group) => group.id),
     groupNames: groups.map((group) => group.groupName),
     scopes: ["read", "write"],
-    proof: { kind: "password", id: "password:" },
+    credential: { kind: "password", id: "password:" },
   }
 }

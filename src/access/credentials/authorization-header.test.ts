@@ -1,21 +1,21 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { Refusal } from "../caller.ts"
-import { readAuthorization, soleAuthorization } from "./authorization-header.ts"
+import { parseAuthorization, readAuthorizationHeader } from "./authorization-header.ts"
 
 const basic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString("base64")}`
 const token = `qs_${"a".repeat(43)}`
 
 describe("an Authorization header", () => {
   it("is read as Basic with everything after the first colon as the password, in any case of the scheme", () => {
-    assert.deepEqual(readAuthorization(basic("ann:a:b")), { scheme: "basic", userName: "ann", password: "a:b" })
-    assert.deepEqual(readAuthorization(basic("ann:").replace("Basic", "bAsIc  ")), { scheme: "basic", userName: "ann", password: "" })
-    assert.deepEqual(readAuthorization(basic("ann:päß wörd😀")), { scheme: "basic", userName: "ann", password: "päß wörd😀" })
+    assert.deepEqual(parseAuthorization(basic("ann:a:b")), { scheme: "basic", userName: "ann", password: "a:b" })
+    assert.deepEqual(parseAuthorization(basic("ann:").replace("Basic", "bAsIc  ")), { scheme: "basic", userName: "ann", password: "" })
+    assert.deepEqual(parseAuthorization(basic("ann:päß wörd😀")), { scheme: "basic", userName: "ann", password: "päß wörd😀" })
   })
 
   it("is read as a token or as a token for files by its form", () => {
-    assert.deepEqual(readAuthorization(`Bearer ${token}`), { scheme: "token", token })
-    assert.deepEqual(readAuthorization("bearer qf_abc.def"), { scheme: "files", token: "qf_abc.def" })
+    assert.deepEqual(parseAuthorization(`Bearer ${token}`), { scheme: "token", token })
+    assert.deepEqual(parseAuthorization("bearer qf_abc.def"), { scheme: "files", token: "qf_abc.def" })
   })
 
   it("is refused with a sentence about the user name that says what is missing", () => {
@@ -33,7 +33,7 @@ describe("an Authorization header", () => {
       [`Bearer qf_${"a".repeat(3000)}.b`, /qs_ and 43/],
     ]
     for (const [header, sentence] of wrong) {
-      const answer = readAuthorization(header)
+      const answer = parseAuthorization(header)
       assert.ok(answer instanceof Refusal, header)
       assert.equal(answer.status, 401)
       assert.match(answer.message, sentence)
@@ -42,14 +42,14 @@ describe("an Authorization header", () => {
   })
 
   it("never repeats a secret in a refusal", () => {
-    const answer = readAuthorization(basic("secretwithoutcolon"))
+    const answer = parseAuthorization(basic("secretwithoutcolon"))
     assert.ok(answer instanceof Refusal)
     assert.doesNotMatch(answer.message, /secret/)
   })
 
   it("is refused when two of them come", () => {
-    assert.equal(soleAuthorization(["Host", "x"]), undefined)
-    assert.equal(soleAuthorization(["Host", "x", "authorization", "Basic a"]), "Basic a")
-    assert.ok(soleAuthorization(["Authorization", "Basic a", "Host", "x", "authorization", "Basic a"]) instanceof Refusal)
+    assert.equal(readAuthorizationHeader(["Host", "x"]), undefined)
+    assert.equal(readAuthorizationHeader(["Host", "x", "authorization", "Basic a"]), "Basic a")
+    assert.ok(readAuthorizationHeader(["Authorization", "Basic a", "Host", "x", "authorization", "Basic a"]) instanceof Refusal)
   })
 })

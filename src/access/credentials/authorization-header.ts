@@ -2,7 +2,7 @@ import { bounds } from "#contract"
 import { Refusal } from "../caller.ts"
 
 /** What an `Authorization` header says, unproved. */
-export type Credentials =
+export type ParsedAuthorization =
   | { scheme: "basic"; userName: string; password: string }
   | { scheme: "token"; token: string }
   | { scheme: "files"; token: string }
@@ -15,12 +15,12 @@ const filesTokenForm = /^qf_[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const base64Form = /^[A-Za-z0-9+/]+={0,2}$/
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-export function isTokenForm(text: string): boolean {
+export function isTokenFormat(text: string): boolean {
   return tokenForm.test(text)
 }
 
 /** Reads an `Authorization` header. What is malformed is said: that tells nothing about anybody. */
-export function readAuthorization(header: string): Credentials | Refusal {
+export function parseAuthorization(header: string): ParsedAuthorization | Refusal {
   const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(\S+)$/.exec(header.trim())
   if (!match) return malformed("have the form `Basic …` or `Bearer …`")
   const [, scheme = "", value = ""] = match
@@ -29,7 +29,7 @@ export function readAuthorization(header: string): Credentials | Refusal {
   return malformed(`be Basic or Bearer, not ${scheme.slice(0, 40)}`)
 }
 
-function readBasic(value: string): Credentials | Refusal {
+function readBasic(value: string): ParsedAuthorization | Refusal {
   if (!base64Form.test(value)) return malformed("hold Base64 behind Basic")
   const text = decode(Buffer.from(value, "base64"))
   if (text === undefined) return malformed("hold UTF-8 in Base64 behind Basic")
@@ -46,7 +46,7 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-function readBearer(token: string): Credentials | Refusal {
+function readBearer(token: string): ParsedAuthorization | Refusal {
   if (tokenForm.test(token)) return { scheme: "token", token }
   if (token.length <= 2048 && filesTokenForm.test(token)) return { scheme: "files", token }
   return malformed("hold a token behind Bearer: qs_ and 43 characters")
@@ -61,7 +61,7 @@ function malformed(wanted: string): Refusal {
  * Node keeps only the first of several, so who asks Node's own `headers` never learns that there
  * were two.
  */
-export function soleAuthorization(rawHeaders: readonly string[]): string | undefined | Refusal {
+export function readAuthorizationHeader(rawHeaders: readonly string[]): string | undefined | Refusal {
   let found: string | undefined
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.toLowerCase() !== "authorization") continue

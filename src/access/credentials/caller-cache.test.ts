@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { ManualClock } from "#kit"
 import type { Caller } from "../caller.ts"
-import { Callers, type Loaded } from "./caller-cache.ts"
+import { CallerCache } from "./caller-cache.ts"
+import type { LoadedCaller } from "./load-caller.ts"
 
 const caller: Caller = {
   userId: 1,
@@ -11,17 +12,17 @@ const caller: Caller = {
   groupIds: [],
   groupNames: [],
   scopes: ["read", "write"],
-  proof: { kind: "password", id: "password:x" },
+  credential: { kind: "password", id: "password:x" },
 }
-const loaded: Loaded = { caller, until: Number.POSITIVE_INFINITY }
+const loaded: LoadedCaller = { caller, validUntil: Number.POSITIVE_INFINITY }
 
 describe("remembered callers", () => {
   it("are kept until they are no longer fresh, and no longer than they are told", async () => {
     const clock = new ManualClock()
-    const callers = new Callers(clock, 10_000)
+    const callers = new CallerCache(clock, 10_000)
     await callers.load("fresh", async () => loaded)
     await callers.load("short", async () => loaded, 2_000)
-    await callers.load("ends", async () => ({ ...loaded, until: clock.now() + 5_000 }))
+    await callers.load("ends", async () => ({ ...loaded, validUntil: clock.now() + 5_000 }))
     const kept = () => ["fresh", "short", "ends"].filter((key) => callers.get(key) !== undefined)
     await clock.advance(1_999)
     assert.deepEqual(kept(), ["fresh", "short", "ends"])
@@ -34,9 +35,9 @@ describe("remembered callers", () => {
   })
 
   it("are not kept when they were read before something was forgotten", async () => {
-    for (const forget of [(all: Callers) => all.forget(new Set([1])), (all: Callers) => all.forgetAll()]) {
-      const callers = new Callers(new ManualClock(), 10_000)
-      const reading = Promise.withResolvers<Loaded>()
+    for (const forget of [(all: CallerCache) => all.invalidate(new Set([1])), (all: CallerCache) => all.invalidateAll()]) {
+      const callers = new CallerCache(new ManualClock(), 10_000)
+      const reading = Promise.withResolvers<LoadedCaller>()
       const answer = callers.load("key", () => reading.promise)
       forget(callers)
       reading.resolve(loaded)
@@ -46,10 +47,10 @@ describe("remembered callers", () => {
   })
 
   it("are forgotten by person", async () => {
-    const callers = new Callers(new ManualClock(), 10_000)
+    const callers = new CallerCache(new ManualClock(), 10_000)
     await callers.load("ann", async () => loaded)
     await callers.load("bob", async () => ({ ...loaded, caller: { ...caller, userId: 2 } }))
-    callers.forget(new Set([1, 3]))
+    callers.invalidate(new Set([1, 3]))
     assert.deepEqual([callers.get("ann"), callers.get("bob")?.caller.userId], [undefined, 2])
   })
 })

@@ -3,10 +3,10 @@ import type { Caller } from "../caller.ts"
 
 const filesTokenMs = 5 * 60_000
 
-interface Claims {
+interface FilesTokenClaims {
   userId: number
   /** `files:<expiry>:<id of the proof that it was made by>` */
-  proofId: string
+  credentialId: string
 }
 
 /**
@@ -15,7 +15,7 @@ interface Claims {
  */
 export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { token: string; expiresAt: number } {
   const expiresAt = now + filesTokenMs
-  const payload = Buffer.from(JSON.stringify([caller.userId, `files:${expiresAt}:${caller.proof.id}`])).toString("base64url")
+  const payload = Buffer.from(JSON.stringify([caller.userId, `files:${expiresAt}:${caller.credential.id}`])).toString("base64url")
   return { token: `qf_${payload}.${sign(key, payload)}`, expiresAt }
 }
 
@@ -23,15 +23,15 @@ export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { 
  * What a token of `signFilesToken` says; undefined when this key did not sign it. Whether it has
  * ended is not asked here.
  */
-export function readFilesToken(key: Uint8Array, token: string): Claims | undefined {
+export function verifyFilesToken(key: Uint8Array, token: string): FilesTokenClaims | undefined {
   const [payload = "", signature = ""] = token.slice("qf_".length).split(".")
   // Compared as written: two texts can stand for the same bytes, and only one of them was handed
   // out.
   const given = Buffer.from(signature)
   const right = Buffer.from(sign(key, payload))
   if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
-  const [userId, proofId] = JSON.parse(Buffer.from(payload, "base64url").toString()) as [number, string]
-  return { userId, proofId }
+  const [userId, credentialId] = JSON.parse(Buffer.from(payload, "base64url").toString()) as [number, string]
+  return { userId, credentialId }
 }
 
 function sign(key: Uint8Array, payload: string): string {

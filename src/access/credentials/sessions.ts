@@ -3,10 +3,10 @@ import { bounds, Failure } from "#contract"
 import type { Clock } from "#kit"
 import type { Change, SessionRow } from "#store"
 import type { Caller } from "../caller.ts"
-import { loadCaller, sha256 } from "./caller-cache.ts"
+import { loadCaller, sha256 } from "./load-caller.ts"
 
 /** From sign-in, however much or little the session is used. */
-export const sessionMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
+export const sessionLifetimeMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
 
 export interface Sessions {
   /**
@@ -21,36 +21,42 @@ export interface Sessions {
    * Whether this sign-in may use the room that the database keeps back for a full disk. `who` is
    * opaque, and one person's. Counted: nobody uses the room up by signing in again and again.
    */
-  mayUseReserve(who: string): boolean
+  tryUseReserve(who: string): boolean
 }
 
 const { urgentSignIns } = bounds.storage
 const allowanceMs = 600_000
 
-export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAfter: (tx: Change, userId: number) => void }): Sessions {
+export function createSessions({
+  clock,
+  invalidateAfterCommit,
+}: {
+  clock: Clock
+  invalidateAfterCommit: (tx: Change, userId: number) => void
+}): Sessions {
   const end = async (tx: Change, secret: string) => {
     const row = await tx.sessions.byHash(sha256(secret))
     if (!row) return false
     await tx.sessions.delete(row.hash)
-    forgetAfter(tx, row.userId)
+    invalidateAfterCommit(tx, row.userId)
     return true
   }
   const counted = new Map<string, { count: number; until: number }>()
   return {
     async create(tx, caller, previous) {
       // The person may have been disabled, or the password changed, since it was checked.
-      if (!(await loadCaller(tx, caller.userId, caller.proof.id, clock.now()))) {
+      if (!(await loadCaller(tx, caller.userId, caller.credential.id, clock.now()))) {
         throw new Failure("unauthorized", "The user name is disabled, or its password was changed meanwhile")
       }
       await tx.sessions.deleteExpired(clock.now())
       if (previous !== undefined) await end(tx, previous)
-      if ((await tx.sessions.deleteOld(caller.userId, bounds.rates.sessions.value - 1)) > 0) forgetAfter(tx, caller.userId)
+      if ((await tx.sessions.deleteOld(caller.userId, bounds.rates.sessions.value - 1)) > 0) invalidateAfterCommit(tx, caller.userId)
       const secret = randomBytes(32).toString("base64url")
-      const row = await tx.sessions.insert({ hash: sha256(secret), userId: caller.userId, expiresAt: clock.now() + sessionMs })
+      const row = await tx.sessions.insert({ hash: sha256(secret), userId: caller.userId, expiresAt: clock.now() + sessionLifetimeMs })
       return { secret, row }
     },
     end,
-    mayUseReserve(who) {
+    tryUseReserve(who) {
       const now = clock.now()
       for (const [each, { until }] of counted) {
         if (until > now) break
@@ -63,7 +69,7 @@ export function createSessions({ clock, forgetAfter }: { clock: Clock; forgetAft
     },
     async endAll(tx, userId) {
       await tx.sessions.deleteOfUser(userId)
-      forgetAfter(tx, userId)
+      invalidateAfterCommit(tx, userId)
     },
   }
 }

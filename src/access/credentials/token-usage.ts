@@ -7,7 +7,7 @@ const gatherMs = 1_000
 /**
  * Writes when tokens were last used: at most once a minute for each, those of a second together.
  */
-export class LastUsed implements AsyncDisposable {
+export class TokenUsageRecorder implements AsyncDisposable {
   readonly #store: Store
   readonly #clock: Clock
   readonly #logger: Logger
@@ -22,10 +22,10 @@ export class LastUsed implements AsyncDisposable {
   }
 
   /** Called with every use: cheap unless the minute is over. */
-  note(token: { id: number; notedAt: number }): void {
+  record(token: { id: number; recordedAt: number }): void {
     const now = this.#clock.now()
-    if (now - token.notedAt < everyMs) return
-    token.notedAt = now
+    if (now - token.recordedAt < everyMs) return
+    token.recordedAt = now
     const first = this.#pending.size === 0
     this.#pending.set(token.id, now)
     if (first) this.#writing = this.#writing.then(() => this.#gather())

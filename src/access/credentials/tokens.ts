@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import type { Clock } from "#kit"
 import type { Change, TokenRow } from "#store"
 import type { Caller, Scope } from "../caller.ts"
-import { loadCaller, sha256 } from "./caller-cache.ts"
+import { loadCaller, sha256 } from "./load-caller.ts"
 
 export interface NewToken {
   name: string
@@ -23,15 +23,21 @@ export interface Tokens {
   delete(tx: Change, caller: Caller, id: number): Promise<TokenRow>
 }
 
-export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter: (tx: Change, userId: number) => void }): Tokens {
+export function createTokens({
+  clock,
+  invalidateAfterCommit,
+}: {
+  clock: Clock
+  invalidateAfterCommit: (tx: Change, userId: number) => void
+}): Tokens {
   return {
     async create(tx, caller, wanted) {
       const scopes = checkScopes(wanted.scopes ?? ["read", "write"])
       checkExpiry(wanted.expiresAt, clock.now())
-      demandWriting(caller)
-      const own = await loadCaller(tx, caller.userId, caller.proof.id, clock.now())
+      assertCanWrite(caller)
+      const own = await loadCaller(tx, caller.userId, caller.credential.id, clock.now())
       if (!own) throw new Failure("unauthorized", "What proved the user name has ended meanwhile")
-      if (caller.proof.kind === "token" && (wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.until) {
+      if (caller.credential.kind === "token" && (wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.validUntil) {
         throw new Failure("forbidden", "A token cannot make one that lasts longer than itself", { field: "ExpiresAt" })
       }
       const token = `qs_${randomBytes(32).toString("base64url")}`
@@ -45,17 +51,17 @@ export function createTokens({ clock, forgetAfter }: { clock: Clock; forgetAfter
       return { row, token }
     },
     async delete(tx, caller, id) {
-      demandWriting(caller)
+      assertCanWrite(caller)
       const row = await tx.tokens.get(id)
       if (row?.userId !== caller.userId) throw new Failure("not_found", `There is no token ${id}`)
       await tx.tokens.delete(id)
-      forgetAfter(tx, caller.userId)
+      invalidateAfterCommit(tx, caller.userId)
       return row
     },
   }
 }
 
-function demandWriting({ scopes }: Caller): void {
+function assertCanWrite({ scopes }: Caller): void {
   if (!scopes.includes("write"))
     throw new Failure("forbidden", `A proof for ${scopes.join(" and ")} alone neither makes nor deletes tokens`)
 }

@@ -17,7 +17,7 @@ export interface ClaimNames {
 }
 
 /** Somebody as a provider knows them. */
-export interface ProvidedPerson {
+export interface ProviderUser {
   issuer: string
   subject: string
   userName: string
@@ -31,7 +31,7 @@ export interface ProvidedPerson {
 const groupsMax = 1_000
 
 /** Reads the claims. Their user name may be none: whoever is known already needs none. */
-export function personOf(claims: Record<string, unknown>, names: ClaimNames): ProvidedPerson {
+export function toProviderUser(claims: Record<string, unknown>, names: ClaimNames): ProviderUser {
   const { email } = claims
   return {
     issuer: String(claims.iss),
@@ -58,7 +58,7 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Throws the refusal of somebody whose claims give no user name. */
-export function checkProvidedName({ userName }: ProvidedPerson): void {
+export function checkProviderUserName({ userName }: ProviderUser): void {
   const wanted = checkAccountName(userName)
   if (wanted === undefined) return
   const came = userName === "" ? "none that can be used" : JSON.stringify(userName.slice(0, 64))

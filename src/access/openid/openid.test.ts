@@ -5,7 +5,7 @@ import { ManualClock } from "#kit"
 import { type HostileIssuer, jwt, publicPart, startHostileIssuer } from "../../../test/fixtures/hostile-issuer.ts"
 import { type Jwk, signingKey } from "../../../test/fixtures/openid-provider.ts"
 import { Refusal } from "../caller.ts"
-import { createOpenId, type OpenId, type OpenIdOptions, openIdMs } from "./openid.ts"
+import { createOpenId, type OpenId, type OpenIdOptions, openIdSignInMs } from "./openid.ts"
 
 const baseUrl = "https://quayside.example"
 const clientSecret = "what both know, and nobody else does"
@@ -151,7 +151,7 @@ test("a provider that begins an answer and never ends it is unavailable, and wai
     await using issuer = await startHostileIssuer()
     issuer.idToken = () => signed(issuer, { preferred_username: undefined })
     issuer.spoiled[place] = (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{")
-    const openId = openIdAt(issuer.url, { patienceSeconds: 1 })
+    const openId = openIdAt(issuer.url, { timeoutSeconds: 1 })
     await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /passwords work/), place)
   }
 })
@@ -199,7 +199,7 @@ test("a sign-in ends after ten minutes, and is good only with a cookie that this
   for (const bad of [undefined, "", "a.b", `${cookie}x`]) {
     await assert.rejects(openId.finish(query, bad), refusedAs("unauthorized", /not begun in this browser/))
   }
-  await clock.advance(openIdMs)
+  await clock.advance(openIdSignInMs)
   await assert.rejects(openId.finish(query, cookie), refusedAs("unauthorized", /took too long/))
 })
 

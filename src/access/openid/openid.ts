@@ -3,7 +3,7 @@ import type * as Library from "openid-client"
 import { type Clock, ReplayGuard, Signer } from "#kit"
 import { Refusal } from "../caller.ts"
 import { boundedFetch } from "./bounded-fetch.ts"
-import { type ClaimNames, type ProvidedPerson, personOf } from "./claims.ts"
+import { type ClaimNames, type ProviderUser, toProviderUser } from "./claims.ts"
 
 export interface OpenIdOptions extends ClaimNames {
   /** The provider's issuer identifier: https, or http where it is on this machine. */
@@ -22,7 +22,7 @@ export interface OpenIdOptions extends ClaimNames {
   key: Uint8Array
   clock: Clock
   /** For each question to the provider. Default 10. */
-  patienceSeconds?: number
+  timeoutSeconds?: number
 }
 
 /**
@@ -39,11 +39,11 @@ export interface OpenId {
    * Who the provider says that it is, once for each begin. `query`: the callback's own, as it came.
    * `next` is an address of this service.
    */
-  finish(query: string, cookie: string | undefined): Promise<{ person: ProvidedPerson; next: string }>
+  finish(query: string, cookie: string | undefined): Promise<{ person: ProviderUser; next: string }>
 }
 
 /** How long somebody may take at the provider. */
-export const openIdMs = 10 * 60_000
+export const openIdSignInMs = 10 * 60_000
 /**
  * How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a
  * moment ago counts.
@@ -67,7 +67,7 @@ export function createOpenId(options: OpenIdOptions): OpenId {
     async begin(next) {
       const seed = randomBytes(18).toString("base64url")
       const location = await provider.authorization(secretsOf(seed))
-      return { location, cookie: signer.sign([seed, ownAddress(next, baseUrl), clock.now() + openIdMs]) }
+      return { location, cookie: signer.sign([seed, ownAddress(next, baseUrl), clock.now() + openIdSignInMs]) }
     },
     async finish(query, cookie) {
       const [seed, next, endsAt] = (signer.verify(cookie ?? "") ?? []) as [string?, string?, number?]
@@ -75,7 +75,7 @@ export function createOpenId(options: OpenIdOptions): OpenId {
       const secrets = secretsOf(seed)
       if (!isSame(new URLSearchParams(query).get("state") ?? "", secrets.state)) throw notBegun()
       if (!used.once({ id: seed, endsAt }, clock.now())) throw notBegun()
-      return { person: personOf(await provider.claims(query, secrets), options), next }
+      return { person: toProviderUser(await provider.claims(query, secrets), options), next }
     },
   }
 }
@@ -152,7 +152,7 @@ class Provider {
     const secret = takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
     const configuration = new library.Configuration(metadata, clientId, {}, clientSecret === "" ? library.None() : secret)
     configuration[library.customFetch] = boundedFetch
-    configuration.timeout = this.#options.patienceSeconds ?? patienceDefault
+    configuration.timeout = this.#options.timeoutSeconds ?? patienceDefault
     for (const extend of this.#extensions(library)) extend(configuration)
     return configuration
   }
@@ -167,9 +167,9 @@ class Provider {
   }
 
   #discovered(library: typeof Library): Promise<Library.ServerMetadata> {
-    const { clock, issuer, clientId, patienceSeconds = patienceDefault } = this.#options
+    const { clock, issuer, clientId, timeoutSeconds = patienceDefault } = this.#options
     if (this.#metadata && this.#metadata.until > clock.now()) return this.#metadata.found
-    const options = { timeout: patienceSeconds, [library.customFetch]: boundedFetch, execute: this.#extensions(library) }
+    const options = { timeout: timeoutSeconds, [library.customFetch]: boundedFetch, execute: this.#extensions(library) }
     const found = library.discovery(new URL(issuer), clientId, {}, library.None(), options).then((each) => each.serverMetadata())
     const metadata = { until: clock.now() + metadataMs, found }
     this.#metadata = metadata

@@ -1,11 +1,11 @@
 import { checkAccountName, Failure, noLimits } from "#contract"
 import type { Change, GroupRow, UserRow } from "#store"
-import type { People } from "../accounts/accounts.ts"
+import type { Accounts } from "../accounts/accounts.ts"
 import { Refusal } from "../caller.ts"
-import { checkProvidedName, type ProvidedPerson } from "./claims.ts"
+import { checkProviderUserName, type ProviderUser } from "./claims.ts"
 
 /** What an administrator decided about people who sign in by OpenID. */
-export interface OpenIdRules {
+export interface ProvisioningRules {
   /** Whether somebody without an account gets one. */
   unknown: "refuse" | "create"
   /**
@@ -17,7 +17,7 @@ export interface OpenIdRules {
 }
 
 /** The account of who signed in, and what had to change for it. */
-export interface Admitted {
+export interface ProvisionedAccount {
   user: UserRow
   account: "known" | "linked" | "created"
   /** Whether the account itself was changed. */
@@ -30,7 +30,11 @@ export interface Admitted {
  * subject keeps its account for ever, whatever its claims become; an account of the same name is
  * somebody else's unless the rules say otherwise. Throws a `Refusal` (403).
  */
-export async function admit(tx: Change, person: ProvidedPerson, means: { people: People; rules: OpenIdRules }): Promise<Admitted> {
+export async function provisionAccount(
+  tx: Change,
+  person: ProviderUser,
+  means: { people: Accounts; rules: ProvisioningRules },
+): Promise<ProvisionedAccount> {
   const found = (await known(tx, person)) ?? (await linked(tx, person, means.rules)) ?? (await created(tx, person, means))
   if (found.user.deletedAt !== null || found.user.isDisabled) {
     throw new Refusal("forbidden", `The account with the user name ${found.user.userName} is disabled`)
@@ -40,16 +44,16 @@ export async function admit(tx: Change, person: ProvidedPerson, means: { people:
   return { ...found, user: renewed, isChanged: renewed !== found.user, groups }
 }
 
-type Found = Pick<Admitted, "user" | "account">
+type Found = Pick<ProvisionedAccount, "user" | "account">
 
-async function known(tx: Change, { issuer, subject }: ProvidedPerson): Promise<Found | undefined> {
+async function known(tx: Change, { issuer, subject }: ProviderUser): Promise<Found | undefined> {
   const id = await tx.subjects.userOf(issuer, subject)
   const user = id === undefined ? undefined : await tx.users.get(id)
   return user && { user, account: "known" }
 }
 
-async function linked(tx: Change, person: ProvidedPerson, { link }: OpenIdRules): Promise<Found | undefined> {
-  checkProvidedName(person)
+async function linked(tx: Change, person: ProviderUser, { link }: ProvisioningRules): Promise<Found | undefined> {
+  checkProviderUserName(person)
   const user = await tx.users.byName(person.userName)
   if (!user) return undefined
   const isTaken = user.deletedAt !== null || (await tx.subjects.ofUser(user.id)).some(({ issuer }) => issuer === person.issuer)
@@ -61,7 +65,11 @@ async function linked(tx: Change, person: ProvidedPerson, { link }: OpenIdRules)
   return { user, account: "linked" }
 }
 
-async function created(tx: Change, person: ProvidedPerson, { people, rules }: { people: People; rules: OpenIdRules }): Promise<Found> {
+async function created(
+  tx: Change,
+  person: ProviderUser,
+  { people, rules }: { people: Accounts; rules: ProvisioningRules },
+): Promise<Found> {
   const { issuer, subject, userName, email } = person
   if (rules.unknown === "refuse") {
     throw new Refusal("forbidden", `There is no account with the user name ${userName}; an administrator can make one`)
@@ -73,7 +81,7 @@ async function created(tx: Change, person: ProvidedPerson, { people, rules }: { 
 }
 
 /** The last administrator stays one, whatever the provider says. */
-async function withAdministration(tx: Change, { isAdmin }: ProvidedPerson, about: { user: UserRow; people: People }): Promise<UserRow> {
+async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: { user: UserRow; people: Accounts }): Promise<UserRow> {
   const { user, people } = about
   if (isAdmin === undefined || isAdmin === user.isAdmin) return user
   try {
@@ -84,12 +92,12 @@ async function withAdministration(tx: Change, { isAdmin }: ProvidedPerson, about
   }
 }
 
-async function withGroups(tx: Change, { groups: names }: ProvidedPerson, about: { userId: number; patterns: readonly string[] }) {
+async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { userId: number; patterns: readonly string[] }) {
   if (names === undefined) return []
   const { userId, patterns } = about
   const wanted = new Set(names.filter((name) => checkAccountName(name) === undefined && follows(patterns, name)))
   const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => follows(patterns, groupName))
-  const changes: Admitted["groups"][number][] = []
+  const changes: ProvisionedAccount["groups"][number][] = []
   for (const group of present.filter(({ groupName }) => !wanted.has(groupName))) {
     await tx.groups.removeMember(group.id, userId)
     changes.push({ group, verb: "updated" })
@@ -104,7 +112,7 @@ async function withGroups(tx: Change, { groups: names }: ProvidedPerson, about: 
 }
 
 /** Undefined where a group of this name was deleted: names are never given again. */
-async function join(tx: Change, groupName: string, userId: number): Promise<Admitted["groups"][number] | undefined> {
+async function join(tx: Change, groupName: string, userId: number): Promise<ProvisionedAccount["groups"][number] | undefined> {
   const stored = await tx.groups.byName(groupName)
   if (stored && stored.deletedAt !== null) return undefined
   const plain = { comment: "", limits: noLimits, totalLimits: noLimits }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import { type HashPlace, HashQueue } from "./hash-queue.ts"
+import { HashQueue, type HashRequest } from "./hash-queue.ts"
 
 const some = { known: 100, clean: 100, suspect: 100 }
 
@@ -12,7 +12,7 @@ function controlled(width: number, maxWaiting = some) {
   return {
     queue,
     began,
-    ask(label: string, place: Partial<HashPlace>): Promise<void> {
+    ask(label: string, place: Partial<HashRequest>): Promise<void> {
       return queue.run({ lane: "clean", address: "192.0.2.1", name: label, ...place }, async () => {
         began.push(label)
         const end = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
 import { Overloaded } from "#kit"
-import { Generations } from "../two-generation-cache.ts"
+import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 /**
  * In which row somebody waits: devices that signed in as this name before, addresses that have not
@@ -7,14 +7,14 @@ import { Generations } from "../two-generation-cache.ts"
  */
 export type Lane = "known" | "clean" | "suspect"
 
-export interface HashPlace {
+export interface HashRequest {
   lane: Lane
   address: string
   /** Of one name one hash runs at a time. Undefined: it is not for a name. */
   name: string | undefined
 }
 
-interface Waiting extends HashPlace {
+interface QueuedHash extends HashRequest {
   turn: PromiseWithResolvers<void>
 }
 
@@ -29,9 +29,9 @@ export class HashQueue {
   readonly #width: number
   readonly #maxWaiting: Readonly<Record<Lane, number>>
   /** The lane that was served longest ago comes first. */
-  #lanes: { lane: Lane; waiting: Waiting[] }[] = lanes.map((lane) => ({ lane, waiting: [] }))
+  #lanes: { lane: Lane; waiting: QueuedHash[] }[] = lanes.map((lane) => ({ lane, waiting: [] }))
   /** When names and addresses were served, counted in hashes. */
-  readonly #served = new Generations<number>(1_000)
+  readonly #served = new TwoGenerationCache<number>(1_000)
   #count = 0
   readonly #names = new Set<string>()
   #running = 0
@@ -44,7 +44,7 @@ export class HashQueue {
   }
 
   /** Rejects with `Overloaded` when too many wait in the lane, and with the reason of `close`. */
-  async run<T>(place: HashPlace, work: () => Promise<T>): Promise<T> {
+  async run<T>(place: HashRequest, work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
     if (this.#mayRun(place)) this.#begin(place)
     else await this.#wait(place)
@@ -61,7 +61,7 @@ export class HashQueue {
     for (const { waiting } of this.#lanes) for (const { turn } of waiting.splice(0)) turn.reject(this.#closed)
   }
 
-  #wait(place: HashPlace): Promise<void> {
+  #wait(place: HashRequest): Promise<void> {
     const waiting = this.#lanes.find(({ lane }) => lane === place.lane)?.waiting ?? []
     if (waiting.length >= this.#maxWaiting[place.lane]) throw new Overloaded(`${waiting.length} are waiting already`)
     const turn = Promise.withResolvers<void>()
@@ -69,12 +69,12 @@ export class HashQueue {
     return turn.promise
   }
 
-  #mayRun({ lane, name }: HashPlace): boolean {
+  #mayRun({ lane, name }: HashRequest): boolean {
     if (this.#running >= this.#width || (lane === "suspect" && this.#suspects > 0)) return false
     return name === undefined || !this.#names.has(name)
   }
 
-  #begin({ lane, name, address }: HashPlace): void {
+  #begin({ lane, name, address }: HashRequest): void {
     this.#running += 1
     this.#count += 1
     this.#served.set(`address ${address}`, this.#count)
@@ -84,7 +84,7 @@ export class HashQueue {
     this.#served.set(`name ${name}`, this.#count)
   }
 
-  #end({ lane, name }: HashPlace): void {
+  #end({ lane, name }: HashRequest): void {
     this.#running -= 1
     if (lane === "suspect") this.#suspects -= 1
     if (name !== undefined) this.#names.delete(name)
@@ -94,7 +94,7 @@ export class HashQueue {
     }
   }
 
-  #next(): Waiting | undefined {
+  #next(): QueuedHash | undefined {
     for (const each of this.#lanes) {
       const { waiting } = each
       const fitting = waiting.filter((one) => this.#mayRun(one)).map((one) => ({ one, ...this.#lastServed(one) }))
@@ -107,7 +107,7 @@ export class HashQueue {
     return undefined
   }
 
-  #lastServed({ address, name }: HashPlace): { later: number; earlier: number } {
+  #lastServed({ address, name }: HashRequest): { later: number; earlier: number } {
     const byAddress = this.#served.get(`address ${address}`) ?? 0
     const byName = this.#served.get(`name ${name ?? ""}`) ?? 0
     return { later: Math.max(byAddress, byName), earlier: Math.min(byAddress, byName) }

@@ -2,39 +2,39 @@ import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { checkAccountName } from "#contract"
 import type { Clock } from "#kit"
 import type { Store, UserRow } from "#store"
-import { Refusal, wrongProof } from "../caller.ts"
+import { invalidCredentials, Refusal } from "../caller.ts"
 import { maxPasswordBytes } from "../credentials/authorization-header.ts"
-import { isLivePerson } from "../credentials/caller-cache.ts"
-import { dummyHash, type Hasher } from "./password-hasher.ts"
-import { SignInLimit } from "./sign-in-limiter.ts"
-import { type Attempt, Throttle } from "./throttle.ts"
+import { isActiveUser } from "../credentials/load-caller.ts"
+import { dummyHash, type PasswordHasher } from "./password-hasher.ts"
+import { SignInLimiter } from "./sign-in-limiter.ts"
+import { PasswordThrottle, type SignInAttempt } from "./throttle.ts"
 
 /**
  * Checks a name with its password: slowly, few at a time, and as long for who does not exist as for
  * who does.
  */
-export class PasswordCheck {
+export class PasswordChecker {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #hasher: Hasher
-  readonly #throttle: Throttle
+  readonly #hasher: PasswordHasher
+  readonly #throttle: PasswordThrottle
   readonly #dummy = dummyHash()
-  readonly #limit = new SignInLimit()
+  readonly #limit = new SignInLimiter()
   readonly #key = createSecretKey(randomBytes(32))
   readonly #flights = new Map<string, Promise<UserRow | Refusal>>()
 
-  constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: Hasher }) {
+  constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: PasswordHasher }) {
     this.#store = store
     this.#clock = clock
     this.#hasher = hasher
-    this.#throttle = new Throttle(clock)
+    this.#throttle = new PasswordThrottle(clock)
   }
 
   /**
    * The row whose password it is, as it was read before the hash. Much may have changed in the
-   * queue: who goes on with it reads the person again, by `passwordProof` of this row, which ends
-   * with that password. The same words from the same address are checked once at a time: a client
-   * that opens a hundred connections at once costs one hash.
+   * queue: who goes on with it reads the person again, by `passwordCredential` of this row, which
+   * ends with that password. The same words from the same address are checked once at a time: a
+   * client that opens a hundred connections at once costs one hash.
    */
   check(proof: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
     const words = JSON.stringify([proof.userName, proof.password, address])
@@ -50,11 +50,11 @@ export class PasswordCheck {
     if (Buffer.byteLength(password) > maxPasswordBytes) {
       return new Refusal("unauthorized", `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`)
     }
-    const attempt = this.#throttle.attempt(userName, address)
+    const attempt = this.#throttle.startAttempt(userName, address)
     try {
-      attempt.check()
-      using _place = this.#limit.enter(attempt)
-      if (attempt.delay > 0) await this.#clock.sleep(attempt.delay)
+      attempt.assertAllowed()
+      using _place = this.#limit.acquire(attempt)
+      if (attempt.delayMs > 0) await this.#clock.sleep(attempt.delayMs)
       return await this.#checked({ userName, password }, attempt)
     } catch (error) {
       if (error instanceof Refusal) return error
@@ -66,21 +66,21 @@ export class PasswordCheck {
    * Whether a check would be refused for too many wrong passwords. Whoever answers from memory asks
    * first: else a right guess would tell itself.
    */
-  refuses(userName: string, address: string): boolean {
-    return this.#throttle.refuses(userName, address)
+  isThrottled(userName: string, address: string): boolean {
+    return this.#throttle.isBlocked(userName, address)
   }
 
-  async #checked({ userName, password }: { userName: string; password: string }, attempt: Attempt): Promise<UserRow | Refusal> {
+  async #checked({ userName, password }: { userName: string; password: string }, attempt: SignInAttempt): Promise<UserRow | Refusal> {
     const user = checkAccountName(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy
-    const live = user !== undefined && isLivePerson(user)
+    const live = user !== undefined && isActiveUser(user)
     const right = await this.#hasher.verify(known, password, {
-      lane: attempt.isKnown ? "known" : attempt.suspect ? "suspect" : "clean",
+      lane: attempt.isKnown ? "known" : attempt.isSuspect ? "suspect" : "clean",
       name: attempt.name,
       address: attempt.address,
-      begin: () => attempt.check(),
-      end: (fits) => (fits && live ? attempt.succeeded() : attempt.failed()),
+      begin: () => attempt.assertAllowed(),
+      end: (fits) => (fits && live ? attempt.recordSuccess() : attempt.recordFailure()),
     })
-    return right && live ? user : wrongProof()
+    return right && live ? user : invalidCredentials()
   }
 }

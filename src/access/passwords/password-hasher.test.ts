@@ -2,13 +2,13 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { Failure } from "#contract"
 import { Refusal } from "../caller.ts"
-import { checkNewPassword, dummyHash, Hasher } from "./password-hasher.ts"
+import { checkNewPassword, dummyHash, PasswordHasher } from "./password-hasher.ts"
 
 const options = { lane: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
 
 describe("a password's hash", () => {
   it("is an argon2id string with a salt of its own that only the password fits", async () => {
-    const hasher = new Hasher()
+    const hasher = new PasswordHasher()
     const [one, two] = await Promise.all([hasher.hash("sesam"), hasher.hash("sesam")])
     assert.match(one, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
     assert.notEqual(one, two)
@@ -19,20 +19,20 @@ describe("a password's hash", () => {
 
   it("is the known one of the reference implementation", async () => {
     const spec = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
-    assert.equal(await new Hasher().verify(spec, "password", options), true)
+    assert.equal(await new PasswordHasher().verify(spec, "password", options), true)
   })
 
   it("fits however the letters of a password are composed", async () => {
-    const hasher = new Hasher()
+    const hasher = new PasswordHasher()
     assert.equal(await hasher.verify(await hasher.hash("Käse"), "Ka\u0308se", options), true)
   })
 
   it("is refused in another form than its own", async () => {
-    await assert.rejects(new Hasher().verify("$2b$10$abc", "x", options), /no argon2id string/)
+    await assert.rejects(new PasswordHasher().verify("$2b$10$abc", "x", options), /no argon2id string/)
   })
 
   it("is made for so many at once, and beyond the queue for nobody", async () => {
-    const hasher = new Hasher({ width: 1, queue: 2 })
+    const hasher = new PasswordHasher({ maxConcurrent: 1, maxQueued: 2 })
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
     assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
     for (const answer of answers)
@@ -41,7 +41,7 @@ describe("a password's hash", () => {
   })
 
   it("is refused to all who wait, and to who comes later, once the service stops", async () => {
-    const hasher = new Hasher({ width: 1 })
+    const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
     const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, lane: "suspect" })]
@@ -53,7 +53,7 @@ describe("a password's hash", () => {
   })
 
   it("lets somebody who has not failed pass a crowd that has", async () => {
-    const hasher = new Hasher({ width: 1 })
+    const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const hash = dummyHash()
     const done: string[] = []
     const crowd = Array.from({ length: 8 }, (_, i) =>

@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os"
 import { bounds, Failure } from "#contract"
 import { Overloaded } from "#kit"
 import { Refusal } from "../caller.ts"
-import { isTokenForm, maxPasswordBytes } from "../credentials/authorization-header.ts"
-import { type HashPlace, HashQueue } from "./hash-queue.ts"
+import { isTokenFormat, maxPasswordBytes } from "../credentials/authorization-header.ts"
+import { HashQueue, type HashRequest } from "./hash-queue.ts"
 import { HashThreads } from "./hash-threads.ts"
 
 /**
@@ -62,22 +62,22 @@ export function checkNewPassword(password: string, field = "Password"): void {
     throw new Failure("invalid", `A password of at most ${maxPasswordBytes} bytes is wanted, got ${Buffer.byteLength(password)}`, { field })
   }
   if (password.includes("\0")) throw new Failure("invalid", "A password without NUL is wanted", { field })
-  if (isTokenForm(password)) throw new Failure("invalid", "A password that has not the form of a token is wanted", { field })
+  if (isTokenFormat(password)) throw new Failure("invalid", "A password that has not the form of a token is wanted", { field })
 }
 
 const { waitingHashes, waitingSuspectHashes } = bounds.accounts
 
-export interface HasherOptions {
+export interface PasswordHasherOptions {
   /** Hashes at once, 33 MiB each. Default: one less than there are cores, 1 to 3. */
-  width?: number
+  maxConcurrent?: number
   /**
    * How many may wait, known devices and addresses that have not failed each, and a tenth of that
    * of the others. Default 1,000.
    */
-  queue?: number
+  maxQueued?: number
 }
 
-export interface VerifyOptions extends HashPlace {
+export interface VerifyOptions extends HashRequest {
   /** Called when its turn has come; may throw. */
   begin: () => void
   /** Called before the next one's turn comes. */
@@ -88,15 +88,15 @@ export interface VerifyOptions extends HashPlace {
  * Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal`
  * (503) when too many wait, and when it was closed.
  */
-export class Hasher implements AsyncDisposable {
+export class PasswordHasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
   readonly #queue: HashQueue
 
-  constructor(options: HasherOptions = {}) {
-    const { width = Math.min(3, Math.max(1, availableParallelism() - 1)), queue } = options
-    const each = queue ?? waitingHashes.value
-    const suspect = queue === undefined ? waitingSuspectHashes.value : Math.ceil(queue / 10)
-    this.#queue = new HashQueue(width, { known: each, clean: each, suspect })
+  constructor(options: PasswordHasherOptions = {}) {
+    const { maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1)), maxQueued } = options
+    const each = maxQueued ?? waitingHashes.value
+    const suspect = maxQueued === undefined ? waitingSuspectHashes.value : Math.ceil(maxQueued / 10)
+    this.#queue = new HashQueue(maxConcurrent, { known: each, clean: each, suspect })
   }
 
   /** A PHC string with a salt of its own. */
@@ -118,7 +118,7 @@ export class Hasher implements AsyncDisposable {
     })
   }
 
-  async #inTurn<T>(place: HashPlace, work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(place: HashRequest, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#queue.run(place, work)
     } catch (error) {

@@ -1,7 +1,7 @@
 import { bounds } from "#contract"
 import { Refusal } from "../caller.ts"
 
-export interface SignInPlace {
+export interface SignInSource {
   name: string
   address: string
   /** Whether this name signed in from this address before. */
@@ -12,11 +12,11 @@ export interface SignInPlace {
  * Bounds how many checks of passwords are under way or wait, of one name and from one address. A
  * name's known devices are counted apart from strangers.
  */
-export class SignInLimit {
+export class SignInLimiter {
   readonly #open = new Map<string, number>()
 
   /** Throws the refusal (429) where there are too many; disposing of it ends one. */
-  enter({ name, address, isKnown }: SignInPlace): Disposable {
+  acquire({ name, address, isKnown }: SignInSource): Disposable {
     const byName = `${isKnown ? "known" : "stranger"} ${name}`
     const byAddress = `address ${address}`
     if (this.#count(byName) >= bounds.accounts.signInsPerName.value) throw tooMany("for this user name")

@@ -2,13 +2,13 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { ManualClock } from "#kit"
 import { Refusal } from "../caller.ts"
-import { Throttle } from "./throttle.ts"
+import { PasswordThrottle } from "./throttle.ts"
 
 const minute = 60_000
 
-function refused(throttle: Throttle, name: string, address: string): Refusal | undefined {
+function refused(throttle: PasswordThrottle, name: string, address: string): Refusal | undefined {
   try {
-    throttle.attempt(name, address).check()
+    throttle.startAttempt(name, address).assertAllowed()
     return undefined
   } catch (error) {
     assert.ok(error instanceof Refusal)
@@ -16,14 +16,14 @@ function refused(throttle: Throttle, name: string, address: string): Refusal | u
   }
 }
 
-function fail(throttle: Throttle, name: string, address: string, times: number): void {
-  for (let i = 0; i < times; i += 1) throttle.attempt(name, address).failed()
+function fail(throttle: PasswordThrottle, name: string, address: string, times: number): void {
+  for (let i = 0; i < times; i += 1) throttle.startAttempt(name, address).recordFailure()
 }
 
 describe("the throttle", () => {
   it("refuses a name from an address after ten wrong passwords within a minute, and tells when to come again", async () => {
     const clock = new ManualClock()
-    const throttle = new Throttle(clock)
+    const throttle = new PasswordThrottle(clock)
     fail(throttle, "ann", "10.0.0.1", 1)
     await clock.advance(20_000)
     fail(throttle, "ann", "10.0.0.1", 8)
@@ -41,7 +41,7 @@ describe("the throttle", () => {
   })
 
   it("lets the same name in from another address and another name in from the same address", () => {
-    const throttle = new Throttle(new ManualClock())
+    const throttle = new PasswordThrottle(new ManualClock())
     fail(throttle, "ann", "10.0.0.1", 10)
     assert.equal(refused(throttle, "ann", "10.0.0.2"), undefined)
     assert.equal(refused(throttle, "bob", "10.0.0.1"), undefined)
@@ -49,7 +49,7 @@ describe("the throttle", () => {
 
   it("refuses an address after sixty wrong passwords within a minute, whatever the names", async () => {
     const clock = new ManualClock()
-    const throttle = new Throttle(clock)
+    const throttle = new PasswordThrottle(clock)
     for (let i = 0; i < 59; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
     fail(throttle, "user60", "10.0.0.1", 1)
@@ -59,9 +59,9 @@ describe("the throttle", () => {
   })
 
   it("forgets the failures of a pair when the right password comes, not those of the address", () => {
-    const throttle = new Throttle(new ManualClock())
+    const throttle = new PasswordThrottle(new ManualClock())
     fail(throttle, "ann", "10.0.0.1", 9)
-    throttle.attempt("ann", "10.0.0.1").succeeded()
+    throttle.startAttempt("ann", "10.0.0.1").recordSuccess()
     fail(throttle, "ann", "10.0.0.1", 9)
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
     for (let i = 0; i < 42; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
@@ -70,40 +70,40 @@ describe("the throttle", () => {
 
   it("slows a name that fails from many addresses, by two seconds at most, and forgets within two hours", async () => {
     const clock = new ManualClock()
-    const throttle = new Throttle(clock)
-    const delay = () => throttle.attempt("ann", "10.9.9.9").delay
+    const throttle = new PasswordThrottle(clock)
+    const delay = () => throttle.startAttempt("ann", "10.9.9.9").delayMs
     for (let i = 0; i < 10; i += 1) fail(throttle, "ann", `10.0.1.${i}`, 1)
     assert.equal(delay(), 0)
     for (let i = 0; i < 5; i += 1) fail(throttle, "ann", `10.0.2.${i}`, 1)
     assert.equal(delay(), 500)
     for (let i = 0; i < 200; i += 1) fail(throttle, "ann", `10.0.3.${i}`, 1)
     assert.equal(delay(), 2_000)
-    assert.equal(throttle.attempt("bob", "10.9.9.9").delay, 0)
+    assert.equal(throttle.startAttempt("bob", "10.9.9.9").delayMs, 0)
     await clock.advance(2 * 60 * minute)
     assert.equal(delay(), 0)
   })
 
   it("counts of the hour before what still lies within the last one", async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1))
-    const throttle = new Throttle(clock)
+    const throttle = new PasswordThrottle(clock)
     for (let i = 0; i < 24; i += 1) fail(throttle, "ann", `10.0.1.${i}`, 1)
-    const delays = [throttle.attempt("ann", "10.9.9.9").delay]
+    const delays = [throttle.startAttempt("ann", "10.9.9.9").delayMs]
     for (let i = 0; i < 4; i += 1) {
       await clock.advance(30 * minute)
-      delays.push(throttle.attempt("ann", "10.9.9.9").delay)
+      delays.push(throttle.startAttempt("ann", "10.9.9.9").delayMs)
     }
     assert.deepEqual(delays, [1_400, 1_400, 1_400, 200, 0])
   })
 
   it("counts names that cannot be names as one, so that they fill no memory", () => {
-    const throttle = new Throttle(new ManualClock())
+    const throttle = new PasswordThrottle(new ManualClock())
     for (let i = 0; i < 10; i += 1) fail(throttle, `Not A Name ${i}`, "10.0.0.1", 1)
     assert.equal(refused(throttle, "Still Not", "10.0.0.1")?.status, 429)
   })
 
   it("is not confused by a clock that is set back", () => {
     let now = 10 * minute
-    const throttle = new Throttle({ now: () => now, sleep: () => Promise.resolve() })
+    const throttle = new PasswordThrottle({ now: () => now, sleep: () => Promise.resolve() })
     fail(throttle, "ann", "10.0.0.1", 10)
     now = minute
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)

@@ -1,7 +1,7 @@
 import { bounds, checkAccountName } from "#contract"
 import { type Clock, networkOf } from "#kit"
 import { Refusal } from "../caller.ts"
-import { Generations } from "../two-generation-cache.ts"
+import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 const minute = 60_000
 const hour = 60 * minute
@@ -17,7 +17,7 @@ const perAddress = wrongPerAddress.value
 const slow = { free: wrongPerNameFree.value, step: wrongPerNameStepMs.value, most: wrongPerNameMaxMs.value }
 
 /** One try to sign in, as the throttle sees it. */
-export interface Attempt {
+export interface SignInAttempt {
   /** The name, or one word for all that cannot be names. */
   readonly name: string
   readonly address: string
@@ -27,13 +27,13 @@ export interface Attempt {
    */
   readonly isKnown: boolean
   /** Whether this address failed lately, with any name. */
-  readonly suspect: boolean
+  readonly isSuspect: boolean
   /** Milliseconds to wait first. */
-  readonly delay: number
+  readonly delayMs: number
   /** Throws the refusal (429) when there were too many wrong passwords by now. */
-  check(): void
-  failed(): void
-  succeeded(): void
+  assertAllowed(): void
+  recordFailure(): void
+  recordSuccess(): void
 }
 
 interface Hourly {
@@ -43,22 +43,22 @@ interface Hourly {
 }
 
 /** Counts wrong passwords: by name and address, by address, and by name. Its memory is bounded. */
-export class Throttle {
+export class PasswordThrottle {
   readonly #clock: Clock
-  readonly #pairs = new Generations<number[]>(countedNames.value)
-  readonly #addresses = new Generations<number[]>(countedNames.value)
-  readonly #names = new Generations<Hourly>(countedNames.value)
+  readonly #pairs = new TwoGenerationCache<number[]>(countedNames.value)
+  readonly #addresses = new TwoGenerationCache<number[]>(countedNames.value)
+  readonly #names = new TwoGenerationCache<Hourly>(countedNames.value)
   /**
    * When each name last signed in from each address. Only right passwords enter anything here, so
    * strangers push nobody out.
    */
-  readonly #known = new Generations<number>(countedNames.value)
+  readonly #known = new TwoGenerationCache<number>(countedNames.value)
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  attempt(userName: string, address: string): Attempt {
+  startAttempt(userName: string, address: string): SignInAttempt {
     // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
     const name = checkAccountName(userName) === undefined ? userName : ""
     const from = networkOf(address)
@@ -68,18 +68,18 @@ export class Throttle {
       name,
       address: from,
       isKnown,
-      suspect: recent(this.#addresses.get(from), this.#clock.now()).length > 0,
-      delay: isKnown ? 0 : this.#delay(name),
-      check: () => {
+      isSuspect: recent(this.#addresses.get(from), this.#clock.now()).length > 0,
+      delayMs: isKnown ? 0 : this.#delay(name),
+      assertAllowed: () => {
         this.#check(this.#pairs.get(pair), perPair)
         this.#check(this.#addresses.get(from), perAddress)
       },
-      failed: () => {
+      recordFailure: () => {
         this.#note(this.#pairs, pair, perPair)
         this.#note(this.#addresses, from, perAddress)
         this.#noteName(name)
       },
-      succeeded: () => {
+      recordSuccess: () => {
         this.#pairs.delete(pair)
         this.#known.set(pair, this.#clock.now())
       },
@@ -90,7 +90,7 @@ export class Throttle {
    * Whether a try of somebody whose name is one would be refused now. Costs next to nothing while
    * nobody has failed.
    */
-  refuses(userName: string, address: string): boolean {
+  isBlocked(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
     const from = networkOf(address)
     return (
@@ -122,7 +122,7 @@ export class Throttle {
     return counted.length < most || oldest === undefined ? undefined : oldest + minute
   }
 
-  #note(counts: Generations<number[]>, key: string, most: number): void {
+  #note(counts: TwoGenerationCache<number[]>, key: string, most: number): void {
     const now = this.#clock.now()
     counts.set(key, [...recent(counts.get(key), now), now].slice(-most))
   }

@@ -4,7 +4,7 @@ import type { DataRow } from "#store"
 import { basic, identityWorld, type World } from "../../../test/fixtures/identity-world.ts"
 import { queriesOf } from "../../../test/fixtures/queries.ts"
 import { type Caller, Refusal } from "../caller.ts"
-import { type FileAccess, fileAccess, mayMount, mountAreas } from "./file-access.ts"
+import { type FileAccess, loadFileAccess, mountMode, mountScopes } from "./file-access.ts"
 
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 
@@ -24,7 +24,7 @@ async function filesWorld() {
     world.store.change((tx) =>
       tx.data.insert({ userId: who(people, owner).userId, type: "dir", name: "x", comment: "", doc: "", accessInfo, isPublished }),
     )
-  const look: Look = async (caller, ...paths) => (await fileAccess(world.store, caller, paths)).map(words)
+  const look: Look = async (caller, ...paths) => (await loadFileAccess(world.store, caller, paths)).map(words)
   return { world, data, look, ann: who(people, "ann"), bob: who(people, "bob"), eve: who(people, "eve"), boss: who(people, "boss") }
 }
 
@@ -35,7 +35,7 @@ function who(people: Record<string, Caller>, name: string): Caller {
 }
 
 async function callerOf(world: World, header: string): Promise<Caller> {
-  const caller = await world.identity.identify(header, undefined, "127.0.0.1")
+  const caller = await world.identity.authenticate(header, undefined, "127.0.0.1")
   if (caller instanceof Refusal) assert.fail(caller.message)
   return caller
 }
@@ -134,14 +134,14 @@ describe("file access", () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
     assert.deepEqual(
-      (await fileAccess(world.store, boss, ["/", "/users"])).map((access) => access.uniform),
+      (await loadFileAccess(world.store, boss, ["/", "/users"])).map((access) => access.uniform),
       [undefined, undefined],
       "homes are not the administrator's own, though there is no dataset at all",
     )
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/sets/all", true)
     const uniform = async (caller: Caller, ...paths: string[]) =>
-      (await fileAccess(world.store, caller, paths)).map((access) => access.uniform === true)
+      (await loadFileAccess(world.store, caller, paths)).map((access) => access.uniform === true)
     const paths = ["/", "/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/a", "/sets", "/sets/all/x"]
     assert.deepEqual(await uniform(ann, ...paths), [false, false, false, false, true, true, false, true])
     assert.deepEqual(await uniform(bob, ...paths), [false, false, false, false, true, false, false, true])
@@ -155,7 +155,7 @@ describe("file access", () => {
     await data("ann", "/users/ann/sets/secret")
     await data("ann", "/attic/secret")
     const asked = (path: string) =>
-      queriesOf(async () => assert.deepEqual((await fileAccess(world.store, bob, [path])).map(words), ["none"]))
+      queriesOf(async () => assert.deepEqual((await loadFileAccess(world.store, bob, [path])).map(words), ["none"]))
     const never = await asked("/users/ann/never")
     assert.ok(never.length > 0)
     const hidden = [
@@ -168,7 +168,7 @@ describe("file access", () => {
       "/attic/secret",
     ]
     for (const path of hidden) assert.deepEqual(await asked(path), never, path)
-    assert.equal(await fileAccess(world.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
+    assert.equal(await loadFileAccess(world.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
   })
 
   it("answers for many entries of a directory as for each alone", async () => {
@@ -205,7 +205,7 @@ describe("mount areas", () => {
       ["/sets/all/part", "/sets/all/part/x"],
       ["/elsewhere", "/sets"],
     ]
-    const areas = await Promise.all(apart.map((paths) => mountAreas(world.store, paths)))
+    const areas = await Promise.all(apart.map((paths) => mountScopes(world.store, paths)))
     for (const [i, alike] of areas.entries()) assert.equal(new Set(alike).size, 1, String(apart[i]))
     assert.equal(new Set(areas.flat()).size, apart.length)
   })
@@ -218,18 +218,18 @@ describe("a mount", () => {
     const hidden = await data("ann", "/users/ann/a")
     const shown = await data("ann", "/users/ann/b", true)
     assert.deepEqual(
-      [ann, bob, boss].map((caller) => [mayMount(caller, hidden), mayMount(caller, shown)]),
+      [ann, bob, boss].map((caller) => [mountMode(caller, hidden), mountMode(caller, shown)]),
       [
         ["rw", "rw"],
         ["no", "ro"],
         ["rw", "rw"],
       ],
     )
-    assert.equal(mayMount(bob, hidden, [{ access: "read", userId: bob.userId }]), "ro")
-    assert.equal(mayMount(bob, hidden, [{ access: "use", userId: bob.userId }]), "ro")
-    assert.equal(mayMount(bob, hidden, [{ access: "write", userId: bob.userId }]), "rw")
-    assert.equal(mayMount({ ...ann, scopes: ["read"] }, hidden), "ro")
-    assert.equal(mayMount({ ...ann, scopes: ["run:1"] }, hidden), "no")
-    assert.equal(mayMount(ann, { ...shown, deletedAt: 1 }), "no")
+    assert.equal(mountMode(bob, hidden, [{ access: "read", userId: bob.userId }]), "ro")
+    assert.equal(mountMode(bob, hidden, [{ access: "use", userId: bob.userId }]), "ro")
+    assert.equal(mountMode(bob, hidden, [{ access: "write", userId: bob.userId }]), "rw")
+    assert.equal(mountMode({ ...ann, scopes: ["read"] }, hidden), "ro")
+    assert.equal(mountMode({ ...ann, scopes: ["run:1"] }, hidden), "no")
+    assert.equal(mountMode(ann, { ...shown, deletedAt: 1 }), "no")
   })
 })

@@ -1,5 +1,5 @@
 import type { DataRow, Reads } from "#store"
-import { type Caller, onlyRun, viewerOf } from "../caller.ts"
+import { type Caller, scopedRunId, toViewer } from "../caller.ts"
 import { loadGrants } from "./load-grants.ts"
 import { can, type Grant, type Resource } from "./policy.ts"
 import { dataResource, missingResource } from "./resources.ts"
@@ -25,14 +25,14 @@ export interface FileAccess {
   account?: string
 }
 
-type Level = FileAccess["level"]
+type AccessLevel = FileAccess["level"]
 type DataReads = Pick<Reads, "data" | "grants">
 
 const allSeeing = { userId: 0, groupIds: [], everything: true } as const
 const people = "/users"
-const order: readonly Level[] = ["none", "passage", "read", "write"]
+const order: readonly AccessLevel[] = ["none", "passage", "read", "write"]
 
-export function homeOf(userName: string): string {
+export function homePath(userName: string): string {
   return `${people}/${userName}`
 }
 
@@ -40,14 +40,14 @@ export function homeOf(userName: string): string {
  * For each path (absolute below the files root, normalized, no trailing slash but the root's own),
  * in the same order.
  */
-export async function fileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
-  if (onlyRun(caller) !== undefined) return paths.map(() => ({ level: "none", own: false }))
-  const question: Question = { reads, caller, below: new Map(), around: new Map() }
+export async function loadFileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
+  if (scopedRunId(caller) !== undefined) return paths.map(() => ({ level: "none", own: false }))
+  const question: AccessQuery = { reads, caller, below: new Map(), around: new Map() }
   return Promise.all(paths.map((path) => accessTo(question, path)))
 }
 
 /** How a dataset may be mounted into the caller's run. `grants`: those in force on it. */
-export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Grant[] = []): "rw" | "ro" | "no" {
+export function mountMode(caller: Caller, dataset: DataRow, grants: readonly Grant[] = []): "rw" | "ro" | "no" {
   return mountOf(caller, dataResource(dataset, grants))
 }
 
@@ -55,7 +55,7 @@ export function mayMount(caller: Caller, dataset: DataRow, grants: readonly Gran
  * How each of these datasets may be mounted into the caller's run, grants included. One query, or
  * none; `undefined` stands for one that is not there, and costs what a hidden one does.
  */
-export async function mountsOf(
+export async function loadMountModes(
   reads: Pick<Reads, "grants">,
   caller: Caller,
   datasets: readonly (DataRow | undefined)[],
@@ -75,7 +75,7 @@ function mountOf(caller: Caller, resource: Resource): "rw" | "ro" | "no" {
  * project, datasets. Where two are alike, whoever has one of the paths in a run has the other as
  * well.
  */
-export async function mountAreas(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
+export async function mountScopes(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
   return Promise.all(
     paths.map(async (path) => {
       const own = /^\/users\/[^/]+(?:\/projects(?:\/[^/]+)?)?(?=\/|$)/.exec(path)?.[0]
@@ -86,22 +86,22 @@ export async function mountAreas(reads: Pick<Reads, "data">, paths: readonly str
 }
 
 /** A dataset's directory, whose it is, and what the caller may do in it. */
-interface Place {
+interface DatasetDirectory {
   path: string
   owner: string
-  level: Level
+  level: AccessLevel
 }
 
-interface Question {
+interface AccessQuery {
   reads: DataReads
   caller: Caller
   /** Whether any live dataset lies strictly below a path; asked once for each. */
   below: Map<string, Promise<boolean>>
   /** The live datasets that a path lies in; asked once for each. */
-  around: Map<string, Promise<readonly Place[]>>
+  around: Map<string, Promise<readonly DatasetDirectory[]>>
 }
 
-async function accessTo(question: Question, path: string): Promise<FileAccess> {
+async function accessTo(question: AccessQuery, path: string): Promise<FileAccess> {
   const datasets = await datasetsOf(question, path)
   const level = levelOf(question.caller, path, datasets)
   if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
@@ -115,39 +115,39 @@ async function accessTo(question: Question, path: string): Promise<FileAccess> {
  * The owner of the innermost dataset, else of the home; a dataset that was deleted counts for whom
  * it lies with.
  */
-function accountOf(path: string, datasets: readonly Place[]): string | undefined {
+function accountOf(path: string, datasets: readonly DatasetDirectory[]): string | undefined {
   const around = datasets.filter((dataset) => isBeneath(path, dataset.path))
-  const innermost = around.reduce<Place | undefined>((a, b) => (a && a.path.length >= b.path.length ? a : b), undefined)
+  const innermost = around.reduce<DatasetDirectory | undefined>((a, b) => (a && a.path.length >= b.path.length ? a : b), undefined)
   return innermost?.owner ?? /^\/users\/([^/]+)/.exec(path)?.[1]
 }
 
 /** From the home and the datasets that the path lies in; the most that any of them gives counts. */
-function levelOf(caller: Caller, path: string, datasets: readonly Place[]): Level {
+function levelOf(caller: Caller, path: string, datasets: readonly DatasetDirectory[]): AccessLevel {
   if (isTheirs(caller, path)) return caller.scopes.includes("write") ? "write" : "read"
   return datasets.map(({ level }) => level).reduce(higher, "none")
 }
 
 /** Whatever datasets there are. */
 function isTheirs({ isAdmin, userName }: Caller, path: string): boolean {
-  const home = homeOf(userName)
+  const home = homePath(userName)
   return isAdmin || isBeneath(path, home)
 }
 
 const levels = { rw: "write", ro: "read", no: "none" } as const
 
-function higher(a: Level, b: Level): Level {
+function higher(a: AccessLevel, b: AccessLevel): AccessLevel {
   return order.indexOf(a) >= order.indexOf(b) ? a : b
 }
 
-async function leadsSomewhere({ reads, caller }: Question, path: string): Promise<boolean> {
-  if (path === "/" || homeOf(caller.userName).startsWith(`${path}/`)) return true
-  return reads.data.visibleBelow(path, viewerOf(caller))
+async function leadsSomewhere({ reads, caller }: AccessQuery, path: string): Promise<boolean> {
+  if (path === "/" || homePath(caller.userName).startsWith(`${path}/`)) return true
+  return reads.data.visibleBelow(path, toViewer(caller))
 }
 
 /**
  * Of a path that may be written: that is inherited from above but where a home or a dataset begins.
  */
-async function isOwn(question: Question, path: string, datasets: readonly Place[]): Promise<boolean> {
+async function isOwn(question: AccessQuery, path: string, datasets: readonly DatasetDirectory[]): Promise<boolean> {
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
   if (datasets.some((dataset) => dataset.path === path)) return false
@@ -158,7 +158,7 @@ async function isOwn(question: Question, path: string, datasets: readonly Place[
  * Whether a live dataset begins strictly below. Most directories hold none at all, so their
  * parent's answer is theirs.
  */
-async function holdsDataset(question: Question, path: string): Promise<boolean> {
+async function holdsDataset(question: AccessQuery, path: string): Promise<boolean> {
   const parent = parentOf(path) ?? path
   return (isBroad(parent) || (await anyBelow(question, parent))) && (await anyBelow(question, path))
 }
@@ -168,25 +168,25 @@ async function holdsDataset(question: Question, path: string): Promise<boolean> 
  * answer is that of all its entries; only to those whose path it is, since the number of questions
  * would tell others that there are some.
  */
-async function datasetsOf(question: Question, path: string): Promise<readonly Place[]> {
+async function datasetsOf(question: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
   const parent = parentOf(path)
   if (parent === undefined || path === people) return []
   if (isBroad(parent) || !isTheirs(question.caller, path) || (await anyBelow(question, parent))) return datasetsAround(question, path)
   return datasetsAround(question, parent)
 }
 
-function datasetsAround(question: Question, path: string): Promise<readonly Place[]> {
+function datasetsAround(question: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
   const known = question.around.get(path) ?? placesAround(question, path)
   question.around.set(path, known)
   return known
 }
 
-async function placesAround({ reads, caller }: Question, path: string): Promise<Place[]> {
+async function placesAround({ reads, caller }: AccessQuery, path: string): Promise<DatasetDirectory[]> {
   const rows = await reads.data.overlapping(path)
   const around = rows.filter(({ accessInfo }) => isBeneath(path, accessInfo))
   // Of whoever sees nothing here, what is hidden must cost no other questions than what never was.
   const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
-  const mounts = await mountsOf(reads, caller, asked)
+  const mounts = await loadMountModes(reads, caller, asked)
   return around.map(({ id, accessInfo, userName }) => ({ path: accessInfo, owner: userName, level: levels[mounts.get(id) ?? "no"] }))
 }
 
@@ -194,7 +194,7 @@ function isBeneath(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`)
 }
 
-function anyBelow({ reads, below }: Question, path: string): Promise<boolean> {
+function anyBelow({ reads, below }: AccessQuery, path: string): Promise<boolean> {
   const known = below.get(path) ?? reads.data.visibleBelow(path, allSeeing)
   below.set(path, known)
   return known

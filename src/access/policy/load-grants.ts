@@ -1,7 +1,7 @@
 import type { GrantRow, Reads } from "#store"
 import type { Caller } from "../caller.ts"
-import { type Answer, can, type Grant, type Resource } from "./policy.ts"
-import { grantOf } from "./resources.ts"
+import { can, type Decision, type Grant, type Resource } from "./policy.ts"
+import { toGrant } from "./resources.ts"
 import type { Action } from "./rights.ts"
 
 export type GrantReads = Pick<Reads, "grants">
@@ -10,7 +10,7 @@ export type GrantReads = Pick<Reads, "grants">
  * `can`, with the grants that are in force now. They are read only where one could change the
  * answer: not for owners, and for administrators hardly ever.
  */
-export async function decide(reads: GrantReads, caller: Caller, action: Action, resource: Resource): Promise<Answer> {
+export async function decideWithGrants(reads: GrantReads, caller: Caller, action: Action, resource: Resource): Promise<Decision> {
   const [whole] = await loadGrants(reads, caller, { actions: [action], resources: [resource] })
   return can(caller, action, whole as Resource)
 }
@@ -49,7 +49,7 @@ export async function loadAllGrants(reads: GrantReads, type: GrantRow["thingType
   const given = Map.groupBy(rows, ({ thingId }) => thingId)
   return resources.map((resource) => {
     const own = given.get(resource.id as number)
-    return own ? { ...resource, grants: own.map(grantOf) } : resource
+    return own ? { ...resource, grants: own.map(toGrant) } : resource
   })
 }
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { Scope } from "../caller.ts"
-import { type Actor, type Answer, can, type Grant, type Resource } from "./policy.ts"
+import { can, type Decision, type Grant, type Principal, type Resource } from "./policy.ts"
 import { type Action, actions, rights } from "./rights.ts"
 
 const ownerId = 1
 const groupId = 7
 const thingId = 50
 
-const actor = (userId: number, more: Partial<Actor> = {}): Actor => ({
+const actor = (userId: number, more: Partial<Principal> = {}): Principal => ({
   userId,
   isAdmin: false,
   groupIds: [],
@@ -21,7 +21,7 @@ const member = actor(3, { groupIds: [6, groupId] })
 const admin = actor(4, { isAdmin: true })
 
 /** The columns of the specification's table, each made in every way there is. */
-const columns: Record<string, [Actor, Partial<Resource>][]> = {
+const columns: Record<string, [Principal, Partial<Resource>][]> = {
   owner: [[owner, {}]],
   write: granted("write"),
   use: [...granted("use"), [other, { published: true }], [member, { groupId }]],
@@ -38,7 +38,7 @@ const columns: Record<string, [Actor, Partial<Resource>][]> = {
   ],
 }
 
-function granted(access: Grant["access"]): [Actor, Partial<Resource>][] {
+function granted(access: Grant["access"]): [Principal, Partial<Resource>][] {
   return [
     [other, { grants: [{ access, userId: other.userId }] }],
     [member, { grants: [{ access, groupId: 6 }] }],
@@ -108,7 +108,7 @@ const table = {
   "run:grant": "y n n n y h",
 } as const satisfies Partial<Record<Action, string>>
 
-const meaning: Record<string, Answer> = { y: "yes", n: "forbidden", h: "hidden" }
+const meaning: Record<string, Decision> = { y: "yes", n: "forbidden", h: "hidden" }
 
 function resource(action: string, more: Partial<Resource> = {}): Resource {
   return { type: action.split(":")[0] as Resource["type"], id: thingId, ownerId, ...more }

@@ -1,4 +1,4 @@
-import { type Caller, onlyRun } from "../caller.ts"
+import { type Caller, scopedRunId } from "../caller.ts"
 import {
   type Action,
   type Relation,
@@ -12,7 +12,7 @@ import {
 } from "./rights.ts"
 
 /** As much of a caller as the policy looks at. */
-export type Actor = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes">
+export type Principal = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes">
 
 /**
  * A right that was given to a person, to the members of a group, or (neither is set) to everyone
@@ -45,15 +45,15 @@ export interface Resource {
  * `hidden`: for this actor it does not exist (404). `forbidden`: they see it, or its existence is
  * no secret, but may not (403).
  */
-export type Answer = "yes" | "hidden" | "forbidden"
+export type Decision = "yes" | "hidden" | "forbidden"
 
 /**
  * Whether the actor may. Without a resource: whether there can be one on which they may, so a
  * `forbidden` needs no look into the database. Pure: equal arguments, equal answers.
  */
-export function can(actor: Actor, action: Action, resource?: Resource): Answer {
+export function can(actor: Principal, action: Action, resource?: Resource): Decision {
   const right = rightOf(action)
-  const run = onlyRun(actor)
+  const run = scopedRunId(actor)
   if (run !== undefined && (action !== "run:open" || (resource && resource.id !== run))) return "forbidden"
   const scoped = run !== undefined || actor.scopes.includes(right.scope)
   if (!resource) return scoped && attainable(actor, right) ? "yes" : "forbidden"
@@ -62,7 +62,7 @@ export function can(actor: Actor, action: Action, resource?: Resource): Answer {
   return scoped && meets(relation, right) ? "yes" : "forbidden"
 }
 
-function attainable(actor: Actor, { who }: Right): boolean {
+function attainable(actor: Principal, { who }: Right): boolean {
   return actor.isAdmin || who.some((relation) => relation !== "administrator")
 }
 
@@ -88,7 +88,7 @@ const is = Object.fromEntries(relations.map((each) => [each, relationBits(each)]
  * What the actor is to the resource: several at once, as an administrator with a grant is.
  * Publication and membership of a group are grants like those that an owner writes down.
  */
-function relationBitsOf(actor: Actor, resource: Resource): RelationBits {
+function relationBitsOf(actor: Principal, resource: Resource): RelationBits {
   let relation = is.anyone
   if (actor.isAdmin) relation |= is.administrator
   if (resource.ownerId === actor.userId) relation |= is.owner
@@ -98,7 +98,7 @@ function relationBitsOf(actor: Actor, resource: Resource): RelationBits {
   return relation
 }
 
-function concerns(grant: Grant, actor: Actor): boolean {
+function concerns(grant: Grant, actor: Principal): boolean {
   if (grant.userId !== undefined) return grant.userId === actor.userId
   return grant.groupId === undefined || actor.groupIds.includes(grant.groupId)
 }

@@ -45,7 +45,7 @@ export function tokenResource(row: TokenRow): Resource {
 }
 
 /** A grant as the policy counts it. */
-export function grantOf({ access, userId, groupId }: GrantRow): Grant {
+export function toGrant({ access, userId, groupId }: GrantRow): Grant {
   return { access, ...(groupId === 0 ? { userId } : { groupId }) }
 }
 
@@ -54,7 +54,7 @@ export function grantOf({ access, userId, groupId }: GrantRow): Grant {
  * was given.
  */
 export function grantResource(row: GrantRow): Resource {
-  return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [grantOf(row)] }
+  return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [toGrant(row)] }
 }
 
 /** Something that is to be made for a person: naming somebody else is for administrators. */

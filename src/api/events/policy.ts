@@ -25,11 +25,11 @@ const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
  */
 export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
   return {
-    recall: (userId, proofId) => identity.recall(userId, proofId),
-    onForget: (listener) => identity.onForget(listener),
+    recall: (userId, credentialId) => identity.refreshCaller(userId, credentialId),
+    onForget: (listener) => identity.onInvalidate(listener),
     forget(rows) {
       const people = new Set(rows.flatMap(whoseRights))
-      if (people.size > 0) identity.forget(...people)
+      if (people.size > 0) identity.invalidate(...people)
     },
     look: (rows) => resourcesOf(store, rows),
     judge,

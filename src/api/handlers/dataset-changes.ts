@@ -1,4 +1,4 @@
-import { type Caller, can, dataResource, homeOf } from "#access"
+import { type Caller, can, dataResource, homePath } from "#access"
 import { type Data, dataFields, parseBody, parseBodyId } from "#contract"
 import { type MovedDataset, resolveOwner, transferOwnership } from "#projects"
 import type { DataRow } from "#store"
@@ -28,7 +28,7 @@ async function updateDataset(services: Services, context: Context): Promise<Data
  */
 function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
   if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataResource(row)) !== "yes") return false
-  return !given.AccessInfo && !row.accessInfo.startsWith(`${homeOf(given.UserName)}/`)
+  return !given.AccessInfo && !row.accessInfo.startsWith(`${homePath(given.UserName)}/`)
 }
 
 function withMove(moved: MovedDataset): typeof data {

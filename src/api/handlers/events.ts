@@ -15,7 +15,7 @@ async function followEvents({ settings }: Services, context: Context<"followEven
   const { caller, server } = context
   const after = lastEventId(context.header("last-event-id"))
   const most = caller.isAdmin ? Number.POSITIVE_INFINITY : settings.rates.openStreams
-  return new EventStream(() => server.feed.open({ looker: caller, proofId: caller.proof.id, after, most }))
+  return new EventStream(() => server.feed.open({ looker: caller, credentialId: caller.credential.id, after, most }))
 }
 
 export const eventHandlers = { followEvents } satisfies Partial<Handlers>

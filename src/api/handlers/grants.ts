@@ -3,14 +3,14 @@ import {
   authorizeWithGrants,
   type Caller,
   dataResource,
-  decide,
+  decideWithGrants,
   grantResource,
   imageResource,
   notFound,
   projectResource,
   type Resource,
   runResource,
-  viewerOf,
+  toViewer,
 } from "#access"
 import { Failure, type Grant, grantFields, parseNew } from "#contract"
 import { checkSharedDirectory, granteesOf, resolveGroup } from "#projects"
@@ -162,7 +162,7 @@ async function list(services: Services, context: Context<"listGrants">) {
   const { ID, ...fields } = context.query as Partial<Omit<Grant, "ID">> & { ID?: number[] }
   const where = whereOf(fields)
   const filter = { ...(where ? { where } : {}), ...(ID ? { ids: ID } : {}) }
-  const found = where ? await services.store.grants.list(filter, viewerOf(context.caller), page) : { rows: [], total: 0 }
+  const found = where ? await services.store.grants.list(filter, toViewer(context.caller), page) : { rows: [], total: 0 }
   return listAnswer(found, page, found.rows.map(grantAnswer))
 }
 
@@ -174,7 +174,7 @@ async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantR
   const { ID, ...fields } = query
   const where = whereOf(fields)
   const filter = { ...(where ? { where } : {}), ...(ID === undefined ? {} : { ids: [ID] }) }
-  const found = where ? (await tx.grants.list(filter, viewerOf(context.caller), { page: 1, pageSize: 2 })).rows : []
+  const found = where ? (await tx.grants.list(filter, toViewer(context.caller), { page: 1, pageSize: 2 })).rows : []
   if (found.length > 1) throw new Failure("conflict", "Several grants have these fields: add others, or name one by ID")
   if (!found[0]) throw notFound("grant")
   return found[0]
@@ -184,7 +184,7 @@ async function remove(services: Services, context: Context<"deleteGrant">) {
   await services.store.change(async (tx) => {
     const grant = await pick(tx, context)
     const resource = await resourceOf(tx, grant.thingType, grant.thingId)
-    if (!resource || (await decide(tx, context.caller, `${grant.thingType}:grant` as Action, resource)) !== "yes")
+    if (!resource || (await decideWithGrants(tx, context.caller, `${grant.thingType}:grant` as Action, resource)) !== "yes")
       throw new Failure("forbidden", `Who may grant this ${kinds[grant.thingType].what} takes its grants back, nobody else`)
     checkMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)

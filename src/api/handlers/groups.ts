@@ -85,7 +85,7 @@ export async function groupChanged(
   const was = { ...groupResource(row), grants: left.map((userId) => ({ access: "use", userId })) }
   await events.changed(tx, context.actor, { verb, resource: { type: "group", id: row.id }, was, people })
   await tellMembers(events, tx, { groupId: row.id, people: people.filter((each) => before.includes(each) !== after.includes(each)) })
-  tx.afterCommit(() => identity.forget(...people))
+  tx.afterCommit(() => identity.invalidate(...people))
 }
 
 /**

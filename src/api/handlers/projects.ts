@@ -1,4 +1,13 @@
-import { authorize, authorizeWithGrants, type Caller, imageResource, isAllowed, mountsOf, newResource, projectResource } from "#access"
+import {
+  authorize,
+  authorizeWithGrants,
+  type Caller,
+  imageResource,
+  isAllowed,
+  loadMountModes,
+  newResource,
+  projectResource,
+} from "#access"
 import {
   checkPlainText,
   Failure,
@@ -181,7 +190,7 @@ async function planLinks(
   const rows = new Map((await tx.data.getMany(wanted.map(({ ID }) => ID))).map((each) => [each.id, each]))
   const live = (row: DataRow | undefined) => (row?.deletedAt === null ? row : undefined)
   const news = wanted.flatMap(({ ID }) => (before.has(ID) ? [] : [live(rows.get(ID))]))
-  const mounts = await mountsOf(tx, caller, news)
+  const mounts = await loadMountModes(tx, caller, news)
   const seen = new Set<number>()
   for (const { ID, MountPath = "" } of wanted) {
     if (MountPath !== before.get(ID)) checkPlainText(MountPath, "TrainData")

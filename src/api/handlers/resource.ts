@@ -1,4 +1,4 @@
-import { type Action, authorizeWithGrants, decide, loadAllGrants, notFound, type Resource, viewerOf } from "#access"
+import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { Failure, parseBodyId } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
 import type { Context, Services } from "../context.ts"
@@ -96,7 +96,7 @@ export async function list<R extends Row, A extends { ID: number }>(kind: Kind<R
   } as ResourceFilter<R>
   const page = pageOf(query)
   const reads = kind.reads(services.store)
-  const viewer = viewerOf(context.caller)
+  const viewer = toViewer(context.caller)
   const found = await reads.list(filter, viewer, page)
   const draft = await kind.draft(services, context, found)
   const readSlice = async (ids: readonly number[]) => {
@@ -110,7 +110,7 @@ export async function read<R extends Row, A extends object>(kind: Kind<R, A>, se
   const query = context.query as Record<string, unknown>
   const id = query.ID
   if (typeof id === "number" && Object.keys(query).length === 1) return readById(kind, services, context, id)
-  const viewer = viewerOf(context.caller)
+  const viewer = toViewer(context.caller)
   const reads = kind.reads(services.store)
   const { row } = await findOne<R, A>(query, {
     what: kind.what,
@@ -180,7 +180,7 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     const resource = stored && kind.resource(stored)
-    const restores = resource?.deleted && (await decide(tx, context.caller, action(kind, "restore"), resource)) === "yes"
+    const restores = resource?.deleted && (await decideWithGrants(tx, context.caller, action(kind, "restore"), resource)) === "yes"
     if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.what })
     if (!stored || !restores) return stored as R
     await context.server.objectLimits.checkRoom(tx, context.caller, stored.userId, { isRestored: true })

@@ -1,4 +1,4 @@
-import { type Action, authorizeWithGrants, projectResource, runResource, viewerOf } from "#access"
+import { type Action, authorizeWithGrants, projectResource, runResource, toViewer } from "#access"
 import { Failure, type RunningProject, runStateNames } from "#contract"
 import type { LogLine } from "#engine"
 import { revalidate } from "#projects"
@@ -81,7 +81,7 @@ async function read(services: Services, context: Context<"readRun">) {
   const { row } = await findOne<RunRow, RunningProject>(query, {
     what: "running project",
     columns,
-    list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, viewerOf(context.caller), page),
+    list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, toViewer(context.caller), page),
     answer: async (found) => (await runDraft(services, context.caller, found)).answers,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
@@ -105,7 +105,7 @@ async function list(services: Services, context: Context<"listRuns">) {
     ...(sort && sort.by !== "name" ? { sort: { ...sort, by: sort.by } } : {}),
   }
   const { runs } = services.store
-  const viewer = viewerOf(caller)
+  const viewer = toViewer(caller)
   const found = await runs.list(filter, viewer, page)
   const draft = await runDraft(services, caller, found)
   const readSlice = async (ids: readonly number[]) => {

@@ -1,4 +1,4 @@
-import { type Caller, can, forbidden, Refusal, sessionMs } from "#access"
+import { type Caller, can, forbidden, Refusal, sessionLifetimeMs } from "#access"
 import { parseNew, sessionFields, type Whoami } from "#contract"
 import { effectiveLimitsOf } from "#runs"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -21,9 +21,12 @@ async function createSession(services: Services, context: Context<"createSession
       await services.events.session(tx, { ...context.actor, userName: caller.userName }, "created")
       return made
     },
-    { urgent: services.identity.sessions.mayUseReserve(String(caller.userId)) },
+    { urgent: services.identity.sessions.tryUseReserve(String(caller.userId)) },
   )
-  context.setHeader("set-cookie", sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionMs / 1000 }))
+  context.setHeader(
+    "set-cookie",
+    sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 }),
+  )
   return whoami(services, caller)
 }
 
@@ -38,7 +41,7 @@ async function deleteSession(services: Services, context: Context<"deleteSession
 }
 
 async function endSession({ identity, store, events }: Services, { actor }: Context<"deleteSession">, session: string) {
-  const caller = await identity.identify(undefined, session, actor.address)
+  const caller = await identity.authenticate(undefined, session, actor.address)
   const userName = caller instanceof Refusal ? actor.userName : caller.userName
   await store.change(async (tx) => {
     // A secret that opens nothing leaves no trace: anybody can make one up.
@@ -50,7 +53,7 @@ async function endSession({ identity, store, events }: Services, { actor }: Cont
 /** Ending all of somebody's needs to know whose, by whatever proof. */
 async function endAllSessions({ identity, store, events }: Services, context: Context<"deleteSession">) {
   const { actor } = context
-  const caller = await identity.identify(context.header("authorization"), context.session, actor.address)
+  const caller = await identity.authenticate(context.header("authorization"), context.session, actor.address)
   if (caller instanceof Refusal) throw caller
   if (can(caller, "session:delete") !== "yes") throw forbidden(caller, "session:delete", { words: "" })
   await store.change(async (tx) => {
@@ -60,7 +63,7 @@ async function endAllSessions({ identity, store, events }: Services, context: Co
 }
 
 function createFilesToken({ identity }: Services, { caller }: Context<"createFilesToken">) {
-  const { token, expiresAt } = identity.filesToken(caller)
+  const { token, expiresAt } = identity.createFilesToken(caller)
   return { Token: token, ExpiresAt: iso(expiresAt) }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
-import { authorizeWithGrants, type Caller, can, decide, impersonate, projectResource, runResource } from "#access"
+import { authorizeWithGrants, type Caller, can, decideWithGrants, impersonate, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
 import { type Plan, planRun } from "#projects"
 import { AlreadyRunning, type StartRequest } from "#runs"
@@ -164,7 +164,7 @@ async function starterOf(services: Services, context: Starting, userName: string
 
 /** Nobody is given a run of what they could not start themselves. */
 async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
-  if ((await decide(reads, starter, "project:start", projectResource(project))) === "yes") return
+  if ((await decideWithGrants(reads, starter, "project:start", projectResource(project))) === "yes") return
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 

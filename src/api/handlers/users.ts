@@ -27,7 +27,7 @@ async function createUser(services: Services, context: Context<"createUser">) {
   const values = parseNew(userFields, context.body)
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
   const row = await services.store.change(async (tx) => {
-    const made = await services.identity.people.create(tx, {
+    const made = await services.identity.accounts.create(tx, {
       userName: values.UserName,
       passwordHash,
       email: values.Email,
@@ -68,13 +68,14 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
   if (!isAllowed) await checkOwnChange(services, context, { user, fields, password: given.Password })
   const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
-  const keepSession = caller.proof.kind === "session" && caller.userId === id ? caller.proof.id.replace(/^session:/, "") : undefined
+  const keepSession =
+    caller.credential.kind === "session" && caller.userId === id ? caller.credential.id.replace(/^session:/, "") : undefined
   const row = await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     if (!stored) throw notFound("account")
     checkMatch(context.header("if-match"), stored)
     const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
-    const changed = await identity.people.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
+    const changed = await identity.accounts.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
     await services.events.changed(tx, actor, { verb: "updated", resource: { type: "user", id } })
     if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
@@ -118,7 +119,7 @@ async function deleteUser(services: Services, context: Context<"deleteUser">) {
     authorize(context.caller, "user:delete", { resource: stored && userResource(stored), what: "account" })
     checkMatch(context.header("if-match"), stored as UserRow)
     await leaveGroups(services, tx, { actor: context.actor, userId: id })
-    await services.identity.people.delete(tx, id)
+    await services.identity.accounts.delete(tx, id)
     await services.events.changed(tx, context.actor, {
       verb: "deleted",
       resource: { type: "user", id },

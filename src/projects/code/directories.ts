@@ -1,4 +1,4 @@
-import { homeOf } from "#access"
+import { homePath } from "#access"
 import type { CopyTreeOptions, Tree } from "#files"
 
 /** The limits of one copy of a project's code. */
@@ -6,7 +6,7 @@ export const maxCode = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
 
 /** The directory in a person's home that holds everything of theirs for a project. */
 export function projectDirectory(userName: string, projectId: number): string {
-  return `${homeOf(userName)}/projects/${projectId}`
+  return `${homePath(userName)}/projects/${projectId}`
 }
 
 /** A person's own directories for a project. */

@@ -1,4 +1,4 @@
-import { homeOf } from "#access"
+import { homePath } from "#access"
 import { Failure, type Progress, type ReasonCode } from "#contract"
 import { EngineError } from "#engine"
 import type { CopyProgress, Tree } from "#files"
@@ -49,7 +49,7 @@ function untrustedMarker({ projectId, userName }: Pick<RunRow, "projectId" | "us
  */
 async function separateUntrustedCode({ tree, events }: Pick<ProjectsContext, "tree" | "events">, run: RunRow): Promise<void> {
   const marker = untrustedMarker(run)
-  if (!run.spec.mounts.some(({ source }) => source === homeOf(run.userName))) return tree.ensureDirectory(marker)
+  if (!run.spec.mounts.some(({ source }) => source === homePath(run.userName))) return tree.ensureDirectory(marker)
   if (!(await tree.exists(marker))) return
   const earlier = await moveToEarlier(tree, run)
   await tree.removeTree(marker)

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mayMount, ownerAsActor, type Resource } from "#access"
+import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mountMode, ownerAsCaller, type Resource } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { isAdminImage, isTrusted } from "../trust.ts"
@@ -70,7 +70,7 @@ interface People extends Who {
  */
 async function ownerToAsk(reads: RightReads, { starter, project }: Who): Promise<Caller | undefined> {
   if (project.userId === starter.userId || (await isTrusted(reads, project))) return undefined
-  return ownerAsActor(reads, { id: project.userId, userName: project.userName })
+  return ownerAsCaller(reads, { id: project.userId, userName: project.userName })
 }
 
 async function judgeImage(reads: RightReads, { starter, project, owner }: People, { image, imageId }: Draft): Promise<Reason | undefined> {
@@ -111,9 +111,9 @@ async function levelsOf(reads: RightReads, { starter, owner }: People, mounts: r
   return new Map(
     rows.map((row, i) => {
       const resource = own[i] as Resource
-      const starters = mayMount(starter, row, resource.grants)
+      const starters = mountMode(starter, row, resource.grants)
       const isSeen = can(starter, "data:refer", resource) === "yes"
-      return [row.id, { starter: starters, owner: owner ? mayMount(owner, row, owners[i]?.grants) : starters, isSeen }]
+      return [row.id, { starter: starters, owner: owner ? mountMode(owner, row, owners[i]?.grants) : starters, isSeen }]
     }),
   )
 }

@@ -1,4 +1,4 @@
-import { decide, homeOf, impersonate, projectResource } from "#access"
+import { decideWithGrants, homePath, impersonate, projectResource } from "#access"
 import type { Reason } from "#contract"
 import type { Clock } from "#kit"
 import type { ReplanResult } from "#runs"
@@ -16,10 +16,10 @@ export function replanRun({ clock, internetGroups }: { clock: Clock; internetGro
     const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
     if (!starter) return withdrawn(`${userName} was disabled or deleted`)
     const project = await reads.projects.get(projectId)
-    if (!project || (await decide(reads, starter, "project:start", projectResource(project))) !== "yes")
+    if (!project || (await decideWithGrants(reads, starter, "project:start", projectResource(project))) !== "yes")
       return withdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
     const isKept = run.state !== "queued" || spec.isRepeat === true
-    const had = isKept ? { kept: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homeOf(userName)) }
+    const had = isKept ? { kept: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homePath(userName)) }
     const { plan, refusal } = await planRun(reads, { starter, project, internetGroups, ...had })
     return refusal ? withdrawn(refusal.msg) : { plan: { ...plan, secret: spec.secret } }
   }

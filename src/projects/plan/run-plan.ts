@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { type Caller, homeOf } from "#access"
+import { type Caller, homePath } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "../code/directories.ts"
@@ -60,7 +60,7 @@ async function draftOfProject(reads: PlanReads, { starter, project, expectsHome 
   const mounts: DraftMount[] = [
     { part: "own", mount: { source: own.code, target: at.CodePath, readOnly: false } },
     { part: "own", mount: { source: own.model, target: at.ModelPath, readOnly: false } },
-    { part: "home", mount: { source: homeOf(starter.userName), target: at.UserPath, readOnly: false }, ...fallback },
+    { part: "home", mount: { source: homePath(starter.userName), target: at.UserPath, readOnly: false }, ...fallback },
     ...links.map(({ dataId }, i): DraftMount => {
       const row = rows.get(dataId)
       const mount = { source: row ? normalPath(row.accessInfo) : "", target: at.data[i] ?? "", readOnly: false, dataId }
@@ -111,7 +111,7 @@ async function draftMount(
 ): Promise<DraftMount> {
   const { source, dataId } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return { part: "own", mount }
-  if (source === homeOf(starter.userName)) return { part: "home", mount }
+  if (source === homePath(starter.userName)) return { part: "home", mount }
   const rows = dataId === undefined ? await reads.data.overlapping(source) : await reads.data.getMany([dataId])
   return { part: "data", mount, datasets: rows.filter((row) => normalPath(row.accessInfo) === source) }
 }

@@ -1,0 +1,103 @@
+import { hash } from "node:crypto"
+import type { Reads, UserRow } from "#store"
+import type { Caller, Credential, Scope } from "../caller.ts"
+
+/** A caller and the moment (milliseconds since the epoch) from which it must be read again. */
+export interface LoadedCaller {
+  caller: Caller
+  validUntil: number
+  token?: { id: number; recordedAt: number }
+}
+
+const everyScope: readonly Scope[] = ["read", "write"]
+
+export function sha256(text: string): string {
+  return hash("sha256", text)
+}
+
+/** Identifies a password without telling it: another one after every change. */
+function fingerprint(passwordHash: string): string {
+  return sha256(passwordHash).slice(0, 32)
+}
+
+export function passwordCredential(user: UserRow): Credential {
+  return { kind: "password", id: `password:${user.passwordHash === null ? "" : fingerprint(user.passwordHash)}` }
+}
+
+type Ground = { scopes: readonly Scope[]; until: number; token?: { id: number; recordedAt: number } }
+type CallerReads = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
+
+/**
+ * Who a proof belongs to now, from the rows; undefined when it has ended or its person is disabled
+ * or deleted.
+ */
+export async function loadCaller(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<LoadedCaller | undefined> {
+  const credential: Credential = { kind: kindOf(credentialId), id: credentialId }
+  const ground = await groundOf(reads, userId, credentialId, now)
+  if (!ground) return undefined
+  // The person is read after the proof: who disables somebody ends their proofs in the same
+  // transaction.
+  const user = await reads.users.get(userId)
+  if (!user || !isActiveUser(user) || !passwordStands(credentialId, user)) return undefined
+  const groups = await reads.groups.ofUser(userId)
+  const caller: Caller = {
+    userId,
+    userName: user.userName,
+    isAdmin: user.isAdmin,
+    groupIds: groups.map((group) => group.id),
+    groupNames: groups.map((group) => group.groupName),
+    scopes: ground.scopes,
+    credential,
+  }
+  return { caller, validUntil: ground.until, ...(ground.token ? { token: ground.token } : {}) }
+}
+
+export function isActiveUser(user: UserRow): boolean {
+  return user.deletedAt === null && !user.isDisabled
+}
+
+function kindOf(credentialId: string): Credential["kind"] {
+  const kind = credentialId.slice(0, credentialId.indexOf(":"))
+  return kind === "token" || kind === "session" || kind === "files" ? kind : "password"
+}
+
+async function groundOf(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<Ground | undefined> {
+  const rest = credentialId.slice(credentialId.indexOf(":") + 1)
+  switch (kindOf(credentialId)) {
+    case "password":
+      return { scopes: everyScope, until: Number.POSITIVE_INFINITY }
+    case "token":
+      return tokenGround(reads, userId, Number(rest), now)
+    case "session": {
+      const row = await reads.sessions.byHash(rest)
+      return row?.userId === userId && row.expiresAt > now ? { scopes: everyScope, until: row.expiresAt } : undefined
+    }
+    case "files": {
+      const [expires = "", origin = ""] = splitOnce(rest)
+      if (!(Number(expires) > now)) return undefined
+      const ground = await groundOf(reads, userId, origin, now)
+      return ground && { scopes: ground.scopes, until: Math.min(ground.until, Number(expires)) }
+    }
+  }
+}
+
+async function tokenGround(reads: CallerReads, userId: number, id: number, now: number): Promise<Ground | undefined> {
+  const row = await reads.tokens.get(id)
+  if (row?.userId !== userId || (row.expiresAt !== null && row.expiresAt <= now)) return undefined
+  return {
+    scopes: row.scopes as Scope[],
+    until: row.expiresAt ?? Number.POSITIVE_INFINITY,
+    token: { id, recordedAt: row.lastUsedAt ?? 0 },
+  }
+}
+
+/** A password's proof, or a files token made by one, ends with that password. */
+function passwordStands(credentialId: string, user: UserRow): boolean {
+  const origin = credentialId.startsWith("files:") ? (splitOnce(credentialId.slice("files:".length))[1] ?? "") : credentialId
+  return kindOf(origin) !== "password" || origin === passwordCredential(user).id
+}
+
+function splitOnce(text: string): string[] {
+  const at = text.indexOf(":")
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
