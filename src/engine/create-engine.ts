@@ -7,7 +7,7 @@ import type { FakeEngineOptions } from "./fake/fake-engine-options.ts"
 export type EngineOptions = ({ kind: "docker" } & DockerOptions) | ({ kind: "fake" } & FakeEngineOptions)
 
 /**
- * Makes an engine. Only the chosen adapter's code is loaded, and Docker's client not before the
+ * Creates an engine. Only the chosen adapter's code is loaded; Docker's client is loaded by the
  * first call that needs it.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
@@ -20,8 +20,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 }
 
 /**
- * What a fake engine holds. It outlives the engines made on it; with `stateDir` its containers also
- * outlive the process.
+ * Opens a fake daemon, which outlives the engines created on it. With `stateDir` its containers
+ * also outlive the process.
  */
 export async function openFakeDaemon(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
   const { FakeDaemon } = await import("./fake/fake-daemon.ts")

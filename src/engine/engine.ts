@@ -3,20 +3,20 @@ import type { Progress, ReasonCode } from "#contract"
 export type { Progress }
 
 /**
- * How a container engine is spoken to. Engines know neither users nor the database: a run is its
+ * The interface to a container engine. An engine knows neither users nor the database: a run is its
  * key, its labels and its spec.
  */
 export interface Engine extends AsyncDisposable {
   readonly name: "docker" | "kubernetes" | "fake"
   /**
-   * Who decides where a run goes and on which devices. With `engine`, admission checks limits and
-   * order only.
+   * `quayside`: admission chooses the node and the devices. `engine`: the engine does, and
+   * admission checks limits and order only.
    */
   readonly placement: "quayside" | "engine"
 
   /**
-   * Makes sure that runs can be confined on this machine, and rejects with one sentence where they
-   * cannot. A start makes sure by itself; asked before, it tells the administrator early.
+   * Checks that runs can be confined on this machine; rejects with one sentence when they cannot. A
+   * start checks this too; `prepare` tells the administrator early.
    */
   prepare(): Promise<void>
 
@@ -24,119 +24,116 @@ export interface Engine extends AsyncDisposable {
   ping(signal?: AbortSignal): Promise<void>
 
   /**
-   * As `ping`, and rejects with an `EngineError` that tells what is missing of what keeps runs
-   * apart. Mends nothing: `observe` does.
+   * Like `ping`, and also rejects with an `EngineError` that names each missing part of what
+   * isolates runs. `check` repairs nothing: `observe` does.
    */
   check(signal?: AbortSignal): Promise<void>
 
-  /** What each node has in all, before overcommit and reserve. */
+  /** The total resources of each node, before overcommit and reserve. */
   capacity(signal?: AbortSignal): Promise<NodeCapacity[]>
 
   /**
-   * What the engine holds under a reference; undefined where that is nothing. Fetches nothing,
-   * though where `terms` want proof the registry is asked for its yes. Rejects with the same
-   * `EngineError` as a start where the image may not be had on these terms.
+   * Describes a local image; undefined if the engine does not have it. Nothing is fetched, but the
+   * registry is asked for access if `policy.verifyAccess` is set. Rejects with the same
+   * `EngineError` as a start if `policy` forbids the image.
    */
   image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined>
 
   /**
-   * Fetches an image, also where one of that name is there: the name may lead to a newer one by
-   * now. What was built on this machine is never replaced. On failure nothing of what came remains.
+   * Fetches an image, even if one of that name is there, since the name may now refer to a newer
+   * one. An image built on this machine is never replaced. On failure nothing of the download
+   * remains.
    */
   pull(reference: string, options: PullOptions): Promise<ImageInfo>
 
   /**
-   * Fetches the image when it is missing, makes the container and starts it. Resolves once the
-   * program has been started, not when it answers.
+   * Fetches the image if it is missing, creates the container and starts it. Resolves once the
+   * program has started, which is before it answers.
    *
-   * Calling it again with the same key takes up whatever an earlier call left: a container that was
-   * only created, or has ended, is removed and made anew, a running one is kept. On failure, or
-   * when the signal is aborted, nothing of the key remains (where the engine can still be reached;
-   * else `observe` tells). Rejects with an `EngineError`, or with the signal's reason. A `stop` of
-   * the key cuts it short with `engine_error`.
+   * A second call with the same key continues from whatever an earlier call left. A container that
+   * was only created, or has exited, is removed and created again; a running one stays. On failure,
+   * or when the signal is aborted, nothing of the key remains, unless the engine is unreachable;
+   * `observe` then shows the remains. Rejects with an `EngineError`, or with the signal's reason. A
+   * `stop` of the key aborts the start with `engine_error`.
    *
-   * `resolveMounts` is asked right before directories are mounted, when nothing is left to wait
-   * for: what it answers counts instead of the spec's mounts, and what it rejects with ends the
-   * start. Not asked where the container runs already.
+   * `resolveMounts` is called right before directories are mounted, after every other wait. Its
+   * result replaces the spec's mounts, and its rejection ends the start. It is not called if the
+   * container already runs.
    */
   start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult>
 
   /**
-   * Everything of this instance that the engine holds, running or not. Rejects with
-   * `engine_unreachable` rather than answer with less.
+   * Every run of this instance that the engine holds, running or not. Rejects with
+   * `engine_unreachable` rather than return an incomplete list.
    */
   observe(signal?: AbortSignal): Promise<ObservedRun[]>
 
   /**
    * Calls `changed` soon after anything of this instance changed, and once after every
-   * reconnection; it may call too often, never too seldom. Runs until the signal is aborted and
-   * never rejects: it reconnects by itself.
+   * reconnection. Calls may be superfluous, but none is missing. Reconnects by itself, never
+   * rejects, and ends when the signal is aborted.
    */
   watch(changed: () => void, signal: AbortSignal): Promise<void>
 
   /**
-   * Asks the program to end, waits `graceMs` (default 10,000; engines may round up to whole
-   * seconds; 0 kills at once), kills it, removes all of it. Resolves when the engine holds nothing
-   * of the key, also when it never did.
+   * Asks the program to end, waits `graceMs`, kills it, and removes the container. The default of
+   * `graceMs` is 10,000; engines may round up to whole seconds; 0 kills at once. Resolves when the
+   * engine holds nothing of the key, even if it never did.
    */
   stop(key: string, options?: { graceMs?: number; signal?: AbortSignal }): Promise<void>
 
   /**
-   * Output, oldest first. With `follow` it goes on until the program ends or the signal is aborted.
-   * An unknown key yields nothing.
+   * Output, oldest first. With `follow` it continues until the program ends or the signal is
+   * aborted. An unknown key yields nothing.
    */
   logs(key: string, options?: LogOptions): AsyncIterable<LogLine>
 
   /**
-   * What each running run uses, as the last `observe` saw them: one not seen yet, or gone since, is
+   * The resources that each running run uses. A run that the last `observe` did not see running is
    * absent. Cheap enough for every few seconds. Rejects with the signal's reason only.
    */
   stats(signal?: AbortSignal): Promise<RunStats[]>
 
   /**
-   * What each run that the engine holds wrote to its own file system, by key: the image's volumes
-   * are part of it, mounts, memory and the log are not. It counts files, so ask rarely. Rejects as
+   * The data that each run wrote to its own file system, by key. This includes the image's volumes,
+   * but neither mounts, memory nor the log. It counts files, so call it rarely. Rejects as
    * `observe` does.
    */
   writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>>
 
   /**
-   * Bytes free where runs' own file systems lie, whoever fills it; null where that cannot be told.
-   * Cheap enough for every few seconds. Rejects with the signal's reason only.
+   * Free bytes on the disk of runs' own file systems; null if unknown. Cheap enough for every few
+   * seconds. Rejects with the signal's reason only.
    */
   freeDisk(signal?: AbortSignal): Promise<number | null>
 
   /**
-   * What a run was started from, as far as its container still tells: `env` has the image's own
-   * variables too. Undefined when the engine holds nothing of the key. For a database that has
-   * forgotten it.
+   * Recovers the spec of a run from its container, for a database that lost it. `env` also contains
+   * the image's own variables. Undefined if the engine holds nothing of the key.
    */
   recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined>
 
-  /**
-   * Where this process reaches a port of a running run. `undefined` when the engine does not run
-   * it.
-   */
+  /** Where this process reaches a port of a running run; undefined if the run does not run. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }
 
-/** What may be mounted by now. */
+/** Returns the mounts that are allowed at this moment. */
 export type ResolveMounts = () => Promise<readonly Mount[]>
 
 export interface Address {
   host: string
   port: number
   /**
-   * Whether the run that it was answered for has it still: another one may have got it by now, of
-   * which `observe` tells later. Asked when a connection has been made, before anything is sent.
-   * Absent where nobody can tell.
+   * Whether the run still has this address: another run may have received it already, before
+   * `observe` shows that. Call it after connecting and before sending anything. Absent if the
+   * engine cannot know.
    */
   isCurrent?: () => boolean
 }
 
-/** What is to run. Values are final. */
+/** The run to start, with all defaults filled in. */
 export interface RunSpec {
-  /** 32 hexadecimal digits, random, never used for another run. Names the container. */
+  /** 32 random hexadecimal digits, never reused. Part of the container's name. */
   key: string
   run: number
   project: number
@@ -144,22 +141,22 @@ export interface RunSpec {
   /** OCI reference. */
   image: string
   /**
-   * `sha256:…` as `StartResult` tells it: a name that leads to another image fails the start with
-   * `image_unavailable`. Absent: any image is meant.
+   * `sha256:…` from an earlier `StartResult`. If the name now refers to another image, the start
+   * fails with `image_unavailable`. Absent: any image is accepted.
    */
   imageDigest?: string | undefined
   imagePolicy: ImagePolicy
   /**
-   * Arguments as `docker run IMAGE …` takes them: handed to the image's entry point where it has
-   * one. Empty means the image's own.
+   * Arguments as in `docker run IMAGE …`: passed to the image's entry point if it has one. Empty:
+   * the image's own.
    */
   command: readonly string[]
   /**
-   * `HOME` should be an absolute path; where no mount is there it is a fresh directory in memory.
-   * Default `/home/<user>`, and `USER` the user: the only defaults of an engine.
+   * The engine adds two defaults: `HOME=/home/<user>` and `USER=<user>`. `HOME` must be an absolute
+   * path; without a mount there it is a fresh directory in memory.
    */
   env: Readonly<Record<string, string>>
-  /** The TCP port that the program listens on inside the container. */
+  /** The TCP port on which the program listens inside the container. */
   port: number
   /** Whole CPUs. */
   cpus: number
@@ -169,35 +166,33 @@ export interface RunSpec {
   gpus: readonly string[]
   nodes: number
   mounts: readonly Mount[]
-  /** Working directory inside the container; undefined means the image's own. */
+  /** Working directory inside the container; undefined: the image's own. */
   workDir?: string
-  /** The group whose setting says what of the internet the run reaches, where one does. */
+  /** The group whose internet setting applies to the run, if any. */
   internetOf?: string | undefined
-  /** Whether the root file system may be written to (its changes are gone with the run). */
+  /** Whether the root file system is writable; changes are lost with the run. */
   writableRoot: boolean
   /**
-   * MiB that the run may surely write to its own file system. Where the engine can, it refuses the
-   * program what goes well beyond; never less, so that its bound lies somewhat higher. Absent: no
-   * bound.
+   * MiB that the run can certainly write to its own file system. An engine that can limit this
+   * refuses writes well beyond, never below. Absent: no limit.
    */
   diskMiB?: number | undefined
 }
 
 /**
- * On what terms an image may be had by whom it is for. Where images may come from at all, and how
- * large they may be, the engine was told when it was made.
+ * Who may use an image, and how. The engine itself knows allowed registries and the maximum size.
  */
 export interface ImagePolicy {
-  /** What the registry is told; absent: nothing. Neither logged nor kept, and in no message. */
+  /** Sent to the registry; absent: anonymous. Never logged, stored or part of a message. */
   credentials?: RegistryCredentials
   /**
-   * Whether the registry must hand it out to these credentials also where the engine has it
-   * already: others may have fetched it with theirs.
+   * Whether the registry must grant these credentials access even if the image is already local:
+   * another person's credentials may have fetched it.
    */
   verifyAccess: boolean
   /**
-   * Whether it may be one that no registry vouches for: built on this machine, or here although its
-   * registry is not allowed.
+   * Whether an image without a registry's approval is accepted: one built on this machine, or one
+   * from a registry that is not allowed.
    */
   allowLocal: boolean
 }
@@ -209,43 +204,43 @@ export interface RegistryCredentials {
 
 export interface PullOptions {
   policy: ImagePolicy
-  /** As `StartStep.progress`. */
+  /** Like `StartStep.progress`. */
   report: (progress: Progress | null) => void
   signal: AbortSignal
 }
 
-/** An image as the engine holds it. */
+/** A local image. */
 export interface ImageInfo {
-  /** As `StartResult.imageDigest`. */
+  /** Like `StartResult.imageDigest`. */
   digest: string
-  /** Bytes, unpacked. */
+  /** Unpacked size in bytes. */
   size: number
-  /** As the image says; empty: root. Runs have a user of their own. */
+  /** From the image; empty: root. Runs use a user of their own instead. */
   user: string
   entryPoint: readonly string[]
   command: readonly string[]
   workDir: string
-  /** `8888/tcp`, as the image says. */
+  /** Such as `8888/tcp`, from the image. */
   ports: readonly string[]
 }
 
 /**
- * A spec without the terms of its image: whose credentials counted is kept by nobody. Nor is there
- * its bound of disk, which follows from the limits as they stand.
+ * A spec without its image policy, since credentials are never stored, and without its disk limit,
+ * which follows from the current limits.
  */
 export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB">
 
-/** What a run wrote to its own file system. */
+/** The size of what a run wrote to its own file system. */
 export interface WritableLayer {
   bytes: number
-  /** The `diskMiB` that the engine holds it to; null where it does not. */
+  /** The `diskMiB` that the engine enforces; null if it enforces none. */
   maxMiB: number | null
 }
 
 export interface Mount {
   /**
-   * Absolute below the files root (`/users/ann/data`), never a host path. It must be a directory;
-   * else the start fails with `mount_missing`.
+   * Absolute below the files root (`/users/ann/data`), never a host path. Must be a directory;
+   * otherwise the start fails with `mount_missing`.
    */
   source: string
   /** Absolute inside the container. */
@@ -254,16 +249,16 @@ export interface Mount {
 }
 
 export interface StartResult {
-  /** `sha256:…` of the image that runs. */
+  /** `sha256:…` of the running image. */
   imageDigest: string
   nodeNames: string[]
   gpuDevices: string[]
 }
 
 /**
- * What a start is doing now, told when it changes and, while pulling, each time that bytes have
- * moved: a pull that is silent has stalled. `current` and `total` are bytes and, while pulling,
- * only ever grow; null where the engine does not tell.
+ * The current step of a start, reported when it changes. During a pull it is reported whenever
+ * bytes moved: a silent pull has stalled. `current` and `total` are bytes and only grow while
+ * pulling; null if unknown.
  */
 export interface StartStep {
   state: "pulling" | "creating" | "starting"
@@ -275,12 +270,10 @@ export interface ObservedRun {
   run: number
   project: number
   user: string
-  /** `created` has not started yet, or its start failed. */
+  /** `created`: not started yet, or its start failed. */
   state: "created" | "running" | "exited"
   exitCode: number | null
-  /**
-   * True when the kernel killed any process of the run for memory: it can be true with exit code 0.
-   */
+  /** Whether the kernel killed any process of the run for memory; possible with exit code 0. */
   oomKilled: boolean
   /** Milliseconds since the epoch. */
   startedAt: number | null
@@ -290,28 +283,28 @@ export interface ObservedRun {
   gpuDevices: string[]
 }
 
-/** Refuses an image that is not the one that is meant. */
+/** Rejects an image other than the one that the spec pins. */
 export function checkDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
   if (imageDigest === undefined || imageDigest === found) return
   throw new EngineError(
     "image_unavailable",
-    `The image ${image} is another one than the run had: a new start of the project takes the new one`,
+    `The image ${image} has changed since the run started: start the project again to use the new one`,
   )
 }
 
-/** No engine makes a container with less. Source: Docker's `linuxMinMemory`. */
+/** The smallest memory limit of a container. Source: Docker's `linuxMinMemory`. */
 export const minMemoryMiB = 6
 
-/** Null is what the engine cannot tell. Amounts of memory and traffic are bytes. */
+/** Null: unknown to the engine. Memory and traffic are in bytes. */
 export interface RunStats {
   key: string
-  /** Processor time since the start, all processors together, in seconds. */
+  /** Processor time since the start, over all processors, in seconds. */
   cpuSeconds: number | null
-  /** Without what the kernel would drop of cached files. */
+  /** Without cached files that the kernel would drop. */
   memory: number | null
-  /** On all of its devices. */
+  /** Sum over its devices. */
   gpuMemory: number | null
-  /** From 0 to 1, the mean of its devices. */
+  /** Mean over its devices, from 0 to 1. */
   gpuBusy: number | null
   /** Since the start. */
   networkIn: number | null
@@ -319,9 +312,9 @@ export interface RunStats {
 }
 
 export interface LogOptions {
-  /** Only the last so many lines. Default: all. */
+  /** Only the last `tail` lines. Default: all. */
   tail?: number
-  /** Milliseconds since the epoch; only what is younger. */
+  /** Milliseconds since the epoch; older lines are skipped. */
   since?: number
   follow?: boolean
   signal?: AbortSignal
@@ -331,7 +324,7 @@ export interface LogLine {
   /** Milliseconds since the epoch. */
   time: number
   stream: "stdout" | "stderr"
-  /** Without its line end; a longer line than 16 KiB comes in pieces. */
+  /** Without its line end; a line over 16 KiB is split. */
   text: string
 }
 
@@ -348,11 +341,11 @@ export interface GpuDevice {
   memoryMiB: number
 }
 
-/** Why the engine could not do it, in the words of a run's `Reason`. */
+/** A failure of the engine, with the code of a run's `Reason`. */
 export class EngineError extends Error {
   override readonly name = "EngineError"
   readonly code: ReasonCode
-  /** What the engine itself said; for administrators and the log only. */
+  /** The engine's own message; for administrators and the log only. */
   readonly detail: string | undefined
 
   constructor(code: ReasonCode, msg: string, options: { detail?: string; cause?: unknown } = {}) {

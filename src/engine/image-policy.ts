@@ -2,68 +2,65 @@ import { fullReference, type OciReference, reasonSentences, referenceText } from
 import { EngineError, type ImagePolicy } from "./engine.ts"
 import type { RegistryAllowlist } from "./registry-allowlist.ts"
 
-/** Reads a reference; throws an `EngineError` for what is none. */
+/** Parses an image reference; throws an `EngineError` if it is malformed. */
 export function parseReference(image: string): OciReference {
   const reference = fullReference(image)
   if (reference) return reference
   throw new EngineError(
     "image_not_found",
-    `${reasonSentences.image_not_found}: ${JSON.stringify(image.slice(0, 100))} is no image reference`,
+    `${reasonSentences.image_not_found}: ${JSON.stringify(image.slice(0, 100))} is not an image reference`,
   )
 }
 
-/** An image that the engine holds. */
+/** An image that the engine already has. */
 export interface LocalImage {
   reference: OciReference
-  /** Its digest in the registry that the reference names; undefined: it did not come from there. */
+  /** Its digest in the reference's registry; undefined if it did not come from there. */
   registryDigest: string | undefined
 }
 
 export interface ImagePolicyContext {
   registries: RegistryAllowlist
-  /** Rejects where the registry does not hand out this digest. */
-  prove(reference: OciReference): Promise<void>
+  /** Rejects if the registry refuses access to this digest. */
+  verifyAccess(reference: OciReference): Promise<void>
 }
 
-/**
- * Whether an image that the engine holds may be used on these terms; rejects with an `EngineError`
- * where not.
- */
+/** Rejects with an `EngineError` if the policy forbids the use of a local image. */
 export async function assertUsable(
   { reference, registryDigest }: LocalImage,
   policy: ImagePolicy,
-  { registries, prove }: ImagePolicyContext,
+  { registries, verifyAccess }: ImagePolicyContext,
 ): Promise<void> {
   if (registryDigest === undefined) {
     if (!policy.allowLocal) throw builtHere(reference)
     return
   }
   if (policy.allowLocal && !policy.verifyAccess) return
-  const refusal = registries.denialReason(reference)
-  if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
+  const denial = registries.denialReason(reference)
+  if (denial !== undefined) throw new EngineError("image_pull_denied", denial)
   if (!policy.verifyAccess) return
   await registries.check(reference)
-  await prove({ ...reference, tag: "", digest: registryDigest })
+  await verifyAccess({ ...reference, tag: "", digest: registryDigest })
 }
 
-/** An image of this machine is never replaced by what a registry has under its name. */
+/** Throws if a pull would replace an image built on this machine. */
 export function assertReplaceable({ reference, registryDigest }: LocalImage, policy: ImagePolicy): void {
   if (registryDigest !== undefined) return
   if (!policy.allowLocal) throw builtHere(reference)
-  throw new EngineError(
-    "image_unavailable",
-    `${referenceText(reference)} was built on this machine, and is not replaced by what a registry has`,
-  )
+  throw new EngineError("image_unavailable", `${referenceText(reference)} was built on this machine, so a pull does not replace it`)
 }
 
 function builtHere(reference: OciReference): EngineError {
   const name = referenceText(reference)
-  return new EngineError("image_unavailable", `${name} was built on this machine: it can be used only where an administrator registered it`)
+  return new EngineError("image_unavailable", `${name} was built on this machine: it can be used only if an administrator registered it`)
 }
 
-/** Throws where an image has, or is going to have, more bytes than any may; 0 is no bound. */
-export function assertImageSize(bytes: number, largest: number): void {
-  if (largest === 0 || bytes <= largest) return
+/** Throws if an image is larger than the limit; 0 is no limit. */
+export function assertImageSize(bytes: number, maxBytes: number): void {
+  if (maxBytes === 0 || bytes <= maxBytes) return
   const gib = (amount: number) => `${(amount / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
-  throw new EngineError("image_too_large", `${reasonSentences.image_too_large}: ${gib(bytes)} or more, where ${gib(largest)} is the most`)
+  throw new EngineError(
+    "image_too_large",
+    `${reasonSentences.image_too_large}: at least ${gib(bytes)}, more than the limit of ${gib(maxBytes)}`,
+  )
 }

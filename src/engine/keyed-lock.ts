@@ -1,63 +1,59 @@
 import { EngineError } from "./engine.ts"
 
 /**
- * Starts and stops of one key never overlap.
+ * Runs the starts and stops of one key one at a time, in the order of the calls.
  *
- * They run in the order in which they were asked for. A stop cuts every start before it short, so
- * that it need not wait for a pull; that start fails and has cleaned up before the stop's own work
- * begins.
+ * A stop aborts every earlier start, so it need not wait for a pull. Each aborted start has failed
+ * and cleaned up before the stop's work begins.
  */
 export class KeyedLock {
   readonly #queues = new Map<string, Queue>()
 
   /**
-   * Runs `work` when the key is free. Rejects at once, without running it, when the signal is
-   * aborted while it waits.
+   * Runs `work` when the key is free. Rejects at once, without running it, if the signal is aborted
+   * while it waits.
    */
   runAbortable<T>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const cut = new AbortController()
-    const both = AbortSignal.any([signal, cut.signal])
-    return this.#enter(key, both, () => work(both), cut)
+    const controller = new AbortController()
+    const both = AbortSignal.any([signal, controller.signal])
+    return this.#enqueue(key, both, () => work(both), controller)
   }
 
-  /** Runs `work` when the starts before it have been cut short and have ended. */
+  /** Aborts the earlier starts of the key, and runs `work` when they have ended. */
   abortAndRun(key: string, signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
-    for (const cut of this.#queues.get(key)?.starts ?? []) {
-      cut.abort(new EngineError("engine_error", "The run was stopped while it was being started"))
+    for (const controller of this.#queues.get(key)?.starts ?? []) {
+      controller.abort(new EngineError("engine_error", "The run was stopped during its start"))
     }
-    return this.#enter(key, signal, work)
+    return this.#enqueue(key, signal, work)
   }
 
-  /**
-   * Runs `work` as a turn of its own, unless anything of the key runs or waits: that sees to it,
-   * and nothing is done here.
-   */
+  /** Runs `work` under the lock, or does nothing if the key is already locked. */
   runIfFree(key: string, work: () => Promise<void>): Promise<void> {
-    return this.isLocked(key) ? Promise.resolve() : this.#enter(key, undefined, work)
+    return this.isLocked(key) ? Promise.resolve() : this.#enqueue(key, undefined, work)
   }
 
-  /** Whether anything of the key runs or waits. */
+  /** Whether work of the key runs or waits. */
   isLocked(key: string): boolean {
     return this.#queues.has(key)
   }
 
-  #enter<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>, cut?: AbortController): Promise<T> {
+  #enqueue<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>, controller?: AbortController): Promise<T> {
     const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), waiting: 0, starts: new Set() }
     this.#queues.set(key, queue)
     queue.waiting += 1
-    if (cut) queue.starts.add(cut)
-    let begun = false
+    if (controller) queue.starts.add(controller)
+    let hasBegun = false
     const result = queue.tail.then(() => {
       signal?.throwIfAborted()
-      begun = true
+      hasBegun = true
       return work()
     })
     queue.tail = result.then(ignore, ignore).then(() => {
-      if (cut) queue.starts.delete(cut)
+      if (controller) queue.starts.delete(controller)
       queue.waiting -= 1
       if (queue.waiting === 0) this.#queues.delete(key)
     })
-    return signal === undefined ? result : orAborted(result, signal, () => begun)
+    return signal === undefined ? result : rejectOnAbort(result, signal, () => hasBegun)
   }
 }
 
@@ -68,13 +64,13 @@ interface Queue {
 }
 
 /**
- * The work's own answer once it has begun; before that an abort is not kept waiting for those
- * ahead.
+ * The result of the work. Before the work begins an abort rejects at once, without waiting for the
+ * queue.
  */
-function orAborted<T>(result: Promise<T>, signal: AbortSignal, begun: () => boolean): Promise<T> {
+function rejectOnAbort<T>(result: Promise<T>, signal: AbortSignal, hasBegun: () => boolean): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      if (!begun()) reject(signal.reason)
+      if (!hasBegun()) reject(signal.reason)
     }
     if (signal.aborted) onAbort()
     signal.addEventListener("abort", onAbort, { once: true })

@@ -3,8 +3,8 @@ import type { GpuDevice } from "./engine.ts"
 const prefix = "mock-"
 
 /**
- * Devices that exist on paper only, `mock-0` and on, each of 16 GiB: scheduling can be tried
- * without a GPU. A run that holds one gets no device.
+ * Simulated devices `mock-0`, `mock-1`, … of 16 GiB each, to try scheduling without a GPU. A run
+ * that holds one gets no device.
  */
 export function mockGpuDevices(count: number): GpuDevice[] {
   return Array.from({ length: count }, (_, n) => ({ id: `${prefix}${n}`, model: "Mock GPU", memoryMiB: 16_384 }))

@@ -7,10 +7,7 @@ import { EngineError } from "./engine.ts"
 
 const { nameLookups, nameLookupMs } = bounds.containers
 
-/**
- * Registries that many people use, whose operators let nobody else choose where they send those who
- * ask.
- */
+/** Widely used registries whose operators alone choose where they redirect clients. */
 export const wellKnownRegistries = [
   "docker.io",
   "ghcr.io",
@@ -26,37 +23,34 @@ export const wellKnownRegistries = [
   "registry.access.redhat.com",
 ] as const
 
-/** Stands for every registry with a public name and public addresses. */
+/** Matches every registry with a public name and public addresses. */
 const anyPublic = "public"
 const entryForm = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::(?:\d{1,5}|\*))?$|^\[[a-f0-9:]+\](?::(?:\d{1,5}|\*))?$/
 
-/**
- * Whether an entry of the list of registries is `public`, a host with or without a port (`*`: any),
- * or `*.` and a domain.
- */
+/** Whether the text is `public`, a host with an optional port (`*`: any), or `*.` and a domain. */
 export function isRegistryPattern(text: string): boolean {
   return entryForm.test(text)
 }
 
-/** Answers all addresses of a name; rejects where there are none. */
+/** Returns all addresses of a name; rejects if there are none. */
 export type ResolveHost = (name: string) => Promise<string[]>
 
 export interface RegistriesOptions {
-  /** Entries as `isRegistryPattern` wants them. Default: `wellKnownRegistries`. */
+  /** Patterns that `isRegistryPattern` accepts. Default: `wellKnownRegistries`. */
   allowed?: readonly string[]
-  /** Default: as the system resolves names. */
+  /** Default: the system's resolver. */
   lookup?: ResolveHost
-  /** How long a name's addresses are waited for, in milliseconds. Default 10,000. */
+  /** Limit for one name's lookup. Default 10,000. */
   timeoutMs?: number
 }
 
 /**
- * The system looks names up in the threads that files and passwords need too: whoever names hosts
- * that nobody answers for keeps no more than these.
+ * The system resolves names in the threads that files and passwords need too, so hosts that nobody
+ * resolves may occupy only this many.
  */
-const lookups = new Semaphore(nameLookups.value)
+const lookupSlots = new Semaphore(nameLookups.value)
 
-/** Where images may come from. */
+/** The registries from which images may come. */
 export class RegistryAllowlist {
   readonly #allowed: readonly string[]
   readonly #lookup: ResolveHost
@@ -68,43 +62,47 @@ export class RegistryAllowlist {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Why images may not come from this registry, as far as its name tells; undefined: they may. */
+  /** The reason to deny a registry, judged by its name alone; undefined if it is allowed. */
   denialReason({ host }: Pick<OciReference, "host">): string | undefined {
     if (this.#isListed(host)) return undefined
     const remedy = `an administrator can add ${host} to QUAYSIDE_REGISTRIES`
     if (!this.#allowed.includes(anyPublic))
       return `Images may not come from ${host}: it is not among the registries of this installation; ${remedy}`
     if (isPublicName(host)) return undefined
-    return `Images may not come from ${host}: it is no public name, and not among the registries of this installation; ${remedy}`
+    return `Images may not come from ${host}: it is neither a public name nor among the registries of this installation; ${remedy}`
   }
 
   /**
-   * Rejects with an `EngineError` where images may not come from this registry, by its name or by
-   * any address that it has now. Who fetches looks the name up once more: a name whose addresses
-   * change in between is not caught.
+   * Rejects with an `EngineError` if the registry is denied, by its name or by any of its current
+   * addresses. The daemon resolves the name again when it fetches, so a change of addresses in
+   * between is not detected.
    */
   async check({ host }: Pick<OciReference, "host">): Promise<void> {
-    const refusal = this.denialReason({ host })
-    if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
-    // Who asks for images of the default registry chose neither its name nor its addresses.
+    const denial = this.denialReason({ host })
+    if (denial !== undefined) throw new EngineError("image_pull_denied", denial)
+    // The client of the default registry chose neither its name nor its addresses.
     if (this.#isListed(host) || host === defaultRegistry) return
     const addresses = await this.#addressesOf(nameOf(host)).catch((cause: unknown) => {
-      throw new EngineError("image_pull_failed", `${reasonSentences.image_pull_failed}: its registry ${host} is not known by name`, {
-        cause,
-      })
+      throw new EngineError(
+        "image_pull_failed",
+        `${reasonSentences.image_pull_failed}: the name of its registry ${host} cannot be resolved`,
+        {
+          cause,
+        },
+      )
     })
     if (addresses.some((address) => !isPublicAddress(address)))
       throw new EngineError(
         "image_pull_denied",
-        `Images may not come from ${host}: its name leads to an address that is not public; an administrator can add it to QUAYSIDE_REGISTRIES`,
+        `Images may not come from ${host}: its name resolves to an address that is not public; an administrator can add it to QUAYSIDE_REGISTRIES`,
       )
   }
 
   async #addressesOf(name: string): Promise<string[]> {
-    using late = deadline(this.#timeoutMs, "looking the name up")
+    using timeout = deadline(this.#timeoutMs, "resolving the name")
     return await abortable(
-      lookups.run(() => this.#lookup(name)),
-      late,
+      lookupSlots.run(() => this.#lookup(name)),
+      timeout,
     )
   }
 
@@ -113,7 +111,7 @@ export class RegistryAllowlist {
   }
 }
 
-/** A host without a port means the port that registries have by default; `:*` means any. */
+/** A host without a port means the default port of registries; `:*` means any port. */
 function matches(entry: string, host: string): boolean {
   const [wanted, port = ""] = split(entry)
   const [name, given = ""] = split(host)
@@ -132,13 +130,13 @@ function nameOf(host: string): string {
   return split(host)[0]
 }
 
-/** Names that are never public, or that only mean something where they are asked for. */
+/** Names that are never public, or that have a meaning only locally. */
 const privateEndings =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|test|invalid|example|onion|alt)$/
 
 function isPublicName(host: string): boolean {
   const name = nameOf(host)
-  // What ends in a number is an address to resolvers, in whatever notation.
+  // Resolvers read a name that ends in a number as an address, in any notation.
   const isLiteral = name.startsWith("[") || /(^|\.)(\d+|0x[0-9a-f]*)$/.test(name)
   return name.includes(".") && !isLiteral && !privateEndings.test(name)
 }
@@ -148,15 +146,15 @@ async function systemLookup(name: string): Promise<string[]> {
 }
 
 /**
- * One list for each family: a list of both would find every IPv4 address in the part of IPv6 that
- * they are mapped to.
+ * One list per family: a shared list would find every IPv4 address in the IPv6 range that maps
+ * them.
  */
 const notPublic = {
   4: blockList(
     "ipv4",
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
   ),
-  // Only 2000::/3 is public; what lies in it and leads to IPv4, or nowhere, is not.
+  // Only 2000::/3 is public, without the parts that lead to IPv4 or nowhere.
   6: blockList("ipv6", "::/3 4000::/2 8000::/1 2001::/32 2001:db8::/32 2002::/16 3fff::/20"),
 }
 
@@ -169,10 +167,7 @@ function blockList(family: "ipv4" | "ipv6", networks: string): BlockList {
   return list
 }
 
-/**
- * This machine's own addresses are not: what listens on them may count on being asked from outside
- * only.
- */
+/** This machine's own addresses are not public: services on them may trust local callers. */
 function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family !== 4 && family !== 6) return false

@@ -124,7 +124,7 @@ test("an image that was built on the machine starts only where an administrator 
   const own = await register(ann, "fake/built")
   const refused = await tried(ann, own.ID)
   assert.deepEqual([refused.status, refused.body.code], [409, "image_unavailable"])
-  assert.match(String(refused.body.msg), /only where an administrator registered it/)
+  assert.match(String(refused.body.msg), /only if an administrator registered it/)
   assert.equal((await call("GET", `/image/check?ID=${own.ID}`)).body.code, "image_unavailable")
   assert.equal((await call("POST", `/image/pull?ID=${own.ID}`)).body.code, "image_unavailable")
   const theirs = await register({ client: world.admin }, "fake/built")
@@ -176,7 +176,7 @@ test("credentials are kept nowhere but in their file", async () => {
 test("an image that is larger than any may be fails to start with both sizes", async () => {
   const failed = await tried(ann, (await register(ann, "fake/huge:21")).ID)
   assert.deepEqual([failed.status, failed.body.code], [409, "image_too_large"])
-  assert.match(String(failed.body.msg), /21 GiB or more, where 20 GiB is the most/)
+  assert.match(String(failed.body.msg), /at least 21 GiB, more than the limit of 20 GiB/)
   assert.equal((await tried(ann, (await register(ann, "fake/huge:19")).ID)).status, 200)
 })
 

@@ -28,7 +28,7 @@ export class FakeImages {
     if (!this.#has(image)) return undefined
     await assertUsable(held(image), policy, {
       registries: this.#registries,
-      prove: async () => ask(behaviourOf(image), policy.credentials),
+      verifyAccess: async () => ask(behaviourOf(image), policy.credentials),
     })
     return factsOf(image)
   }

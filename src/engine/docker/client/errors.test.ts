@@ -7,7 +7,7 @@ import { isOpenFilesLimitRefused, toEngineError, toPullError } from "./errors.ts
 const refusals: [ReasonCode, number | undefined, string][] = [
   ["disk_full", 500, "mkdir /var/lib/docker/overlay2/4f: no space left on device"],
   ["insufficient_gpu", 500, 'could not select device driver "nvidia" with capabilities: [[gpu]]'],
-  ["mount_missing", 400, 'invalid mount config for type "bind": bindMounts source path does not exist: /x'],
+  ["mount_missing", 400, 'invalid mount config for type "bind": bind source path does not exist: /x'],
   [
     "command_not_found",
     400,

@@ -64,7 +64,7 @@ export class ImageStore {
     const proving = policy.allowLocal || (await this.#origins.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
     await assertUsable({ reference, registryDigest: registryDigest(held, reference) }, proving, {
       registries: this.#registries,
-      prove: (exact) => this.#prove(exact, policy, signal),
+      verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })
     checkImageConfig(held)
     return held
@@ -106,7 +106,7 @@ export class ImageStore {
   }
 
   /** The daemon asks the registry, from where it would fetch. */
-  async #prove(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
+  async #verifyAccess(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.#client.call((docker, abort) => requestManifest(docker, reference, { credentials, ...abort }), {
         signal,
