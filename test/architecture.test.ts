@@ -44,7 +44,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
     "src/files": 1,
     "src/gateway": 1,
     "src/kit": 1,
-    "src/runs": 1,
   },
   longFiles: {
     "src/access": 1,

@@ -1,9 +1,9 @@
 import type { Progress, Reason } from "#contract"
 import { type Clock, type Logger, systemClock } from "#kit"
 import type { Change, GrantRow, ImageRow, JournalEntry, RunRow, Store } from "#store"
-import { AuditKeeper } from "./audit-keeper.ts"
+import { AuditKeeper } from "./audit-pruner.ts"
 import { JournalKeeper } from "./keeper.ts"
-import { Refusals } from "./refusals.ts"
+import { Refusals } from "./refusal-counter.ts"
 
 /** Who does something, as the audit names them. */
 export interface Actor {

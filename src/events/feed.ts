@@ -2,12 +2,12 @@ import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
 import { type Clock, deadline, type Logger, Semaphore } from "#kit"
 import type { Store } from "#store"
-import { Batch } from "./batch.ts"
-import type { FeedPolicy, Looker } from "./policy.ts"
-import { Reader, type Sink } from "./reader.ts"
-import { type Watch, Watches } from "./watches.ts"
+import { Batch } from "./event-batch.ts"
+import { Reader, type Sink } from "./event-stream.ts"
+import type { FeedPolicy, Looker } from "./feed-policy.ts"
+import { type Watch, Watches } from "./subscriptions.ts"
 
-export type { Sink } from "./reader.ts"
+export type { Sink } from "./event-stream.ts"
 
 /**
  * Deliveries are gathered for so long, except the first after a silence. Other processes' rows are

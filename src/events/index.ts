@@ -10,4 +10,4 @@ export {
   type Verb,
 } from "./events.ts"
 export { Feed, type FeedOptions, type OpenOptions, type Sink } from "./feed.ts"
-export type { FeedPolicy, Looker, Verdict } from "./policy.ts"
+export type { FeedPolicy, Looker, Verdict } from "./feed-policy.ts"

@@ -3,9 +3,9 @@ import type { Engine, ImageInfo, ImagePolicy, RegistryAllowlist } from "#engine"
 import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
-import { type CredentialEntry, Credentials, type Person } from "./credentials.ts"
+import { type CredentialEntry, Credentials, type Person } from "./credential-rules.ts"
 import { Pulls } from "./pulls.ts"
-import { fittingTypes } from "./types.ts"
+import { fittingTypes } from "./suggested-types.ts"
 
 export interface ImagesOptions {
   engine: Engine

@@ -3,8 +3,8 @@ import type { Engine, ImagePolicy } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
-import type { RunCache } from "./board.ts"
-import type { ProbeLimiter } from "./probe-turns.ts"
+import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
+import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
 
 /** What happens to runs, told to the rest of the program. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { RunRow } from "#store"
 import type { Runs } from "./index.ts"
-import { DockerFixture } from "./testing/docker.ts"
-import { eventually, RunsFixture } from "./testing/world.ts"
+import { DockerFixture } from "./testing/docker-fixture.ts"
+import { eventually, RunsFixture } from "./testing/runs-fixture.ts"
 
 const settings = {
   graceMs: 2_000,

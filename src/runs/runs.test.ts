@@ -3,7 +3,7 @@ import { get } from "node:http"
 import { test } from "node:test"
 import type { Failure } from "#contract"
 import { AlreadyRunning } from "./index.ts"
-import { eventually, RunsFixture } from "./testing/world.ts"
+import { eventually, RunsFixture } from "./testing/runs-fixture.ts"
 
 function statusOf(url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {

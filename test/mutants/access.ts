@@ -101,8 +101,8 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/runs/start.ts",
-    ["src/runs/races.test.ts"],
+    "src/runs/admission/admit.ts",
+    ["src/runs/lifecycle/races.test.ts"],
     [["a run begins after its person was disabled", "await assertMayStart(tx, request)", ""]],
   ),
   ...faults(

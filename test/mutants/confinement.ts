@@ -22,13 +22,13 @@ export const confinement = [
     [["the daemon reads of an image whatever stands there", "if (!this.#accountFiles.hasPassed(imageId)) await", "if (!imageId) await"]],
   ),
   ...faults(
-    "src/runs/computing.ts",
-    ["src/runs/types.test.ts"],
+    "src/runs/limits/activity-probe.ts",
+    ["src/runs/project-types.test.ts"],
     [["a program that changes the protocol stops the watch over all limits", '.on("close", () => reject(', '.on("never", () => reject(']],
   ),
   ...faults(
-    "src/runs/probe.ts",
-    ["src/runs/types.test.ts"],
+    "src/runs/readiness/probe.ts",
+    ["src/runs/project-types.test.ts"],
     [
       [
         "a program that changes the protocol is awaited for ever",

@@ -39,8 +39,8 @@ export const failures = [
     [["a large count keeps small ones waiting", "const mostRunning = 32", "const mostRunning = 1"]],
   ),
   ...faults(
-    "src/runs/storage-enforcer.ts",
-    ["src/runs/storage-enforcer.test.ts"],
+    "src/runs/storage/storage-enforcer.ts",
+    ["src/runs/storage/storage-enforcer.test.ts"],
     [
       ["a guest's run ends for what the owner's stores", " && areaAround(source, boundaries) === area", ""],
       ["nobody's runs are ended for what they store", "if (!found || found.bytes < toleratedBytes) return", "return"],
@@ -135,8 +135,8 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/runs/life.ts",
-    ["src/runs/crash.test.ts"],
+    "src/runs/lifecycle/run-controller.ts",
+    ["src/runs/lifecycle/crash.test.ts"],
     [["a program that ended while nobody looked is started again", "if (this.#wasSubmitted && (await this.#hasExited(run))) return\n", ""]],
   ),
   ...faults(
@@ -149,7 +149,7 @@ export const failures = [
   ),
   ...faults(
     "src/engine/docker/observe/observer.ts",
-    ["src/runs/limits.docker.test.ts"],
+    ["src/runs/limits/limit-enforcer.docker.test.ts"],
     [["what runs wrote to their own file systems is not seen", "(sizes.get(path) ?? 0), SizeRw)", "(sizes.get(path) ?? 0), 0)"]],
   ),
 ]

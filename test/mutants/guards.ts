@@ -190,8 +190,8 @@ export const guards = [
     [["of many refusals one is told", "if (known) known.count += refusal.count", "if (known) known.count = refusal.count"]],
   ),
   ...faults(
-    "src/events/refusals.ts",
-    ["src/events/refusals.test.ts"],
+    "src/events/refusal-counter.ts",
+    ["src/events/refusal-counter.test.ts"],
     [
       ["of many refusals one is counted", "if (known) known.count += count", "if (known) known.count = count"],
       ["refusals of one actor are all one", "const key = `${refusal.actor} ${refusal.action}`", "const key = refusal.actor"],

@@ -3,8 +3,8 @@ import { faults } from "./mutant.ts"
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
   ...faults(
-    "src/runs/warden.ts",
-    ["src/runs/limits.test.ts"],
+    "src/runs/limits/limit-enforcer.ts",
+    ["src/runs/limits/limit-enforcer.test.ts"],
     [
       [
         "an idle run ends sooner than it was warned of",
@@ -26,8 +26,8 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/turns.ts",
-    ["src/runs/turns.test.ts"],
+    "src/runs/admission/fair-order.ts",
+    ["src/runs/admission/fair-order.test.ts"],
     [
       [
         "one person's queued runs are one behind the other",
@@ -38,14 +38,14 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/quota.ts",
-    ["src/runs/queue.test.ts"],
+    "src/runs/admission/quotas.ts",
+    ["src/runs/admission/queue.test.ts"],
     [
       ["the queue of one person has no bound", "limit: limits.MaxQueued,", "limit: null,"],
       ["the queue of a group has no bound", "limit: MaxQueued,", "limit: null,"],
     ],
   ),
-  ...faults("src/runs/runs.ts", ["src/runs/greedy.test.ts"], [["the history is never pruned", " pruneHistory(ctx),", ""]]),
+  ...faults("src/runs/runs.ts", ["src/runs/limits/heavy-user.test.ts"], [["the history is never pruned", " pruneHistory(ctx),", ""]]),
   ...faults(
     "src/api/operation.ts",
     ["test/api/limits.test.ts"],
@@ -57,18 +57,18 @@ export const runs = [
     [["objects are not counted", "if (caller.isAdmin) return", "return"]],
   ),
   ...faults(
-    "src/runs/stop.ts",
+    "src/runs/lifecycle/stop.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps people from stopping runs", "() => ctx.store.change(work, { urgent: true })", "() => ctx.store.change(work)"]],
   ),
   ...faults(
-    "src/runs/moves.ts",
+    "src/runs/lifecycle/transitions.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps runs from being over", "{ urgent: isEnd(step) }", "{ urgent: false }"]],
   ),
   ...faults(
-    "src/runs/ending.ts",
-    ["src/runs/store-down.test.ts"],
+    "src/runs/lifecycle/ending.ts",
+    ["src/runs/lifecycle/store-down.test.ts"],
     [
       ["a stop on a full disk is taken for a loss", "reason: wish?.reason ?? why", "reason: why"],
       ["a run that the database cannot stop goes on", "if (!isStorageFull(error)) throw error", "throw error"],
@@ -104,8 +104,8 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/limits.ts",
-    ["src/runs/limits.test.ts"],
+    "src/runs/limits/effective-limits.ts",
+    ["src/runs/limits/limit-enforcer.test.ts"],
     [
       [
         "a group's limit of disk bounds no run",
@@ -115,8 +115,8 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/usage.ts",
-    ["src/runs/limits.test.ts"],
+    "src/runs/limits/usage-monitor.ts",
+    ["src/runs/limits/limit-enforcer.test.ts"],
     [
       ["work does not count as use", "this.#activity.mark(run.id)", "void run.id"],
       ["a disk that fills is no reason to look", "if (!isFilling && clock.now()", "if (clock.now()"],
@@ -125,13 +125,13 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/usage.ts",
+    "src/runs/limits/usage-monitor.ts",
     ["test/api/runs.test.ts"],
     [["figures are kept after the end", "(this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []", "this.#series.get(id) ?? []"]],
   ),
   ...faults(
-    "src/runs/quota.ts",
-    ["src/runs/admission.test.ts"],
+    "src/runs/admission/quotas.ts",
+    ["src/runs/admission/scheduler.test.ts"],
     [
       [
         "what an older one of the group waits for is taken by a younger",
@@ -142,8 +142,8 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/life.ts",
-    ["src/runs/store-down.test.ts"],
+    "src/runs/lifecycle/run-controller.ts",
+    ["src/runs/lifecycle/store-down.test.ts"],
     [
       [
         "a run that is gone keeps its address until that is written",
@@ -153,8 +153,8 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/adopt.ts",
-    ["src/runs/strays.test.ts"],
+    "src/runs/lifecycle/adoption.ts",
+    ["src/runs/lifecycle/orphans.test.ts"],
     [
       ["a device that is somebody else's is taken up", "spec.gpus.includes(device)", "false"],
       ["nothing is taken up", 'seen.state === "running" ? await', 'seen.state === "created" ? await'],
@@ -195,7 +195,7 @@ export const runs = [
     [["an administrator's right to everything is borrowed", "    isAdmin: false,", '    isAdmin: owner.userName === "admin",']],
   ),
   ...faults(
-    "src/runs/launch.ts",
+    "src/runs/lifecycle/launch-attempt.ts",
     ["test/api/stale-rights.test.ts"],
     [
       [
@@ -211,7 +211,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/queued-rights.ts",
+    "src/runs/admission/queue-replanning.ts",
     ["test/api/stale-rights.test.ts"],
     [["a withdrawal ends no queued run", "await replanRun(ctx, run).catch(", "await Promise.resolve(run).catch("]],
   ),

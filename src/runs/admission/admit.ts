@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto"
+import { Failure } from "#contract"
+import type { Actor } from "#events"
+import type { Change, Reads, RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { decideAdmission } from "./decision.ts"
+import { startTimes } from "./queue.ts"
+import type { AdmissionInput, IdempotencyKey, StartRequest } from "./requests.ts"
+
+export interface AdmissionRequest extends AdmissionInput {
+  idempotency: IdempotencyKey | undefined
+  actor: Actor | undefined
+  /** Called after COMMIT, before the run is published. */
+  onAdmitted(run: RunRow): void
+}
+
+/**
+ * The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with
+ * the one that the same key made.
+ */
+export function admit(ctx: RunsContext, admission: AdmissionRequest): Promise<RunRow> {
+  return ctx.store.change(async (tx) => {
+    const { request, idempotency, actor } = admission
+    const known = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
+    if (known) return known
+    await assertMayStart(tx, request)
+    const run = await tx.runs.insert(await newRow(ctx, tx, admission))
+    if (idempotency) await tx.runs.remember({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
+    if (actor) await ctx.events.requested(tx, { actor, verb: "start", run })
+    await ctx.events.stateChanged(tx, run, undefined)
+    tx.afterCommit(() => {
+      admission.onAdmitted(run)
+      ctx.runCache.publish(run)
+    })
+    return run
+  })
+}
+
+/** Who is disabled or deleted has all runs stopped in one go: none may come after. */
+async function assertMayStart(tx: Change, { userId, userName }: StartRequest): Promise<void> {
+  const person = await tx.users.get(userId)
+  if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
+}
+
+/**
+ * The run that the person's key made, undefined when it made none. Rejects with `conflict` when
+ * another body came with it.
+ */
+export async function findByIdempotencyKey(
+  tx: Pick<Reads, "runs">,
+  userId: number,
+  { key, bodyHash }: IdempotencyKey,
+): Promise<RunRow | undefined> {
+  const entry = await tx.runs.recalled(userId, key)
+  if (!entry) return undefined
+  if (entry.bodyHash !== bodyHash)
+    throw new Failure("conflict", "The Idempotency-Key was used with another request", { field: "Idempotency-Key" })
+  return tx.runs.get(entry.runId)
+}
+
+type NewRun = Parameters<Change["runs"]["insert"]>[0]
+
+async function newRow(ctx: RunsContext, tx: Change, admission: AdmissionRequest): Promise<NewRun> {
+  const { request } = admission
+  const { demand, refusal: why, placement, limits } = await decideAdmission(ctx, tx, admission)
+  const now = ctx.clock.now()
+  return {
+    key: randomBytes(16).toString("hex"),
+    projectId: request.projectId,
+    userId: request.userId,
+    state: why ? "failed" : placement ? "pulling" : "queued",
+    wanted: why ? "stop" : "run",
+    reason: why ?? null,
+    progress: null,
+    spec: request.plan,
+    ...demand,
+    ...(placement ? startTimes(limits, now) : { startTime: null, expiresAt: null }),
+    readyTime: null,
+    endTime: why ? now : null,
+    lastActivity: null,
+    nodeNames: placement?.nodeNames ?? [],
+    gpuDevices: placement?.gpuDevices ?? [],
+    imageDigest: "",
+  }
+}

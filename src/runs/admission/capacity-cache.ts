@@ -1,0 +1,64 @@
+import type { NodeCapacity } from "#engine"
+import { deadline } from "#kit"
+import type { RunsContext } from "../context.ts"
+import { allocatableNodes, availableNodes, type Node } from "./scheduler.ts"
+
+const maxAgeMs = 30_000
+const timeoutMs = 5_000
+
+/** What the engine last said that its nodes have. */
+export class CapacityCache {
+  readonly #ctx: RunsContext
+  #known: { nodes: NodeCapacity[]; at: number } | undefined
+
+  constructor(ctx: RunsContext) {
+    this.#ctx = ctx
+  }
+
+  /**
+   * The nodes as admission counts them: remembered ones, even old, before none. Rejects as
+   * `Engine.capacity` does when nothing was ever learnt.
+   */
+  async nodes(): Promise<Node[]> {
+    if (!this.#known) await this.refresh()
+    return allocatableNodes(this.#known?.nodes ?? [], this.#ctx.settings)
+  }
+
+  /** Asks the engine when it has not been asked lately. */
+  async refreshIfStale(): Promise<void> {
+    if (!this.#known || this.#ctx.clock.now() - this.#known.at >= maxAgeMs) await this.refresh()
+  }
+
+  async refresh(): Promise<void> {
+    using limit = deadline(timeoutMs, "Asking the engine for its capacity", this.#ctx.closed)
+    const nodes = await this.#ctx.engine.capacity(limit)
+    this.#known = { nodes, at: this.#ctx.clock.now() }
+  }
+}
+
+/** What a node has and has left, counted as admission counts: after reserve and overcommit. */
+export interface NodeUsage {
+  name: string
+  cpus: { total: number; free: number }
+  memoryMiB: { total: number; free: number }
+  gpus: { total: number; free: number }
+  devices: { id: string; model: string; memoryMiB: number; runId: number | null }[]
+}
+
+export async function nodeUsage(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<NodeUsage[]> {
+  const nodes = await capacity.nodes()
+  const live = ctx.runCache.rows()
+  const free = new Map(availableNodes({ nodes, live, orphanDevices }).map((node) => [node.name, node]))
+  const holders = new Map(live.flatMap((run) => (run.state === "queued" ? [] : run.gpuDevices.map((device) => [device, run.id]))))
+  return nodes.map((node) => {
+    const left = free.get(node.name)
+    const amount = (total: number, rest = 0) => ({ total, free: Math.max(0, rest) })
+    return {
+      name: node.name,
+      cpus: amount(node.cpus, left?.cpus),
+      memoryMiB: amount(node.memoryMiB, left?.memoryMiB),
+      gpus: amount(node.gpus.length, left?.gpus.length),
+      devices: node.gpus.map((gpu) => ({ ...gpu, runId: holders.get(gpu.id) ?? null })),
+    }
+  })
+}

@@ -1,0 +1,98 @@
+import type { EffectiveLimits, Reason } from "#contract"
+import { EngineError } from "#engine"
+import type { Holdings, LiveRun, Reads } from "#store"
+import type { RunsContext } from "../context.ts"
+import { reasonFor } from "../lifecycle/reasons.ts"
+import { loadLimits } from "../limits/effective-limits.ts"
+import { fairOrder } from "./fair-order.ts"
+import { type GroupQuota, limitRefusal, queueLimitRefusal } from "./quotas.ts"
+import { type AdmissionInput, AlreadyRunning } from "./requests.ts"
+import { fitsNow, type Placement, type ResourceRequest, schedule, unschedulableReason } from "./scheduler.ts"
+
+type Readable = Pick<Reads, "runs" | "users" | "groups">
+
+/** What would become of a start that came now. */
+export interface AdmissionDecision {
+  demand: ResourceRequest & { nodes: number }
+  /** Why it cannot be. */
+  refusal: Reason | undefined
+  /** Where it goes at once; undefined when it is refused or has to queue. */
+  placement: Placement | undefined
+  /** Those of the person. */
+  limits: EffectiveLimits
+}
+
+interface AdmissionState {
+  demand: ResourceRequest & { nodes: number }
+  /** What the person's own live runs hold. */
+  own: Holdings
+  limits: EffectiveLimits
+  /** Of the person's groups. */
+  quotas: readonly GroupQuota[]
+}
+
+/**
+ * The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. It reads the
+ * runs that hold something and the person's own; the queue is read only while there is room that
+ * the start might get, so a long queue does not slow down what joins it.
+ */
+export async function decideAdmission(ctx: RunsContext, reads: Readable, judged: AdmissionInput): Promise<AdmissionDecision> {
+  const { request } = judged
+  const other = await reads.runs.liveOf(request.userId, request.projectId)
+  if (other) throw new AlreadyRunning(other)
+  const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
+  const { defaultCpus, defaultMemoryMiB, defaultLimits } = ctx.settings
+  const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
+  const bounds = await loadLimits(reads, [request.userId], defaultLimits)
+  const limits = bounds.limits.get(request.userId) ?? defaultLimits
+  const own = await reads.runs.holdings(request.userId)
+  const situation = { demand, own, limits, quotas: bounds.quotas }
+  const refusal = refusalOf(ctx, judged, situation)
+  if (refusal) return { demand, refusal, placement: undefined, limits }
+  const placement = await findPlacement(ctx, reads, judged, situation)
+  return { demand, refusal: placement ? undefined : await queueRefusal(reads, situation), placement, limits }
+}
+
+function refusalOf(
+  { engine }: RunsContext,
+  { request, nodes }: AdmissionInput,
+  { demand, own, limits, quotas }: AdmissionState,
+): Reason | undefined {
+  if (request.refusal) return request.refusal
+  const quota = limitRefusal(demand, own, { limits, quotas })
+  if (quota) return quota
+  if (nodes instanceof EngineError) return reasonFor(nodes.code, nodes.message)
+  if (engine.placement === "engine") return undefined
+  return demand.nodes > 1 ? reasonFor("nodes_unsupported") : unschedulableReason(demand, nodes)
+}
+
+/** Why the run may not wait, either. */
+async function queueRefusal(reads: Readable, { own, limits, quotas }: AdmissionState): Promise<Reason | undefined> {
+  const isShared = quotas.some((quota) => typeof quota.limits.MaxQueued === "number")
+  return queueLimitRefusal(own.queued, { limits, quotas, all: isShared ? await reads.runs.queued() : [] })
+}
+
+/** Where it can start at once; undefined when it has to queue. */
+async function findPlacement(
+  ctx: RunsContext,
+  reads: Readable,
+  judged: AdmissionInput,
+  situation: AdmissionState,
+): Promise<Placement | undefined> {
+  if (ctx.engine.placement === "engine") return { nodeNames: [], gpuDevices: [] }
+  const { request, nodes, orphanDevices } = judged
+  if (nodes instanceof EngineError) return undefined
+  const { userId, userName } = request
+  const held = await reads.runs.held()
+  const { demand, quotas } = situation
+  if (!fitsNow({ ...demand, userName }, { nodes, live: held, orphanDevices, quotas })) return undefined
+  const newest: LiveRun = {
+    ...{ ...demand, id: Number.POSITIVE_INFINITY, userId, userName, state: "queued" },
+    ...{ nodeNames: [], gpuDevices: [], createdAt: ctx.clock.now(), startTime: null },
+  }
+  const waiting = fairOrder([...(await reads.runs.queued()), newest], ctx.runCache.serviceHistory)
+  const before = waiting.slice(0, waiting.indexOf(newest) + 1)
+  const people = before.map((run) => run.userId)
+  const all = before.length === 1 ? quotas : (await loadLimits(reads, people, ctx.settings.defaultLimits)).quotas
+  return schedule({ nodes, live: [...held, ...before], orphanDevices, quotas: all }).get(newest.id)
+}

@@ -1,0 +1,88 @@
+import { setImmediate as turn } from "node:timers/promises"
+import { isDeepStrictEqual } from "node:util"
+import type { JournalRow, RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { endQueuedRun } from "./queue.ts"
+
+/** Where more has happened than this since the last look, all that wait are judged. */
+const maxNewRows = 1_000
+
+/**
+ * Judges queued runs anew whenever the journal tells of something that they depend on, whichever
+ * process wrote it, until Quayside closes: what is no longer allowed ends a run now, not when
+ * capacity comes free. What this misses is caught when the run leaves the queue.
+ */
+export async function replanQueuedRuns(ctx: RunsContext): Promise<void> {
+  const { clock, closed, settings, logger } = ctx
+  const judged: ReplanState = { upTo: 0, ids: new Set() }
+  while (!closed.aborted) {
+    await replanOnce(ctx, judged).catch(
+      (err: unknown) => closed.aborted || logger.warn({ err }, "the rights of queued runs were not judged"),
+    )
+    await clock.sleep(settings.observeEveryMs, closed).catch(() => {})
+  }
+}
+
+/** What was judged by all of the journal up to a row. */
+interface ReplanState {
+  upTo: number
+  ids: ReadonlySet<number>
+}
+
+async function replanOnce(ctx: RunsContext, judged: ReplanState): Promise<void> {
+  const waiting = ctx.runCache.rows().filter(({ state }) => state === "queued")
+  if (waiting.length === 0) {
+    judged.ids = new Set()
+    return
+  }
+  const { first, last } = await ctx.store.events.bounds()
+  const isGap = judged.upTo < first - 1 || last - judged.upTo > maxNewRows
+  const news = isGap ? [] : await ctx.store.events.after(judged.upTo, maxNewRows)
+  const concerns = affectedBy(news)
+  const failures: unknown[] = []
+  for (const run of waiting) {
+    if (ctx.closed.aborted) return
+    // Thousands may wait: others have their turn in between.
+    await turn()
+    if (isGap || !judged.ids.has(run.id) || concerns(run)) await replanRun(ctx, run).catch((error: unknown) => failures.push(error))
+  }
+  // One that cannot be judged keeps none of the others from it; all are judged again.
+  if (failures.length > 0) throw failures[0]
+  judged.upTo = Math.max(last, news.at(-1)?.id ?? 0)
+  judged.ids = new Set(waiting.map(({ id }) => id))
+}
+
+/**
+ * Whether a run depends on any of what these rows tell of. A change of a person or a group may
+ * concern everybody.
+ */
+function affectedBy(news: readonly JournalRow[]): (run: RunRow) => boolean {
+  const things = new Set(news.map(({ resource }) => `${resource.type} ${resource.id}`))
+  if (news.some(({ resource }) => resource.type === "user" || resource.type === "group")) return () => true
+  return ({ projectId, spec }) =>
+    things.has(`project ${projectId}`) ||
+    things.has(`image ${spec.imageId}`) ||
+    spec.mounts.some(({ dataId }) => dataId !== undefined && things.has(`data ${dataId}`))
+}
+
+/** Most are as they were: only what is to be written costs a transaction. */
+async function replanRun(ctx: RunsContext, run: RunRow): Promise<void> {
+  if (!isChanged(await ctx.replan(ctx.store, run), run)) return
+  await ctx.store.change(
+    async (tx) => {
+      const now = await tx.runs.get(run.id)
+      if (now?.state !== "queued") return
+      const revised = await ctx.replan(tx, now)
+      if ("refusal" in revised) await endQueuedRun(ctx, tx, { id: run.id, why: revised.refusal })
+      else if (isChanged(revised, now)) {
+        const moved = await tx.runs.move(run.id, ["queued"], { spec: revised.plan })
+        if (moved) tx.afterCommit(() => ctx.runCache.publish(moved))
+      }
+    },
+    { urgent: true },
+  )
+}
+
+function isChanged(revised: Awaited<ReturnType<RunsContext["replan"]>>, { spec }: RunRow): boolean {
+  return "refusal" in revised || !isDeepStrictEqual(revised.plan, spec)
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Limits, Store } from "#store"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+const setLimits = (store: Store, id: number, limits: Limits) => store.change((tx) => tx.users.update(id, { limits }))
+
+async function projectsOf(world: RunsFixture, count: number): Promise<number[]> {
+  const template = await world.store.projects.get(world.projectId)
+  assert.ok(template)
+  return world.store.change(async (tx) => {
+    const ids: number[] = []
+    for (let n = 0; n < count; n += 1) ids.push((await tx.projects.insert(template)).id)
+    return ids
+  })
+}
+
+test("a start beyond `MaxQueued` fails with `quota_exceeded`, and one that need not wait does not", async () => {
+  await using world = await RunsFixture.open({ cpus: 1 })
+  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
+  await setLimits(world.store, world.users[0] as number, { MaxQueued: 1 })
+  await using runs = await world.runs()
+  const start = (projectId: number, person = 0) => runs.start({ ...world.request("fake/http", { person }), projectId })
+  const first = await start(a)
+  assert.notEqual(first.state, "failed")
+  assert.equal((await start(b)).state, "queued")
+  const third = await start(c)
+  assert.deepEqual([third.state, third.reason?.code], ["failed", "quota_exceeded"])
+  assert.match(third.reason?.msg ?? "", /person's limit is 1 queued runs, and 1 wait already/)
+  assert.equal((await start(c, 1)).state, "queued", "nobody else is bounded by it")
+})
+
+test("queued runs of all members of a group together are bounded by its `TotalLimits`", async () => {
+  await using world = await RunsFixture.open({ cpus: 1 })
+  const [a] = (await projectsOf(world, 1)) as [number]
+  await world.store.change(async (tx) => {
+    const lab = await tx.groups.insert({ groupName: "lab", comment: "", limits: {}, totalLimits: { MaxQueued: 1 } })
+    await tx.groups.setMembers(lab.id, world.users.slice(0, 2))
+  })
+  await using runs = await world.runs()
+  const start = (person: number, projectId = world.projectId) => runs.start({ ...world.request("fake/http", { person }), projectId })
+  await start(2)
+  assert.equal((await start(0)).state, "queued")
+  assert.match((await start(1)).reason?.msg ?? "", /all members of lab together is 1 queued runs/)
+  assert.equal((await start(2, a)).state, "queued")
+})
+
+test("a preview tells the position that the start then has", async () => {
+  await using world = await RunsFixture.open({ cpus: 1 })
+  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
+  await using runs = await world.runs()
+  const request = (person: number, projectId: number) => ({ ...world.request("fake/http", { person }), projectId })
+  for (const projectId of [a, b, c]) await runs.start(request(0, projectId))
+  for (const [person, projectId, position] of [
+    [1, a, 1],
+    [1, b, 3],
+    [2, a, 2],
+  ] as const) {
+    assert.equal((await runs.preview(request(person, projectId))).position, position)
+    const run = await runs.start(request(person, projectId))
+    assert.equal(runs.queuePosition(run.id), position)
+  }
+})
+
+test("the largest run of somebody who is next is not passed by smaller ones", async () => {
+  await using world = await RunsFixture.open({ cpus: 4 })
+  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
+  await using runs = await world.runs()
+  const start = (person: number, projectId: number, cpus: number) =>
+    runs.start({ ...world.request("fake/http", { person, cpus }), projectId })
+  const holder = await start(0, a, 2)
+  const large = await start(1, a, 4)
+  const small = await start(0, b, 1)
+  const other = await start(2, c, 1)
+  assert.deepEqual([large.state, small.state, other.state], ["queued", "queued", "queued"])
+  await runs.stop(holder.id, { by: "stopped_by_user" })
+  await eventually("the large run left the queue", async () => (await world.row(large.id)).state !== "queued")
+  assert.deepEqual([(await world.row(small.id)).state, (await world.row(other.id)).state], ["queued", "queued"])
+})

@@ -1,0 +1,69 @@
+import type { EffectiveLimits, Reason } from "#contract"
+import type { Change, LiveRun, Reads, RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { transitionIn } from "../lifecycle/transitions.ts"
+import { loadLimits } from "../limits/effective-limits.ts"
+import type { RunCache } from "../run-cache.ts"
+import type { CapacityCache } from "./capacity-cache.ts"
+import { fairOrder, type QueuedRun } from "./fair-order.ts"
+import { schedule } from "./scheduler.ts"
+
+/** Lets queued runs go as far as there is room, in one transaction. */
+export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<void> {
+  if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
+  const nodes = await capacity.nodes()
+  const placing = async (reads: Pick<Reads, "users" | "groups">, held: readonly LiveRun[], queued: readonly LiveRun[]) => {
+    const waiting = fairOrder(queued, ctx.runCache.serviceHistory)
+    const { quotas, limits } = await loadLimits(
+      reads,
+      waiting.map(({ userId }) => userId),
+      ctx.settings.defaultLimits,
+    )
+    return { placements: schedule({ nodes, live: [...held, ...waiting], orphanDevices, quotas }), limits, waiting }
+  }
+  const rows = ctx.runCache.rows()
+  const isQueued = ({ state }: RunRow) => state === "queued"
+  const likely = await placing(
+    ctx.store,
+    rows.filter((run) => !isQueued(run)),
+    rows.filter(isQueued),
+  )
+  if (likely.placements.size === 0) return
+  await ctx.store.change(async (tx) => {
+    const { placements, limits, waiting } = await placing(tx, await tx.runs.held(), await tx.runs.queued())
+    for (const { id, userId } of waiting) {
+      const placement = placements.get(id)
+      if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startTimes(limits.get(userId), ctx.clock.now()) } })
+    }
+  })
+}
+
+/**
+ * The plan of a run that waited was made when it was asked for: it goes by one that is made now, in
+ * the transaction that lets it go, or it ends.
+ */
+async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: number; fields: Partial<RunRow> }): Promise<void> {
+  const run = await tx.runs.get(id)
+  if (!run) return
+  const revised = await ctx.replan(tx, run)
+  if ("refusal" in revised) await endQueuedRun(ctx, tx, { id, why: revised.refusal })
+  else await transitionIn(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: revised.plan } })
+}
+
+/** The engine was never asked for it, so that it is over at once. */
+export async function endQueuedRun(ctx: RunsContext, tx: Change, { id, why }: { id: number; why: Reason }): Promise<RunRow | undefined> {
+  await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })
+  return transitionIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
+}
+
+/** When a run left the queue, and when its longest time will be over. */
+export function startTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
+  const hours = limits?.MaxRunHours ?? null
+  return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
+}
+
+/** Where a run would stand that somebody asked for now, from 1. */
+export function positionOfNewRun(runCache: RunCache, userId: number, now: number): number {
+  const joining: QueuedRun = { id: Number.POSITIVE_INFINITY, userId, createdAt: now }
+  return runCache.queue(joining).indexOf(joining) + 1
+}

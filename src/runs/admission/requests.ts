@@ -1,0 +1,44 @@
+import { Failure, type Reason } from "#contract"
+import type { EngineError } from "#engine"
+import type { RunPlan, RunRow } from "#store"
+import type { Node } from "./scheduler.ts"
+
+/** A start that somebody asked for, with everything looked up that it names. */
+export interface StartRequest {
+  userId: number
+  userName: string
+  projectId: number
+  plan: RunPlan
+  /**
+   * Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least.
+   */
+  resources: { nodes: number; cpus: number; memoryMiB: number; gpus: number; gpuMemoryMiB: number }
+  /** Why it cannot be, where the caller knows already: the run is stored as `failed` with it. */
+  refusal?: Reason | undefined
+}
+
+/** The caller's own key for a start; a second start under it gives the same run. */
+export interface IdempotencyKey {
+  key: string
+  /** sha256 of the body. */
+  bodyHash: string
+}
+
+/** A person has at most one live run of a project. */
+export class AlreadyRunning extends Failure {
+  readonly run: RunRow
+
+  constructor(run: RunRow) {
+    super("already_running", `${run.userName} runs this project already: run ${run.id} is ${run.state}`, {
+      extra: { ID: run.id, State: run.state },
+    })
+    this.run = run
+  }
+}
+
+/** What a start is judged by, beside what the database holds. */
+export interface AdmissionInput {
+  request: StartRequest
+  nodes: Node[] | EngineError
+  orphanDevices: ReadonlySet<string>
+}

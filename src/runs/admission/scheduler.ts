@@ -1,0 +1,166 @@
+import type { Reason, ReasonCode } from "#contract"
+import type { GpuDevice, NodeCapacity } from "#engine"
+import type { RunRow } from "#store"
+import type { RunSettings } from "../settings.ts"
+import { type GroupQuota, GroupUsage } from "./quotas.ts"
+
+/** What a run takes. Memory is MiB; `gpuMemoryMiB` is what each of its GPUs must have at least. */
+export type ResourceRequest = Pick<RunRow, "cpus" | "memoryMiB" | "gpus" | "gpuMemoryMiB">
+
+export interface Placement {
+  nodeNames: string[]
+  gpuDevices: string[]
+}
+
+/**
+ * A node as admission counts it: `cpus` and `memoryMiB` after reserve and overcommit, `largest`
+ * what a single run can get.
+ */
+export interface Node {
+  name: string
+  cpus: number
+  memoryMiB: number
+  gpus: GpuDevice[]
+  largest: { cpus: number; memoryMiB: number }
+}
+
+export type OvercommitSettings = Pick<RunSettings, "cpuOvercommit" | "memoryOvercommit" | "reserve">
+
+export function allocatableNodes(
+  capacity: readonly NodeCapacity[],
+  { cpuOvercommit, memoryOvercommit, reserve }: OvercommitSettings,
+): Node[] {
+  return capacity.map((node) => {
+    const cpus = Math.max(0, Math.floor((node.cpus - reserve.cpus) * cpuOvercommit))
+    const memoryMiB = Math.max(0, Math.floor((node.memoryMiB - reserve.memoryMiB) * memoryOvercommit))
+    const largest = { cpus: Math.min(cpus, node.cpus), memoryMiB: Math.min(memoryMiB, node.memoryMiB) }
+    return { name: node.name, cpus, memoryMiB, gpus: [...node.gpus], largest }
+  })
+}
+
+/** Why no node could ever hold it, all of them being empty; undefined when one could. */
+export function unschedulableReason(demand: ResourceRequest, nodes: readonly Node[]): Reason | undefined {
+  if (nodes.some((node) => couldFit(node, demand))) return undefined
+  const cpus = Math.max(0, ...nodes.map((node) => node.largest.cpus))
+  if (demand.cpus > cpus) return insufficientReason("insufficient_cpu", `No node has ${demand.cpus} CPUs; the largest has ${cpus}`)
+  const memory = Math.max(0, ...nodes.map((node) => node.largest.memoryMiB))
+  if (demand.memoryMiB > memory) {
+    return insufficientReason(
+      "insufficient_memory",
+      `No node has ${demand.memoryMiB} MiB of memory for runs; the largest has ${memory} MiB`,
+    )
+  }
+  const gpus = Math.max(0, ...nodes.map((node) => fittingGpus(node.gpus, demand).length))
+  const each = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
+  const best = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
+  const most = each === "" ? "" : ` of them; the largest GPU has ${best} MiB`
+  if (demand.gpus > gpus)
+    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${each}; the largest has ${gpus}${most}`)
+  return insufficientReason(
+    demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory",
+    "No single node has all of what was asked for together",
+  )
+}
+
+function insufficientReason(code: ReasonCode, msg: string): Reason {
+  return { code, msg }
+}
+
+function couldFit(node: Node, demand: ResourceRequest): boolean {
+  const { largest, gpus } = node
+  return demand.cpus <= largest.cpus && demand.memoryMiB <= largest.memoryMiB && fittingGpus(gpus, demand).length >= demand.gpus
+}
+
+/** Devices with enough memory, those with the least first. */
+function fittingGpus(gpus: readonly GpuDevice[], { gpuMemoryMiB }: ResourceRequest): GpuDevice[] {
+  return gpus.filter((gpu) => gpu.memoryMiB >= gpuMemoryMiB).sort((a, b) => a.memoryMiB - b.memoryMiB)
+}
+
+export interface ClusterState {
+  nodes: readonly Node[]
+  /** All live runs, the queued ones in the order of their turns. */
+  live: readonly (ResourceRequest & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
+  /** Devices that something holds which is none of these runs. */
+  orphanDevices?: ReadonlySet<string>
+  /** What groups may hold all together; those without a limit need not be told. */
+  quotas?: readonly GroupQuota[]
+}
+
+/**
+ * What each node has left: less than nothing when capacity shrank below what had been handed out.
+ */
+export function availableNodes({ nodes, live, orphanDevices }: Omit<ClusterState, "quotas">): Node[] {
+  const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !orphanDevices?.has(id)) }))
+  for (const run of live) {
+    if (run.state !== "queued") allocate(free, run, run)
+  }
+  return free
+}
+
+/**
+ * Which of the queued runs can be started now, and where. They come in their order; what an earlier
+ * one waits for is kept back from later ones on the node that could hold it, so that small runs
+ * cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits
+ * for others of its group takes nothing from any node, and what it waits for is kept back from
+ * later ones of the group.
+ */
+export function schedule(hall: ClusterState): Map<number, Placement> {
+  const free = availableNodes(hall)
+  const shares = new GroupUsage(hall)
+  const placements = new Map<number, Placement>()
+  for (const run of hall.live) {
+    if (run.state !== "queued" || !shares.reserve(run)) continue
+    if (isExhausted(free)) break
+    const node = bestNode(free.filter((one) => couldFit(one, run) && hasAvailable(one, run)))
+    if (node) {
+      const placement = { nodeNames: [node.name], gpuDevices: pickGpus(node, run) }
+      placements.set(run.id, placement)
+      allocate(free, run, placement)
+    } else reserveFor(hall.nodes, free, run)
+  }
+  return placements
+}
+
+/**
+ * Whether no node has anything left, not even for the smallest run: the rest of the queue need not
+ * be looked at.
+ */
+function isExhausted(free: readonly Node[]): boolean {
+  return free.every(({ cpus, memoryMiB }) => cpus < 1 || memoryMiB < 1)
+}
+
+/** Whether the run could start if nobody waited. */
+export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, hall: ClusterState): boolean {
+  return new GroupUsage(hall).reserve(demand) && availableNodes(hall).some((node) => couldFit(node, demand) && hasAvailable(node, demand))
+}
+
+function hasAvailable(free: Node, demand: ResourceRequest): boolean {
+  return demand.cpus <= free.cpus && demand.memoryMiB <= free.memoryMiB && fittingGpus(free.gpus, demand).length >= demand.gpus
+}
+
+/**
+ * Runs without GPUs stay off nodes that have them where they can; else the emptiest node is best.
+ */
+function bestNode(nodes: Node[]): Node | undefined {
+  return nodes.sort((a, b) => a.gpus.length - b.gpus.length || b.memoryMiB - a.memoryMiB)[0]
+}
+
+function pickGpus(node: Node, demand: ResourceRequest): string[] {
+  return fittingGpus(node.gpus, demand)
+    .slice(0, demand.gpus)
+    .map(({ id }) => id)
+}
+
+function allocate(free: Node[], demand: ResourceRequest, { nodeNames, gpuDevices }: Placement): void {
+  const node = free.find(({ name }) => name === nodeNames[0])
+  if (!node) return
+  node.cpus -= demand.cpus
+  node.memoryMiB -= demand.memoryMiB
+  node.gpus = node.gpus.filter(({ id }) => !gpuDevices.includes(id))
+}
+
+function reserveFor(nodes: readonly Node[], free: Node[], demand: ResourceRequest): void {
+  const able = new Set(nodes.filter((node) => couldFit(node, demand)).map(({ name }) => name))
+  const node = bestNode(free.filter(({ name }) => able.has(name)))
+  if (node) allocate(free, demand, { nodeNames: [node.name], gpuDevices: pickGpus(node, demand) })
+}

@@ -1,0 +1,89 @@
+import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
+import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
+import { startTimes } from "../admission/queue.ts"
+import type { RunsContext } from "../context.ts"
+import { loadLimits } from "../limits/effective-limits.ts"
+import { ruleOfType } from "../project-types.ts"
+
+/**
+ * Takes a running container that no row knows up again under its own number, as after a restored
+ * backup: its person and project must be there, and its number, place and devices nobody else's.
+ * Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the
+ * container does not tell is taken from the project as it is now.
+ */
+export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promise<boolean> {
+  try {
+    const spec = seen.state === "running" ? await ctx.engine.recoverSpec(seen.key, ctx.closed) : undefined
+    if (!spec) return false
+    return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
+  } catch (error) {
+    // Out of reach, nothing is known of it: it is asked about again.
+    const isRefused = error instanceof Duplicate || (error instanceof EngineError && error.code !== "engine_unreachable")
+    if (isRefused) return false
+    throw error
+  }
+}
+
+interface AdoptableContainer {
+  seen: ObservedRun
+  spec: RecoveredSpec
+}
+
+async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: AdoptableContainer): Promise<RunRow | undefined> {
+  const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
+  if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
+  if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
+  const holders = await tx.runs.held()
+  if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
+  const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
+  const run = await tx.runs.insertAs(spec.run, {
+    ...rowOf({ seen, spec, person, project }),
+    ...startTimes(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
+  })
+  await ctx.events.stateChanged(tx, run, undefined)
+  tx.afterCommit(() => {
+    ctx.logger.warn({ run: run.id, key: run.key, user: run.userName }, "a container that no run knew was taken up from its labels")
+    ctx.runCache.publish(run)
+  })
+  return run
+}
+
+function rowOf({ seen, spec, person, project }: AdoptableContainer & { person: UserRow; project: ProjectRow }) {
+  return {
+    key: spec.key,
+    projectId: project.id,
+    userId: person.id,
+    state: "starting" as const,
+    wanted: "run" as const,
+    reason: null,
+    progress: null,
+    spec: planOf(spec, project),
+    nodes: spec.nodes,
+    cpus: spec.cpus,
+    memoryMiB: spec.memoryMiB,
+    gpus: spec.gpus.length,
+    gpuMemoryMiB: 0,
+    readyTime: null,
+    endTime: null,
+    lastActivity: null,
+    nodeNames: seen.nodeNames,
+    gpuDevices: [...spec.gpus],
+    imageDigest: seen.imageDigest,
+  }
+}
+
+function planOf(spec: RecoveredSpec, { type }: ProjectRow): RunPlan {
+  const { tokenVariable } = ruleOfType(type)
+  const { HOME = "", ...env } = spec.env
+  return {
+    type,
+    image: spec.image,
+    command: spec.command,
+    env,
+    port: spec.port || null,
+    workDir: spec.workDir ?? "",
+    home: HOME,
+    mounts: spec.mounts,
+    secret: (tokenVariable === null ? undefined : env[tokenVariable]) ?? "",
+  }
+}

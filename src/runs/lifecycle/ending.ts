@@ -1,0 +1,130 @@
+import { Failure, type Reason, type RunState, reasonSentences } from "#contract"
+import { EngineError } from "#engine"
+import { isStorageFull, type RunRow } from "#store"
+import type { RunsContext, StopRequest } from "../context.ts"
+import { FinalLogs } from "../logs/logs.ts"
+import { withLogTail } from "./reasons.ts"
+import { endStateOf, transition, transitionIn } from "./transitions.ts"
+
+/** Nothing of the run is in the engine: it is over at once. */
+export async function failRun(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
+  await writeEnd(ctx, run, { path: ["failed"], why, endTime: ctx.clock.now() })
+}
+
+/** The engine may hold something of the run: it is over when the engine holds nothing any more. */
+export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
+  const silent = why.code === "lost" || why.code === "engine_unreachable"
+  const told = silent ? why : await withLogTail(ctx.engine, run.key, why)
+  const write = () => writeEnd(ctx, run, { path: ["stopping"], why: told })
+  await stopDespiteFullDisk(ctx, run, { request: { reason: told, actor: undefined }, write })
+}
+
+/**
+ * A stop that the database could not take before is the first cause: that the engine no longer has
+ * the run follows from it.
+ */
+async function writeEnd(
+  ctx: RunsContext,
+  run: RunRow,
+  { path, why, ...fields }: { path: RunState[]; why: Reason; endTime?: number },
+): Promise<void> {
+  const wish = ctx.pendingStops.get(run.id)
+  const step = { path, fields: { wanted: "stop" as const, reason: wish?.reason ?? why, ...fields } }
+  if (!wish) return void (await transition(ctx, run.id, step))
+  await ctx.store.change(
+    async (tx) => {
+      const moved = await transitionIn(ctx, tx, { id: run.id, ...step })
+      if (moved && wish.actor) await ctx.events.requested(tx, { actor: wish.actor, verb: "stop", run: moved })
+      tx.afterCommit(() => ctx.pendingStops.delete(run.id))
+    },
+    { urgent: true },
+  )
+}
+
+/**
+ * Writes that the run is to stop. A full disk must keep nobody from ending what fills it: where it
+ * has no room even for that, the run is ended in the engine first, since with its container often
+ * goes what fills it. The wish is then kept in memory for whoever writes next that the run is over;
+ * a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the
+ * engine could not do it, and with `storage_full` when it did and there is still no room.
+ */
+export async function stopDespiteFullDisk<T>(
+  ctx: RunsContext,
+  run: RunRow,
+  { request, write }: { request: StopRequest; write: () => Promise<T> },
+): Promise<T> {
+  const attempt = async () => {
+    const written = await write()
+    ctx.pendingStops.delete(run.id)
+    return written
+  }
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+  }
+  await stopBeforeWriting(ctx, run, request)
+  try {
+    return await attempt()
+  } catch (cause) {
+    const msg =
+      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
+    throw new Failure("storage_full", msg, { cause })
+  }
+}
+
+/** The first wish counts. */
+async function stopBeforeWriting(ctx: RunsContext, run: RunRow, wish: StopRequest): Promise<void> {
+  const isFirst = !ctx.pendingStops.has(run.id)
+  if (isFirst) ctx.pendingStops.set(run.id, wish)
+  try {
+    await removeContainer(ctx, run)
+  } catch (error) {
+    if (isFirst) ctx.pendingStops.delete(run.id)
+    throw error
+  }
+}
+
+/**
+ * Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could
+ * not do it; whoever waits for the run is told.
+ */
+export async function finishStop(ctx: RunsContext, run: RunRow): Promise<void> {
+  await removeContainer(ctx, run).catch((error: EngineError) => {
+    if (!ctx.closed.aborted) ctx.runCache.reportError(run.id, error)
+    throw error
+  })
+  await transition(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
+}
+
+/**
+ * Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an
+ * `EngineError`.
+ */
+async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
+  const lastWords = new FinalLogs(ctx, run)
+  try {
+    await stopEngine(ctx, run)
+  } catch (error) {
+    lastWords.discard()
+    throw asEngineError(error)
+  }
+  await lastWords.save()
+}
+
+async function stopEngine({ engine, settings, clock, closed }: RunsContext, run: RunRow): Promise<void> {
+  const { graceMs, timeoutsMs } = settings
+  const late = new AbortController()
+  const over = new AbortController()
+  const limit = clock.sleep(graceMs + timeoutsMs.stopping, over.signal)
+  limit.then(() => late.abort(new EngineError("timeout_stopping", reasonSentences.timeout_stopping))).catch(() => {})
+  try {
+    await engine.stop(run.key, { graceMs, signal: AbortSignal.any([late.signal, closed]) })
+  } finally {
+    over.abort()
+  }
+}
+
+function asEngineError(error: unknown): EngineError {
+  return error instanceof EngineError ? error : new EngineError("engine_error", reasonSentences.engine_error, { cause: error })
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Failure } from "#contract"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+test("A start while the engine cannot be reached fails with engine_unreachable, at first sight and later", async () => {
+  await using world = await RunsFixture.open()
+  world.fake.reachable = false
+  await using runs = await world.runs()
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  assert.deepEqual([run.state, run.reason?.code], ["failed", "engine_unreachable"])
+  world.fake.reachable = true
+  const ready = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  assert.equal(ready.state, "ready")
+  world.fake.reachable = false
+  const again = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { person: 1 }))).id)
+  assert.deepEqual([again.state, again.reason?.code], ["failed", "engine_unreachable"])
+})
+
+test("An engine out of reach ends no run", async () => {
+  await using world = await RunsFixture.open()
+  const { engine, observations } = await world.observedEngine()
+  await using runs = await world.runs({ engine })
+  const { id } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  const address = runs.target(id)?.address
+  world.fake.reachable = false
+  await observations(3)
+  assert.equal((await world.row(id)).state, "ready")
+  assert.deepEqual(runs.target(id)?.address, address)
+  world.fake.reachable = true
+  await observations(2)
+  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
+})
+
+test("A stop that cannot reach the engine says so, stays stopping, and is carried out later", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  world.fake.reachable = false
+  const refused = (error: Failure) => error.code === "engine_unreachable" && error.status === 503
+  await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), refused)
+  await assert.rejects(runs.stop(id, { by: "stopped_by_admin" }), refused)
+  assert.equal((await world.row(id)).state, "stopping")
+  assert.deepEqual(world.containerKeys(), [key])
+  world.fake.reachable = true
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  assert.deepEqual(world.containerKeys(), [])
+  assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
+})
+
+test("A container that does not go is told, and tried again", async () => {
+  await using world = await RunsFixture.open({ settings: { graceMs: 50, timeoutsMs: { stopping: 50 } } })
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/stuck-stop"))
+  await runs.waitUntilSettled(id)
+  await assert.rejects(
+    runs.stop(id, { by: "stopped_by_user" }),
+    (error: Failure) => error.code === "timeout_stopping" && error.status === 503,
+  )
+  assert.equal((await world.row(id)).state, "stopping")
+  const container = world.fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/http" }
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+})
+
+test("A queued run can be stopped while the engine cannot be reached, and queued ones wait until it can", async () => {
+  await using world = await RunsFixture.open({ cpus: 1 })
+  await using runs = await world.runs()
+  const first = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(first.id)
+  const [second, third] = [
+    await runs.start(world.request("fake/http", { person: 1 })),
+    await runs.start(world.request("fake/http", { person: 2 })),
+  ]
+  world.fake.reachable = false
+  const stopped = await runs.stop(second.id, { by: "stopped_by_user" })
+  assert.deepEqual([stopped?.state, stopped?.reason?.code], ["ended", "stopped_by_user"])
+  await assert.rejects(runs.stop(first.id, { by: "stopped_by_user" }))
+  assert.equal((await world.row(third.id)).state, "queued")
+  world.fake.reachable = true
+  assert.equal((await runs.waitUntilSettled(third.id)).state, "ready")
+})
+
+test("Runs that were under way when both went down are taken up when the engine is back", async () => {
+  await using world = await RunsFixture.open()
+  const first = await world.runs()
+  const { id } = await first.start(world.request("fake/slow:400"))
+  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  await first.close()
+  world.fake.reachable = false
+  const { engine, observations } = await world.observedEngine()
+  await using second = await world.runs({ engine })
+  await observations(3)
+  assert.equal((await world.row(id)).state, "starting")
+  world.fake.reachable = true
+  assert.equal((await second.waitUntilSettled(id)).state, "ready")
+})
+
+test("An engine that goes away while a program gets ready is waited for", async () => {
+  await using world = await RunsFixture.open()
+  const { engine, observations } = await world.observedEngine()
+  await using runs = await world.runs({ engine })
+  const { id, key } = await runs.start(world.request("fake/slow:500"))
+  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  world.fake.reachable = false
+  await eventually("the program listens", () => world.fake.portOf(key) !== undefined)
+  await observations(2)
+  world.fake.reachable = true
+  assert.equal((await runs.waitUntilSettled(id)).state, "ready")
+  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
+})
+
+test("An engine that never lets go of a start keeps nobody from stopping the run", async () => {
+  await using world = await RunsFixture.open({ settings: { timeoutsMs: { stopping: 100 } } })
+  const engine = await world.engine()
+  engine.start = () => new Promise(() => {})
+  await using runs = await world.runs({ engine })
+  const { id } = await runs.start(world.request("fake/http"))
+  assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
+})
+
+test("Capacity that comes free while the engine cannot be reached is handed out when it can", async () => {
+  await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { pulling: 300 } } })
+  const { engine, observations } = await world.observedEngine()
+  await using runs = await world.runs({ engine })
+  const first = await runs.start(world.request("fake/stuck-pull"))
+  const second = await runs.start(world.request("fake/http", { person: 1 }))
+  world.fake.reachable = false
+  assert.equal((await runs.waitUntilSettled(first.id)).reason?.code, "timeout_pulling")
+  await observations(3)
+  assert.equal((await world.row(second.id)).state, "queued")
+  world.fake.reachable = true
+  assert.equal((await runs.waitUntilSettled(second.id)).state, "ready")
+})

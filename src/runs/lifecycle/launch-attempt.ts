@@ -1,0 +1,197 @@
+import { isDeepStrictEqual } from "node:util"
+import { type Progress, reasonSentences } from "#contract"
+import { type Address, EngineError, type Mount, type StartResult, type StartStep } from "#engine"
+import { IdleTimeout } from "#kit"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { maxDiskMiBOf } from "../limits/effective-limits.ts"
+import type { ProbeResult } from "../readiness/probe.ts"
+import { waitUntilReady } from "../readiness/wait-until-ready.ts"
+import { engineMountsOf, engineSpecOf, portOf } from "./engine-spec.ts"
+import { type ContainerFacts, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
+import { ProgressReporter } from "./progress-reporter.ts"
+import { transition } from "./transitions.ts"
+
+/** One attempt to bring a run from where its row stands to `ready`. */
+export class LaunchAttempt implements Disposable {
+  readonly #ctx: RunsContext
+  #run: RunRow
+  readonly #controller = new AbortController()
+  readonly #idleTimeout: IdleTimeout
+  readonly #writer: LaunchStateWriter
+  readonly #progress: ProgressReporter
+  #state: LaunchState
+  #lastProbe: ProbeResult | undefined
+  #started = false
+  #stuck = false
+
+  constructor(ctx: RunsContext, run: RunRow, stage: LaunchState) {
+    this.#ctx = ctx
+    this.#run = run
+    this.#state = stage
+    this.#writer = new LaunchStateWriter(ctx, run.id)
+    this.#progress = new ProgressReporter(ctx, run)
+    this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#controller.abort(this.#timeoutError()))
+    this.#idleTimeout.start(ctx.settings.timeoutsMs[stage])
+  }
+
+  /** How far it came. From `creating` on, nobody but the engine knows what it holds of the run. */
+  get state(): LaunchState {
+    return this.#state
+  }
+
+  /** Whether the engine did not let go of a start that was cut short. */
+  get isStuck(): boolean {
+    return this.#stuck
+  }
+
+  /** Whether `Engine.start` has resolved, so that the container is this process's to judge. */
+  get isStarted(): boolean {
+    return this.#started
+  }
+
+  get progress(): Progress | null {
+    return this.#progress.progress
+  }
+
+  /** Ends the attempt: `go` resolves with this reason once the engine has let go. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason)
+  }
+
+  /**
+   * Resolves with why the start failed, or with nothing when `ready` is committed or the run has
+   * left this path. Rejects when the database cannot be written.
+   */
+  async run(): Promise<{ failure: unknown } | undefined> {
+    const outcome = await this.#startProgram().catch((error: unknown) => ({
+      failure: this.#controller.signal.aborted ? this.#controller.signal.reason : error,
+    }))
+    await this.#writer.flush()
+    if ("failure" in outcome) return outcome
+    const now = this.#ctx.clock.now()
+    await transition(this.#ctx, this.#run.id, { path: launchStates, fields: { readyTime: now, lastActivity: now }, address: outcome })
+    return undefined
+  }
+
+  async #startProgram(): Promise<Address> {
+    if (this.#state === "pulling") {
+      await this.#replan()
+      await this.#untilStuck(this.#prepare())
+    }
+    const [imagePolicy, diskMiB] = await Promise.all([
+      this.#ctx.imagePolicy(this.#run),
+      maxDiskMiBOf(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
+    ])
+    const spec = { ...engineSpecOf(this.#run), imagePolicy, diskMiB }
+    const resolveMounts = () => this.#resolveMounts()
+    const started = await this.#untilStuck(
+      this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, resolveMounts),
+    )
+    this.#started = true
+    this.#enterState("starting")
+    // The program's own time begins now, however long the engine took to start it.
+    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs.starting)
+    this.#writer.write("starting", containerFactsOf(started, this.#ctx))
+    const onProbe = (result: ProbeResult) => {
+      this.#lastProbe = result
+    }
+    return waitUntilReady(this.#ctx, this.#run, { onProbe, signal: AbortSignal.any([this.#controller.signal, this.#ctx.closed]) })
+  }
+
+  /**
+   * Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with
+   * what ends the run.
+   */
+  async #replan(): Promise<void> {
+    const { id, spec } = this.#run
+    const revised = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
+      throw new ReplanUnavailable("The rights of a run could not be read", { cause })
+    })
+    if ("refusal" in revised) throw new EngineError(revised.refusal.code, revised.refusal.msg)
+    if (isDeepStrictEqual(revised.plan, spec)) return
+    this.#run = { ...this.#run, spec: revised.plan }
+    await this.#ctx.store.change(async (tx) => {
+      const moved = await tx.runs.move(id, ["pulling", "creating", "starting"], { spec: revised.plan })
+      if (moved) tx.afterCommit(() => this.#ctx.runCache.publish(moved))
+    })
+  }
+
+  /**
+   * Asked by the engine when nothing is left to wait for: fetching an image may have taken hours.
+   */
+  async #resolveMounts(): Promise<Mount[]> {
+    await this.#replan()
+    return engineMountsOf(this.#run.spec)
+  }
+
+  /** Long before the engine knows of the run: a failure leaves nothing there. */
+  #prepare(): Promise<void> {
+    const report = (progress: Progress) => this.#report({ state: "pulling", progress })
+    return this.#ctx.prepare(this.#run, { report, signal: this.#controller.signal })
+  }
+
+  /**
+   * An engine cleans up when a start is cut short, and is waited for; one that never lets go must
+   * not keep the run from being stopped.
+   */
+  #untilStuck<T>(starting: Promise<T>): Promise<T> {
+    const { clock, settings } = this.#ctx
+    const over = new AbortController()
+    const stuck = new Promise<never>((_, reject) => {
+      const onCut = () => {
+        clock.sleep(settings.timeoutsMs.stopping, over.signal).then(() => {
+          this.#stuck = true
+          reject(this.#controller.signal.reason)
+        }, ignore)
+      }
+      this.#controller.signal.addEventListener("abort", onCut, { once: true, signal: over.signal })
+    })
+    return Promise.race([starting, stuck]).finally(() => over.abort())
+  }
+
+  #report({ state, progress }: StartStep): void {
+    if (this.#started || this.#controller.signal.aborted) return
+    this.#enterState(state)
+    this.#writer.write(state)
+    if (this.#progress.report(progress)) this.#idleTimeout.refresh()
+  }
+
+  #enterState(stage: LaunchState): void {
+    if (launchStates.indexOf(stage) <= launchStates.indexOf(this.#state)) return
+    this.#state = stage
+    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs[stage])
+  }
+
+  #timeoutError(): EngineError {
+    const found = this.#lastProbe
+    if (!found || found.ready) return new EngineError(`timeout_${this.#state}`, reasonSentences[`timeout_${this.#state}`])
+    return new EngineError(
+      found.code,
+      `${reasonSentences[found.code]}${found.code === "not_answering" ? `: ${found.detail}` : this.#portHint()}`,
+    )
+  }
+
+  #portHint(): string {
+    return `, ${portOf(this.#run)}; a program that listens on 127.0.0.1 alone is not reached`
+  }
+
+  [Symbol.dispose](): void {
+    this.#idleTimeout[Symbol.dispose]()
+  }
+}
+
+/**
+ * The database did not answer whether the run is allowed: the start is taken back, and tried again.
+ */
+export class ReplanUnavailable extends Error {}
+
+/**
+ * With placement by Quayside, nodes and devices are what admission handed out, whatever the engine
+ * calls them.
+ */
+function containerFactsOf({ imageDigest, nodeNames, gpuDevices }: StartResult, { engine }: RunsContext): ContainerFacts {
+  return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }
+}
+
+function ignore(): void {}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { EngineError } from "#engine"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+import { SteppedClock } from "../testing/stepped-clock.ts"
+
+const unknown = {
+  key: "f".repeat(32),
+  run: 99,
+  project: 1,
+  user: "nobody",
+  image: "fake/http",
+  command: [],
+  env: {},
+  port: 80,
+  cpus: 1,
+  memoryMiB: 64,
+  gpus: ["mock-0"],
+  nodes: 1,
+  mounts: [],
+  writableRoot: false,
+}
+
+test("A container that no run knows keeps its devices, is left alone for a while, and is stopped then", async () => {
+  const clock = new SteppedClock()
+  await using world = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
+  await world.fake.run(world.fake.add("test", unknown))
+  await using runs = await world.runs()
+  await eventually("its device is seen to be taken", async () => (await runs.nodeUsage())[0]?.gpus.free === 0)
+  assert.deepEqual(world.containerKeys(), [unknown.key])
+  const waiting = await runs.start(world.request("fake/http", { gpus: 1 }))
+  assert.equal(waiting.state, "queued")
+  clock.advance(60_000)
+  assert.equal((await runs.waitUntilSettled(waiting.id)).state, "ready")
+  assert.deepEqual(world.containerKeys(), [waiting.key])
+})
+
+test("A running container of a known person and project is taken up under its number and key, and holds its devices", async () => {
+  await using world = await RunsFixture.open({ mockGpus: 1 })
+  const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
+  await world.fake.run(world.fake.add("test", known))
+  await using runs = await world.runs()
+  await eventually("it is ready", () => runs.target(known.run)?.address !== undefined)
+  const run = await world.row(known.run)
+  assert.deepEqual([run.state, run.key, run.userName, run.projectId], ["ready", known.key, "person1", 1])
+  assert.deepEqual([run.cpus, run.memoryMiB, run.gpus, run.gpuDevices, run.spec.port], [3, 96, 1, ["mock-0"], 80])
+  assert.equal((await runs.start(world.request("fake/http", { gpus: 1 }))).state, "queued")
+  assert.ok((await runs.start(world.request("fake/http", { person: 2 }))).id > known.run, "no number is given twice")
+  await runs.stop(known.run, { by: "stopped_by_user" })
+  assert.ok(!world.containerKeys().includes(known.key))
+})
+
+test("A container of which the engine could not tell at first is taken up when it can", async () => {
+  await using world = await RunsFixture.open()
+  await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
+  const engine = await world.engine()
+  const recall = engine.recoverSpec.bind(engine)
+  let asked = 0
+  engine.recoverSpec = async (key, signal) => {
+    asked += 1
+    if (asked === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
+    return recall(key, signal)
+  }
+  await using runs = await world.runs({ engine })
+  await eventually("it is taken up", () => runs.row(unknown.run)?.state === "ready")
+})
+
+test("What is somebody else's by now is not taken up: the number, the person's place in the project, or a device", async () => {
+  await using world = await RunsFixture.open({ mockGpus: 1, settings: { orphanGraceMs: 300, graceMs: 10 } })
+  await using runs = await world.runs()
+  const held = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
+  const number = { ...unknown, user: "person1", gpus: [], run: held.id }
+  const place = { ...unknown, user: "person0", gpus: [], key: "e".repeat(32) }
+  const device = { ...unknown, user: "person2", key: "d".repeat(32), run: 77 }
+  for (const spec of [number, place, device]) await world.fake.run(world.fake.add("test", spec))
+  await eventually("all three are stopped", () => world.containerKeys().length === 1)
+  assert.deepEqual(world.containerKeys(), [held.key])
+  assert.deepEqual(
+    (await world.store.runs.live()).map(({ id }) => id),
+    [held.id],
+  )
+})
+
+test("What another instance runs is not touched", async () => {
+  await using world = await RunsFixture.open({ settings: { orphanGraceMs: 0 } })
+  await world.fake.run(world.fake.add("somebody else", unknown))
+  const { engine, observations } = await world.observedEngine()
+  await using runs = await world.runs({ engine })
+  await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await observations(3)
+  assert.ok(world.containerKeys().includes(unknown.key))
+})
+
+test("A container left over from a run that is over is stopped", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  await runs.stop(id, { by: "stopped_by_user" })
+  await world.fake.run(world.fake.add("test", { ...unknown, key, gpus: [] }))
+  await eventually("it is gone", () => world.containerKeys().length === 0)
+  assert.equal((await world.row(id)).state, "ended")
+})
+
+test("What the engine told before a run was over is not taken for a leftover", async () => {
+  await using world = await RunsFixture.open()
+  const engine = await world.engine()
+  const [observe, stop] = [engine.observe.bind(engine), engine.stop.bind(engine)]
+  const stopped: string[] = []
+  engine.stop = (key, options) => {
+    stopped.push(key)
+    return stop(key, options)
+  }
+  let hold: Promise<void> | undefined
+  let held = 0
+  let looks = 0
+  engine.observe = async (signal) => {
+    const seen = await observe(signal)
+    held += hold ? 1 : 0
+    await hold
+    looks += 1
+    return seen
+  }
+  await using runs = await world.runs({ engine })
+  const { id, key } = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hold = promise
+  await eventually("the engine has told", () => held === 1)
+  const before = looks
+  await runs.stop(id, { by: "stopped_by_user" })
+  hold = undefined
+  resolve()
+  await eventually("two looks are over", () => looks >= before + 2)
+  assert.deepEqual(stopped, [key])
+})
+
+test("A start whose engine fell silent after it began to make the container stays stopping until the engine tells", async () => {
+  await using world = await RunsFixture.open()
+  const engine = await world.engine()
+  engine.start = async (spec, report) => {
+    report({ state: "creating", progress: null })
+    await world.fake.run(world.fake.add("test", spec))
+    world.fake.reachable = false
+    throw new EngineError("engine_unreachable", "The container engine cannot be reached")
+  }
+  await using runs = await world.runs({ engine })
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  assert.deepEqual([run.state, run.reason?.code], ["stopping", "engine_unreachable"])
+  world.fake.reachable = true
+  await eventually("it is over", async () => (await world.row(run.id)).state === "failed")
+  assert.deepEqual(world.containerKeys(), [])
+})

@@ -1,0 +1,42 @@
+import type { Progress } from "#contract"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+
+const reportEveryMs = 500
+const storeEveryMs = 10_000
+
+/** Keeps the progress in memory, tells it now and then, and writes it rarely. */
+export class ProgressReporter {
+  readonly #ctx: RunsContext
+  readonly #run: RunRow
+  progress: Progress | null = null
+  #reportedAt = 0
+  #storedAt: number
+
+  constructor(ctx: RunsContext, run: RunRow) {
+    this.#ctx = ctx
+    this.#run = run
+    this.#storedAt = ctx.clock.now()
+  }
+
+  /** Whether it is another progress than the last. */
+  report(progress: Progress | null): boolean {
+    const last = this.progress
+    this.progress = progress
+    if (!progress || (last?.step === progress.step && last.current === progress.current && last.total === progress.total)) return false
+    const now = this.#ctx.clock.now()
+    if (now - this.#reportedAt >= reportEveryMs || progress.current === progress.total) {
+      this.#reportedAt = now
+      this.#ctx.events.progress(this.#run, progress)
+    }
+    if (now - this.#storedAt >= storeEveryMs) this.#store(progress, now)
+    return true
+  }
+
+  #store(progress: Progress, now: number): void {
+    this.#storedAt = now
+    const { store, logger } = this.#ctx
+    const written = store.change((tx) => tx.runs.move(this.#run.id, ["pulling", "creating"], { progress }))
+    written.catch((error) => logger.warn({ err: error, run: this.#run.id }, "progress was not written"))
+  }
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { isLive, mayMove, type Reason } from "#contract"
+import { type Random, seededRandom } from "../../../test/fixtures/random.ts"
+import type { Runs } from "../index.ts"
+import { CrashableProcess } from "../testing/crashable-process.ts"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+const images = [
+  "fake/http",
+  "fake/slow:20",
+  "fake/slow-pull:30",
+  "fake/exits:2",
+  "fake/exits-later:30",
+  "fake/oom",
+  "fake/missing",
+  "fake/stubborn",
+]
+
+/**
+ * A day in which everything happens at once: people, programs that end, an engine that comes and
+ * goes, and deaths of Quayside.
+ */
+class Day {
+  readonly world: RunsFixture
+  readonly #random: Random
+  readonly reasons = new Map<number, Reason>()
+  #mortal = new CrashableProcess()
+  #runs: Runs | undefined
+
+  constructor(world: RunsFixture, seed: number) {
+    this.world = world
+    this.#random = seededRandom(seed)
+  }
+
+  /** Kills the present process and opens the next. */
+  async open(): Promise<Runs> {
+    this.#mortal.kill()
+    this.#mortal = new CrashableProcess()
+    const settings = { observeEvery: 20, graceMs: 20 }
+    this.#runs = await this.world.runs({
+      store: this.#mortal.store(this.world.store),
+      engine: await this.world.engine(this.#mortal.fake(this.world.fake)),
+      settings,
+    })
+    return this.#runs
+  }
+
+  async step(): Promise<void> {
+    const runs = this.#runs ?? (await this.open())
+    const dice = this.#random.below(100)
+    const person = this.#random.below(this.world.users.length)
+    const image = this.#random.pick(images)
+    const key = this.#random.pick(this.world.containerKeys()) ?? ""
+    if (dice < 40) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
+    else if (dice < 60) await this.#stopOne(runs)
+    else if (dice < 68) await this.world.fake.exit(key, 5)
+    else if (dice < 74) await this.world.fake.remove(key)
+    else if (dice < 84) this.#breakEngineFor(this.#random.below(60))
+    else if (dice < 90) await this.open()
+    else await new Promise((resolve) => setTimeout(resolve, this.#random.below(40)))
+    await new Promise((resolve) => setTimeout(resolve, this.#random.below(8)))
+    await this.#firstReasonsStand()
+  }
+
+  #breakEngineFor(ms: number): void {
+    this.world.fake.reachable = false
+    setTimeout(() => {
+      this.world.fake.reachable = true
+    }, ms)
+  }
+
+  async #stopOne(runs: Runs): Promise<void> {
+    const live = await this.world.store.runs.live()
+    const run = this.#random.pick(live)
+    if (run) void runs.stop(run.id, { by: "stopped_by_user" }).catch(() => {})
+  }
+
+  /** What was once told as the cause stays the cause. */
+  async #firstReasonsStand(): Promise<void> {
+    for (const { id } of this.world.transitions) {
+      const { reason } = await this.world.row(id)
+      const first = this.reasons.get(id)
+      if (first) assert.deepEqual(reason, first, `the reason of run ${id}`)
+      else if (reason) this.reasons.set(id, reason)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#runs?.close()
+  }
+}
+
+/** Whether every live run is up or waits for good cause, and the engine holds nothing else. */
+async function atRest(world: RunsFixture, runs: Runs): Promise<boolean> {
+  const live = await world.store.runs.live()
+  const up = live.filter(({ state }) => state === "ready")
+  const queued = live.filter(({ state }) => state === "queued")
+  const running = up.every(({ id, key }) => world.fake.containers.get(key)?.state === "running" && runs.target(id)?.address)
+  return (
+    up.length + queued.length === live.length &&
+    running &&
+    world.containerKeys().length === up.length &&
+    (up.length > 0 || queued.length === 0)
+  )
+}
+
+for (const seed of [1, 2, 3]) {
+  test(`Whatever happened, wanted and observed agree soon after it stops happening (seed ${seed})`, async () => {
+    await using world = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
+    const day = new Day(world, seed)
+    for (let n = 0; n < 150; n += 1) await day.step()
+    const runs = await day.open()
+    await eventually("everything is at rest", () => atRest(world, runs))
+    for (const { id, from, to } of world.transitions) if (from) assert.ok(mayMove(from, to), `run ${id} went from ${from} to ${to}`)
+    const live = await world.store.runs.live()
+    const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
+    assert.equal(new Set(devices).size, devices.length)
+    assert.ok(live.every(({ state }) => isLive(state)))
+    assert.ok(day.reasons.size > 10)
+    await day.close()
+  })
+}

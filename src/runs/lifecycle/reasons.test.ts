@@ -1,0 +1,157 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import type { ReasonCode } from "#contract"
+import { eventually, fastSettings, RunsFixture } from "../testing/runs-fixture.ts"
+
+/** What is told when a deadline passes has a short one; the rest is told however long it takes. */
+const deadlines: Partial<Record<ReasonCode, object>> = {
+  timeout_pulling: { pulling: 300 },
+  timeout_creating: { creating: 300 },
+  timeout_starting: { starting: 800 },
+  port_not_open: { starting: 1_500 },
+  not_answering: { starting: 1_500 },
+}
+
+/** What must become of each fake image. */
+const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
+  ["fake/missing", "image_not_found", /has the image/],
+  ["fake/denied", "image_pull_denied", /refused/],
+  ["fake/broken", "image_pull_failed", /could not be fetched/],
+  ["fake/stuck-pull", "timeout_pulling", /stopped arriving/],
+  ["fake/stuck-create", "timeout_creating", /not made in time/],
+  ["fake/stuck-start", "timeout_starting", /did not get ready/],
+  ["fake/no-command", "command_not_found", /does not exist/],
+  ["fake/disk-full", "disk_full", /full/],
+  ["fake/engine-error", "engine_error", /refused/],
+  [
+    "fake/no-port",
+    "port_not_open",
+    /^Nothing listens on the project's port, 8000; a program that listens on 127.0.0.1 alone is not reached$/,
+  ],
+  ["fake/silent", "not_answering", /GET \/ was not answered/],
+  ["fake/unhealthy", "not_answering", /status 500/],
+  ["fake/exits:7", "exited", /exit code 7/],
+  ["fake/oom", "oom_killed", /more memory/],
+]
+
+describe("A start that cannot come about ends as failed", { concurrency: 8 }, () => {
+  for (const [image, code, msg] of outcomes) {
+    test(`with ${code} for ${image}, and the engine holds nothing`, async () => {
+      await using world = await RunsFixture.open({ settings: { timeoutsMs: { ...fastSettings.timeoutsMs, ...deadlines[code] } } })
+      await using runs = await world.runs()
+      const { id } = await runs.start(world.request(image))
+      const run = await runs.waitUntilSettled(id)
+      assert.equal(run.state, "failed")
+      assert.equal(run.reason?.code, code)
+      assert.match(run.reason?.msg ?? "", msg)
+      assert.deepEqual(world.containerKeys(), [])
+      assert.equal(run.wanted, "stop")
+      assert.ok(run.endTime)
+      assert.deepEqual((await world.row(id)).reason, run.reason)
+    })
+  }
+})
+
+test("A program that ends before it was ready leaves its exit code and its last lines", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/exits:7"))).id)
+  assert.equal(run.reason?.exitCode, 7)
+  assert.match(run.reason?.logTail ?? "", /fake\/exits started/)
+  assert.deepEqual(world.statesOf(run.id).slice(-2), ["stopping", "failed"])
+})
+
+test("A ready program that ends by itself is ended, with exit code and at most 4 KiB of its last lines", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  const container = world.fake.containers.get(key)
+  assert.ok(container)
+  for (let n = 0; n < 300; n += 1) world.fake.log(container, "stdout", `line ${n} ${"é".repeat(30)}`)
+  await world.fake.exit(key, 3)
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  const { reason } = await world.row(id)
+  assert.equal(reason?.code, "exited")
+  assert.equal(reason?.exitCode, 3)
+  assert.match(reason?.logTail ?? "", /line 299 é+$/)
+  assert.match(reason?.logTail ?? "", /^line \d+ é/)
+  assert.ok(Buffer.byteLength(reason?.logTail ?? "") <= 4_096)
+  assert.deepEqual(world.containerKeys(), [])
+})
+
+test("Being killed for memory counts by the flag, whatever the exit code says", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  await world.fake.exit(key, 0, true)
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  const { reason } = await world.row(id)
+  assert.equal(reason?.code, "oom_killed")
+  assert.equal(reason?.exitCode, 0)
+})
+
+test("A child killed for memory is a warning while the run goes on", async () => {
+  await using world = await RunsFixture.open()
+  const warnings: string[] = []
+  await using runs = await world.runs({ events: { warning: (_, text) => warnings.push(text) } })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  const container = world.fake.containers.get(key)
+  if (container) container.oomKilled = true
+  await eventually("the warning came", () => warnings.length === 1)
+  assert.equal((await world.row(id)).state, "ready")
+})
+
+test("A container removed behind Quayside's back is lost", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  await world.fake.remove(key)
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  assert.equal((await world.row(id)).reason?.code, "lost")
+})
+
+test("A container removed while it gets ready is lost, and the run failed", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const { id, key } = await runs.start(world.request("fake/no-port"))
+  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  await eventually("it is watched", () => world.fake.containers.get(key)?.state === "running")
+  await world.fake.remove(key)
+  const run = await runs.waitUntilSettled(id)
+  assert.deepEqual([run.state, run.reason?.code], ["failed", "lost"])
+})
+
+test("More than one node is refused where the engine has one", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const run = await runs.start(world.request("fake/http", { nodes: 2 }))
+  assert.deepEqual([run.state, run.reason?.code], ["failed", "nodes_unsupported"])
+})
+
+test("A missing mount is named", async () => {
+  await using world = await RunsFixture.open()
+  const engine = await world.engine()
+  const { createEngine } = await import("#engine")
+  const withRoot = await createEngine({ kind: "fake", daemon: world.fake, instance: "test", filesRoot: "/nonexistent" })
+  await engine[Symbol.asyncDispose]()
+  await using runs = await world.runs({ engine: withRoot })
+  const mounts = [{ source: "/users/ann/data", target: "/work/data", readOnly: true }]
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { mounts } }))).id)
+  assert.equal(run.reason?.code, "mount_missing")
+  assert.match(run.reason?.msg ?? "", /\/users\/ann\/data/)
+})
+
+test("A run that waits too long for capacity fails with timeout_queued", async () => {
+  await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { queued: 200 } } })
+  await using runs = await world.runs()
+  const first = await runs.start(world.request("fake/http"))
+  const second = await runs.start(world.request("fake/http", { person: 1 }))
+  assert.equal(second.state, "queued")
+  const run = await runs.waitUntilSettled(second.id)
+  assert.deepEqual([run.state, run.reason?.code], ["failed", "timeout_queued"])
+  await runs.waitUntilSettled(first.id)
+})

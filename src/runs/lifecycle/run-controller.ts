@@ -1,0 +1,178 @@
+import { EngineError, type ObservedRun } from "#engine"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { Signal } from "../signal.ts"
+import { failRun, finishStop, stopWithReason } from "./ending.ts"
+import { portOf } from "./engine-spec.ts"
+import { LaunchAttempt, ReplanUnavailable } from "./launch-attempt.ts"
+import { reasonFor, reasonOfError, reasonOfExit } from "./reasons.ts"
+
+const minRetryMs = 250
+const maxRetryMs = 5_000
+
+/**
+ * The loop of one live run: does what the row's state asks for, until the run is over or Quayside
+ * closes.
+ */
+export class RunController {
+  readonly id: number
+  readonly key: string
+  readonly #ctx: RunsContext
+  readonly #signal = new Signal()
+  /**
+   * Whether the engine may have been asked for it before the present attempt: then one looks before
+   * one acts, and an engine out of reach is waited for.
+   */
+  #wasSubmitted: boolean
+  #launch: LaunchAttempt | undefined
+  #exit: { seen: ObservedRun | undefined } | undefined
+  #startedAt: number | null = null
+  #warnedOfMemory = false
+  /** Resolves when the loop has ended; never rejects. */
+  readonly done: Promise<void>
+
+  constructor(ctx: RunsContext, run: RunRow, handedOver: boolean) {
+    this.#ctx = ctx
+    this.id = run.id
+    this.key = run.key
+    this.#wasSubmitted = handedOver
+    this.done = this.#run()
+  }
+
+  /** The row changed. */
+  handleChange(run: RunRow): void {
+    if (run.state === "stopping") this.#launch?.abort(new EngineError("engine_error", "The run was stopped while it was being started"))
+    this.#signal.notify()
+  }
+
+  /** Whether its container is known to have been there, so that its absence means something. */
+  get hasContainer(): boolean {
+    return this.#launch?.isStarted ?? this.#ctx.runCache.row(this.id)?.state === "ready"
+  }
+
+  get progress() {
+    return this.#launch?.progress ?? null
+  }
+
+  /**
+   * What the engine holds of the run; called only when `holds` was true before the engine was
+   * asked.
+   */
+  handleObservation(seen: ObservedRun | undefined): void {
+    if (seen?.state === "running") this.#handleRunning(seen)
+    else {
+      this.#exit ??= { seen }
+      // Before it is written that the run is over, which may take long: its address can be another
+      // one's soon.
+      this.#ctx.runCache.setAddress(this.id, undefined)
+      this.#launch?.abort(new ContainerGone())
+      this.#signal.notify()
+    }
+  }
+
+  #handleRunning(seen: ObservedRun): void {
+    const run = this.#ctx.runCache.row(this.id)
+    if (!run) return
+    if (seen.oomKilled && !this.#warnedOfMemory) {
+      this.#warnedOfMemory = true
+      this.#ctx.events.warning(run, "A process of the run used more memory than the run has and was killed")
+    }
+    // An engine may tell of many at once before it knows when each of them began.
+    const startedAt = seen.startedAt ?? this.#startedAt
+    const restarted = this.#startedAt !== null && this.#startedAt !== startedAt
+    this.#startedAt = startedAt
+    if (restarted) this.#ctx.runCache.setAddress(this.id, undefined)
+    if (run.state === "ready" && !this.#ctx.runCache.target(this.id)?.address) this.#signal.notify()
+  }
+
+  /** Hurries whatever waits for another attempt. */
+  wake(): void {
+    this.#signal.notify()
+  }
+
+  async #run(): Promise<void> {
+    const { runCache, closed, clock, logger } = this.#ctx
+    let pause = minRetryMs
+    for (let run = runCache.row(this.id); run && !closed.aborted; run = runCache.row(this.id)) {
+      try {
+        await this.#step(run)
+        pause = minRetryMs
+      } catch (error) {
+        if (closed.aborted) return
+        logger.warn({ err: error, run: this.id, state: run.state }, "a run is looked after again in a moment")
+        await this.#signal.wait(clock, closed, pause)
+        pause = Math.min(maxRetryMs, pause * 2)
+      }
+    }
+  }
+
+  #step(run: RunRow): Promise<void> {
+    switch (run.state) {
+      case "queued":
+        return this.#waitInQueue(run)
+      case "pulling":
+      case "creating":
+      case "starting":
+        return this.#launchRun(run, run.state)
+      case "ready":
+        return this.#watchReady(run)
+      default:
+        return finishStop(this.#ctx, run)
+    }
+  }
+
+  async #waitInQueue(run: RunRow): Promise<void> {
+    const left = run.createdAt + this.#ctx.settings.timeoutsMs.queued - this.#ctx.clock.now()
+    if (left > 0) return this.#signal.wait(this.#ctx.clock, this.#ctx.closed, left)
+    await failRun(this.#ctx, run, reasonFor("timeout_queued"))
+  }
+
+  async #launchRun(run: RunRow, stage: "pulling" | "creating" | "starting"): Promise<void> {
+    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen))
+    if (this.#wasSubmitted && (await this.#hasExited(run))) return
+    using launch = new LaunchAttempt(this.#ctx, run, stage)
+    this.#launch = launch
+    const onClose = () => {
+      if (launch.state === "pulling" || launch.isStarted) launch.abort(new ContainerGone())
+    }
+    this.#ctx.closed.addEventListener("abort", onClose, { once: true })
+    try {
+      const outcome = await launch.run()
+      if (outcome && !this.#ctx.closed.aborted) await this.#handleFailure(run, launch, outcome.failure)
+    } finally {
+      this.#wasSubmitted ||= launch.isStarted
+      this.#launch = undefined
+      this.#ctx.closed.removeEventListener("abort", onClose)
+    }
+  }
+
+  /** A program that ended while nobody looked is not started a second time. */
+  async #hasExited(run: RunRow): Promise<boolean> {
+    const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
+    if (seen?.state !== "exited") return false
+    await stopWithReason(this.#ctx, run, reasonOfExit(seen))
+    return true
+  }
+
+  async #handleFailure(run: RunRow, launch: LaunchAttempt, failure: unknown): Promise<void> {
+    if (this.#ctx.runCache.row(this.id)?.state === "stopping") return
+    if (failure instanceof ReplanUnavailable) throw failure
+    const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
+    if (unreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
+    const why = this.#exit ? reasonOfExit(this.#exit.seen) : reasonOfError(failure, this.#ctx.logger)
+    const cleaned = failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!unreachable || launch.state === "pulling")
+    const isWithdrawn = why.code === "access_withdrawn"
+    if (cleaned && !isWithdrawn) await failRun(this.#ctx, run, why)
+    else await stopWithReason(this.#ctx, run, why)
+  }
+
+  async #watchReady(run: RunRow): Promise<void> {
+    const { runCache, engine, clock, closed } = this.#ctx
+    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen))
+    if (!runCache.target(this.id)?.address) runCache.setAddress(this.id, await engine.address(this.key, portOf(run), closed))
+    await this.#signal.wait(clock, closed)
+  }
+}
+
+/** The container is gone, or Quayside closes: nothing that the engine refused. */
+class ContainerGone extends Error {}

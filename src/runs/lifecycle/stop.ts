@@ -1,0 +1,65 @@
+import { Failure, isLive, type Reason } from "#contract"
+import { EngineError } from "#engine"
+import type { Actor } from "#events"
+import type { Change, RunRow } from "#store"
+import { endQueuedRun } from "../admission/queue.ts"
+import type { RunsContext } from "../context.ts"
+import { stopDespiteFullDisk } from "./ending.ts"
+import { reasonFor } from "./reasons.ts"
+import type { Supervisor } from "./supervisor.ts"
+import { type RequestedStopCode, transitionIn } from "./transitions.ts"
+import { waitForRun } from "./wait-for-run.ts"
+
+export interface StopOptions {
+  by: RequestedStopCode
+  /** Who asked, for the audit. */
+  actor?: Actor | undefined
+  signal?: AbortSignal | undefined
+}
+
+export interface StopContext {
+  ctx: RunsContext
+  supervisor: Pick<Supervisor, "wake">
+}
+
+/** As `Runs.stop`. */
+export async function stopRun(
+  { ctx, supervisor }: StopContext,
+  id: number,
+  { by, actor, signal }: StopOptions,
+): Promise<RunRow | undefined> {
+  const run = await writeStop(ctx, id, { by, actor })
+  if (!run || !isLive(run.state)) return run
+  supervisor.wake(id)
+  return waitForRun(ctx, id, { isReached: () => false, onError: stopFailure, signal })
+}
+
+/** The starter's own sentence is for the starter. */
+function stopReasonOf({ userName }: RunRow, by: RequestedStopCode, actor: Actor | undefined): Reason {
+  const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
+  if (other) return reasonFor(by, `${actor.userName}, who was given the right to, stopped the run`)
+  return by === "stopped_by_user" && actor ? reasonFor(by, "The person who started the run stopped it") : reasonFor(by)
+}
+
+async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
+  const work = async (tx: Change) => {
+    const now = await tx.runs.get(id)
+    if (!now || !isLive(now.state)) return now
+    if (actor) await ctx.events.requested(tx, { actor, verb: "stop", run: now })
+    const why = stopReasonOf(now, by, actor)
+    if (now.state === "queued") return endQueuedRun(ctx, tx, { id, why })
+    return (await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
+  }
+  const write = () => ctx.store.change(work, { urgent: true })
+  const run = ctx.runCache.row(id)
+  if (!run || run.state === "queued") return write()
+  return stopDespiteFullDisk(ctx, run, { request: { reason: stopReasonOf(run, by, actor), actor }, write }).catch((error: unknown) => {
+    throw error instanceof EngineError ? stopFailure(error) : error
+  })
+}
+
+function stopFailure(error: EngineError): Failure {
+  const known = error.code === "engine_unreachable" || error.code === "timeout_stopping"
+  const msg = `${error.message}; the run is stopped as soon as possible`
+  return new Failure(known ? error.code : "engine_error", msg, { status: 503, cause: error })
+}

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict"
+import { mkdtempDisposable } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { Failure, noLimits } from "#contract"
+import type { Actor } from "#events"
+import type { RunRow, Store } from "#store"
+import { seededRandom } from "../../../test/fixtures/random.ts"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+/** The same store, of which about half of the changes are refused as by a full disk. */
+function unreliable(store: Store): Store {
+  const random = seededRandom(7)
+  return new Proxy(store, {
+    get(target, name) {
+      if (name !== "change") {
+        const member: unknown = Reflect.get(target, name, target)
+        return typeof member === "function" ? member.bind(target) : member
+      }
+      return (work: Parameters<Store["change"]>[0]) => {
+        return random.once(2) ? Promise.reject(new Error("the disk is full")) : target.change(work)
+      }
+    },
+  })
+}
+
+test("A run that is gone has no address any more, although the database refuses to note its end", async () => {
+  await using world = await RunsFixture.open()
+  let refuses = false
+  const store = new Proxy(world.store, {
+    get(target, name) {
+      if (name === "change" && refuses) return () => Promise.reject(new Error("the disk is full"))
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === "function" ? member.bind(target) : member
+    },
+  })
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  assert.equal((await runs.waitUntilSettled(id)).state, "ready")
+  assert.ok(runs.target(id)?.address)
+  refuses = true
+  await world.fake.exit(key, 1)
+  await eventually("nobody is led there", () => runs.target(id)?.address === undefined)
+  assert.equal(runs.target(id)?.state, "ready")
+  refuses = false
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+})
+
+/** The same store, whose disk is full while it is told so, for what is urgent as well. */
+function filled(store: Store) {
+  const disk = { isFull: false, refused: 0 }
+  const whole = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (name !== "change") return typeof member === "function" ? member.bind(target) : member
+      const change: Store["change"] = async (work, options) => {
+        if (!disk.isFull) return target.change(work, options)
+        disk.refused += 1
+        throw new Failure("storage_full", "The disk is full")
+      }
+      return change
+    },
+  })
+  return { disk, store: whole }
+}
+
+test("A run is stopped although the database can write nothing at all, which is told, and its end is written with who wanted it when there is room", async () => {
+  await using world = await RunsFixture.open()
+  const { disk, store } = filled(world.store)
+  const asked: unknown[] = []
+  const events = {
+    requested: async (_: unknown, { actor, verb, run }: { actor: Actor; verb: string; run: RunRow }) =>
+      void asked.push([actor, verb, run.id]),
+  }
+  await using runs = await world.runs({ store, events })
+  const { id } = await runs.start(world.request("fake/http"))
+  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  for (const each of [id, other.id]) await runs.waitUntilSettled(each)
+  disk.isFull = true
+  const actor: Actor = { userId: world.users[0] ?? 0, userName: "person0", address: "", requestId: "" } as Actor
+  await assert.rejects(runs.stop(id, { by: "stopped_by_user", actor }), (error) => {
+    assert.ok(error instanceof Failure && error.code === "storage_full" && /was stopped/.test(error.message), String(error))
+    return true
+  })
+  assert.deepEqual(world.containerKeys(), [other.key], "the engine holds nothing of it")
+  assert.equal((await world.row(id)).state, "ready")
+  disk.isFull = false
+  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
+  assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
+  assert.deepEqual(asked, [[actor, "stop", id]])
+  assert.equal((await world.row(other.id)).state, "ready")
+})
+
+test("A run that fills the disk is ended although the database can write nothing at all, and its end is written with the cause and the output when there is room", async () => {
+  await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
+  await using world = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
+  await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
+  const { disk, store } = filled(world.store)
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/writes:100"))
+  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  for (const each of [id, other.id]) await runs.waitUntilSettled(each)
+  const container = world.fake.containers.get(key)
+  assert.ok(container)
+  disk.isFull = true
+  container.spec = { ...container.spec, image: "fake/writes:200" }
+  await eventually("the engine holds nothing of it", () => !world.containerKeys().includes(key))
+  assert.equal((await world.row(id)).state, "ready")
+  await eventually("it is seen to be gone", () => runs.target(id)?.address === undefined)
+  const { refused } = disk
+  await eventually("its end is refused again", () => disk.refused >= refused + 4)
+  disk.isFull = false
+  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
+  const ended = await world.row(id)
+  assert.equal(ended.reason?.code, "disk_full")
+  assert.match((await Array.fromAsync(runs.logs(ended)))[0]?.text ?? "", /started/)
+  assert.equal((await world.row(other.id)).state, "ready")
+})
+
+test("What a program that ended leaves in the engine is removed although the database can write nothing at all", async () => {
+  await using world = await RunsFixture.open()
+  const { disk, store } = filled(world.store)
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  disk.isFull = true
+  await world.fake.exit(key, 3)
+  await eventually("the engine holds nothing of it", () => world.containerKeys().length === 0)
+  disk.isFull = false
+  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
+  const { reason } = await world.row(id)
+  assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 3])
+})
+
+test("A stop that neither database nor engine can take is refused as the engine's, and ends nothing later", async () => {
+  await using world = await RunsFixture.open()
+  const { disk, store } = filled(world.store)
+  await using runs = await world.runs({ store })
+  const { id, key } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  disk.isFull = true
+  world.fake.reachable = false
+  await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), (error) => error instanceof Failure && error.code === "engine_unreachable")
+  world.fake.reachable = true
+  disk.isFull = false
+  assert.equal((await world.row(id)).state, "ready")
+  await world.fake.exit(key, 3)
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  assert.equal((await world.row(id)).reason?.code, "exited")
+})
+
+test("A database that refuses changes now and then delays a run and loses nothing", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs({ store: unreliable(world.store) })
+  let started = await runs.start(world.request("fake/http")).catch(() => undefined)
+  while (!started) started = await runs.start(world.request("fake/http")).catch(() => undefined)
+  const { id } = started
+  assert.equal((await runs.waitUntilSettled(id)).state, "ready")
+  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
+  while ((await world.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})
+  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  assert.deepEqual(world.containerKeys(), [])
+})

@@ -1,0 +1,170 @@
+import { isLive, type Progress } from "#contract"
+import { EngineError, type ObservedRun } from "#engine"
+import type { RunRow } from "#store"
+import { CapacityCache } from "../admission/capacity-cache.ts"
+import { startQueuedRuns } from "../admission/queue.ts"
+import type { RunsContext } from "../context.ts"
+import { Signal } from "../signal.ts"
+import { adoptContainer } from "./adoption.ts"
+import { RunController } from "./run-controller.ts"
+
+/** Between two looks at the engine, however often it calls. */
+const minGapMs = 50
+
+/**
+ * Compares what is wanted with what the engine holds, whenever the engine says that something
+ * changed and every few seconds.
+ */
+export class Supervisor {
+  readonly capacity: CapacityCache
+  readonly #ctx: RunsContext
+  readonly #controllers = new Map<number, RunController>()
+  readonly #newRuns = new Set<number>()
+  readonly #orphans = new Map<string, { seen: ObservedRun; since: number }>()
+  readonly #removals = new Map<string, Promise<void>>()
+  readonly #signal = new Signal()
+  #syncedAt = Number.NEGATIVE_INFINITY
+  #reachable = true
+  #loops: Promise<unknown> = Promise.resolve()
+
+  constructor(ctx: RunsContext) {
+    this.#ctx = ctx
+    this.capacity = new CapacityCache(ctx)
+  }
+
+  start(): void {
+    this.#loops = Promise.all([this.#loop(), this.#ctx.engine.watch(() => this.scheduleObservation(), this.#ctx.closed)])
+    this.#loops.catch((error) => this.#ctx.logger.error({ err: error }, "the supervisor of runs ended"))
+  }
+
+  /** Resolves when nothing is done any more; `closed` has been aborted before. */
+  async waitUntilClosed(): Promise<void> {
+    await Promise.allSettled([this.#loops, ...[...this.#controllers.values()].map((life) => life.done), ...this.#removals.values()])
+  }
+
+  scheduleObservation(): void {
+    this.#signal.notify()
+  }
+
+  /** The engine was never asked for this run, which has just been made. */
+  markNew(run: RunRow): void {
+    if (run.state === "pulling") this.#newRuns.add(run.id)
+  }
+
+  /** A committed change of a run; the board has it already. */
+  handleChange(run: RunRow): void {
+    const life = this.#controllers.get(run.id)
+    if (!isLive(run.state)) {
+      this.#controllers.delete(run.id)
+      life?.handleChange(run)
+      this.#signal.notify()
+    } else if (life) life.handleChange(run)
+    else if (!this.#ctx.closed.aborted) {
+      const fresh = this.#newRuns.delete(run.id) || run.state === "queued"
+      this.#controllers.set(run.id, new RunController(this.#ctx, run, !fresh))
+    }
+  }
+
+  /** Hurries whatever the run waits for. */
+  wake(id: number): void {
+    this.#controllers.get(id)?.wake()
+  }
+
+  progressOf(id: number): Progress | null {
+    return this.#controllers.get(id)?.progress ?? null
+  }
+
+  /** Devices of containers that no row knows. */
+  orphanDevices(): Set<string> {
+    return new Set([...this.#orphans.values()].flatMap(({ seen }) => seen.gpuDevices))
+  }
+
+  async #loop(): Promise<void> {
+    const { clock, closed, settings } = this.#ctx
+    while (!closed.aborted) {
+      await this.#attempt("rows", () => this.#sync())
+      await this.#attempt("engine", () => this.#compareWithEngine())
+      if (this.#reachable) await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.orphanDevices()))
+      await clock.sleep(minGapMs, closed).catch(() => {})
+      await this.#signal.wait(clock, closed, settings.observeEveryMs)
+    }
+  }
+
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (this.#ctx.closed.aborted) return
+      if (error instanceof EngineError && error.code === "engine_unreachable") this.#setReachable(false)
+      else this.#ctx.logger.error({ err: error, what }, "runs were not compared with the engine; it is tried again")
+    }
+  }
+
+  #setReachable(reachable: boolean): void {
+    if (this.#reachable === reachable) return
+    this.#reachable = reachable
+    if (reachable) this.#ctx.logger.info({}, "the container engine can be reached again")
+    else this.#ctx.logger.warn({}, "the container engine cannot be reached; states stay as they are until it can")
+    if (reachable) for (const life of this.#controllers.values()) life.wake()
+  }
+
+  /** Takes in what other processes wrote. */
+  async #sync(): Promise<void> {
+    const { runCache, clock, settings, store } = this.#ctx
+    if (clock.now() - this.#syncedAt < settings.observeEveryMs) return
+    this.#syncedAt = clock.now()
+    const versions = await store.runs.liveVersions()
+    const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
+    const over = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
+    for (const id of [...changed, ...over]) {
+      const run = await store.runs.get(id)
+      if (run) runCache.publish(run)
+    }
+  }
+
+  async #compareWithEngine(): Promise<void> {
+    const { runCache } = this.#ctx
+    const judged = [...this.#controllers.values()].filter((life) => life.hasContainer)
+    // What ends while the engine is asked may still stand in its answer.
+    const live = new Set(runCache.targets().map(({ key }) => key))
+    const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
+    this.#setReachable(true)
+    for (const life of judged) life.handleObservation(observed.get(life.key))
+    for (const key of this.#orphans.keys()) if (!observed.has(key) || runCache.targetByKey(key)) this.#orphans.delete(key)
+    for (const seen of observed.values()) {
+      if (!live.has(seen.key) && !runCache.targetByKey(seen.key)) await this.#handleUnknown(seen)
+    }
+    await this.capacity.refreshIfStale()
+  }
+
+  /**
+   * A container whose run is over is a leftover; one without a row may belong to a database that
+   * was put back: it is taken up, or, where that cannot be, people get time to see it.
+   */
+  async #handleUnknown(seen: ObservedRun): Promise<void> {
+    const { runCache, clock, logger, settings, store } = this.#ctx
+    const run = await store.runs.byKey(seen.key)
+    if (run && isLive(run.state)) return runCache.publish(run)
+    const stray = this.#orphans.get(seen.key)
+    if (run) this.#remove(seen.key, "a container was left over from a run that is over")
+    else if (!stray) {
+      if (await adoptContainer(this.#ctx, seen)) return
+      this.#orphans.set(seen.key, { seen, since: clock.now() })
+      logger.warn(
+        { key: seen.key, run: seen.run, project: seen.project, user: seen.user },
+        "a container belongs to no run and cannot be taken up; it is stopped in a while",
+      )
+    } else if (clock.now() - stray.since >= settings.orphanGraceMs) this.#remove(seen.key, "a container belonged to no run")
+  }
+
+  #remove(key: string, why: string): void {
+    if (this.#removals.has(key)) return
+    const { engine, logger, settings, closed } = this.#ctx
+    logger.warn({ key }, `${why}; it is stopped`)
+    const ending = engine
+      .stop(key, { graceMs: settings.graceMs, signal: closed })
+      .catch((error) => logger.warn({ err: error, key }, "it could not be stopped yet"))
+      .finally(() => this.#removals.delete(key))
+    this.#removals.set(key, ending)
+  }
+}

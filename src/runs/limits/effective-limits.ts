@@ -1,0 +1,80 @@
+import { type EffectiveLimits, type Limits, limitNames } from "#contract"
+import type { GroupRow, Reads, UserRow } from "#store"
+import type { GroupQuota } from "../admission/quotas.ts"
+
+type Readable = Pick<Reads, "users" | "groups">
+
+const unlimited = Object.fromEntries(limitNames.map((name) => [name, null])) as EffectiveLimits
+
+/** What applies to one person; amounts of memory and disk in MiB. */
+export async function effectiveLimitsOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<EffectiveLimits> {
+  return (await loadLimits(reads, [userId], defaults)).limits.get(userId) ?? defaults
+}
+
+/**
+ * What bounds some people: each one's own limits, and what groups of theirs may hold all together.
+ */
+export interface LoadedLimits {
+  limits: ReadonlyMap<number, EffectiveLimits>
+  quotas: readonly GroupQuota[]
+}
+
+export async function loadLimits(reads: Readable, userIds: Iterable<number>, defaults: EffectiveLimits): Promise<LoadedLimits> {
+  const limits = new Map<number, EffectiveLimits>()
+  const capped = new Map<number, GroupRow>()
+  for (const userId of new Set(userIds)) {
+    const [user, groups] = await Promise.all([reads.users.get(userId), reads.groups.ofUser(userId)])
+    limits.set(userId, combineLimits(user, groups, defaults))
+    for (const group of groups) if (limitNames.some((name) => typeof group.totalLimits[name] === "number")) capped.set(group.id, group)
+  }
+  const quotas: GroupQuota[] = []
+  for (const { id, groupName, totalLimits } of capped.values()) {
+    quotas.push({ groupName, limits: totalLimits, members: new Set(await reads.groups.members(id)) })
+  }
+  return { limits, quotas }
+}
+
+/**
+ * The lowest limit that the person or a group of theirs sets; the default where none of them sets
+ * one. Administrators have no defaults.
+ */
+function combineLimits(user: UserRow | undefined, groups: readonly GroupRow[], defaults: EffectiveLimits): EffectiveLimits {
+  const given: Limits[] = [...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]
+  const result = { ...(user?.isAdmin ? unlimited : defaults) }
+  for (const name of limitNames) {
+    const set = given.map((limits) => limits[name]).filter((limit) => limit !== undefined)
+    if (set.length === 0) continue
+    const bounded = set.filter((limit) => limit !== null)
+    result[name] = bounded.length === 0 ? null : Math.min(...bounded)
+  }
+  return result
+}
+
+/**
+ * MiB that one run of the person's may write to its own file system: all that they, or a group of
+ * theirs all together, may write to those of all their runs. Undefined is unlimited.
+ */
+export async function maxDiskMiBOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
+  const { limits, quotas } = await loadLimits(reads, [userId], defaults)
+  const set = [limits.get(userId), ...quotas.map((quota) => quota.limits)].flatMap((bound) => bound?.MaxDisk ?? [])
+  return set.length === 0 ? undefined : Math.min(...set)
+}
+
+/**
+ * What the person may still take beside their own runs, where a limit of theirs or of a group of
+ * theirs says so; null is unlimited.
+ */
+export async function remainingResourcesOf(reads: Readable & Pick<Reads, "runs">, userId: number, defaults: EffectiveLimits) {
+  const { limits, quotas } = await loadLimits(reads, [userId], defaults)
+  const own = await reads.runs.holdings(userId)
+  const bounds: readonly Limits[] = [limits.get(userId) ?? defaults, ...quotas.map((quota) => quota.limits)]
+  const left = (name: "MaxCpus" | "MaxMemory" | "MaxGpus", held: number) => {
+    const set = bounds.map((bound) => bound[name] ?? null).filter((limit) => limit !== null)
+    return set.length === 0 ? null : Math.max(0, Math.min(...set) - held)
+  }
+  return {
+    cpus: left("MaxCpus", own.cpus),
+    memoryMiB: left("MaxMemory", own.memoryMiB),
+    gpus: left("MaxGpus", own.gpus),
+  }
+}

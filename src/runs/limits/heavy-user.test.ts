@@ -1,0 +1,106 @@
+import assert from "node:assert/strict"
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { Runs } from "../index.ts"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+/*
+ * A person who queues thousands of runs, or fails to start in a loop, for as long as the service
+ * lets them.
+ */
+
+const many = 3_000
+let world: RunsFixture
+let runs: Runs
+const projects: number[] = []
+
+before(async () => {
+  world = await RunsFixture.open({ cpus: 1, memoryMiB: 1_024 })
+  const template = await world.store.projects.get(world.projectId)
+  assert.ok(template)
+  for (let made = 0; made < many; made += 500) {
+    await world.store.change(async (tx) => {
+      for (let n = 0; n < 500; n += 1) projects.push((await tx.projects.insert(template)).id)
+    })
+  }
+})
+after(async () => {
+  await runs?.[Symbol.asyncDispose]()
+  await world[Symbol.asyncDispose]()
+})
+
+const unlimited = (id: number) => world.store.change((tx) => tx.users.update(id, { limits: { MaxRuns: null, MaxQueued: null } }))
+
+async function queueMany(of: { person: number; from: number; to: number }): Promise<void> {
+  for (let at = of.from; at < of.to; at += 250) {
+    const wanted = projects.slice(at, Math.min(at + 250, of.to))
+    await Promise.all(wanted.map((projectId) => runs.start({ ...world.request("fake/http", { person: of.person }), projectId })))
+  }
+}
+
+/**
+ * Milliseconds of processor time that a judgement of a start takes, at the quietest of several
+ * times.
+ */
+async function costOfStart(person: number): Promise<number> {
+  const costs: number[] = []
+  for (let n = 0; n < 15; n += 1) {
+    const began = process.cpuUsage()
+    for (let i = 0; i < 10; i += 1) await runs.preview(world.request("fake/http", { person }))
+    const { user, system } = process.cpuUsage(began)
+    costs.push((user + system) / 10_000)
+  }
+  return Math.min(...costs)
+}
+
+test("3,000 queued runs of one person: another person's run is next, and a start costs milliseconds", async () => {
+  runs = await world.runs({ settings: { observeEveryMs: 1_000 } })
+  await unlimited(world.users[0] as number)
+  await queueMany({ person: 0, from: 0, to: 300 })
+  const few = await costOfStart(1)
+  await queueMany({ person: 0, from: 300, to: many })
+  assert.equal((await world.store.runs.queued()).length, many - 1)
+  const cost = await costOfStart(1)
+  assert.ok(cost < 5 + 12 * few, `${cost} ms with ${many} queued runs, ${few} ms with 300`)
+
+  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  assert.equal(other.state, "queued")
+  const third = await runs.start(world.request("fake/http", { person: 2 }))
+  assert.deepEqual([runs.queuePosition(other.id), runs.queuePosition(third.id)], [1, 2])
+  const holder = (await world.store.runs.held())[0]
+  assert.ok(holder)
+  await runs.stop(holder.id, { by: "stopped_by_user" })
+  await eventually("the other person's run left the queue", async () => (await world.row(other.id)).state !== "queued", 60_000)
+  assert.deepEqual([(await world.store.runs.queued()).length, runs.queuePosition(third.id)], [many, 1])
+  await runs[Symbol.asyncDispose]()
+})
+
+test("failed starts in a loop leave no more rows, output and keys than the history may hold", async () => {
+  const logsDir = await mkdtemp(join(tmpdir(), "quayside-history-"))
+  runs = await world.runs({ settings: { maxEndedRuns: 20, historyEveryMs: 20, logsDir } })
+  const wanted = { ...world.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }
+  const refusal = { code: "image_not_found" as const, msg: "no" }
+  const made: string[] = []
+  const own = join(logsDir, `person-${world.users[2]}`)
+  await mkdir(own)
+  for (let n = 0; n < 500; n += 1) {
+    const run = await runs.start({ ...wanted, refusal }, { idempotency: { key: `k${n}`, bodyHash: "h" } })
+    assert.equal(run.state, "failed")
+    made.push(run.key)
+    if (n < 5) await writeFile(join(own, `${run.key}.jsonl`), "{}\n")
+  }
+  const seen = () => world.store.runs.list({ where: { userId: world.users[2] as number }, states: ["ended", "failed"] }, everything, page)
+  await eventually("the history is short", async () => (await seen()).total === 20)
+  const { rows } = await seen()
+  assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
+  assert.equal(await world.store.runs.recalled(world.users[2] as number, "k0"), undefined)
+  assert.ok(await world.store.runs.recalled(world.users[2] as number, "k499"))
+  await eventually("their output is gone", async () => (await readdir(own)).length === 0)
+  assert.ok((await world.store.runs.queued()).length > 2_000, "no live run was touched")
+  await rm(logsDir, { recursive: true })
+})
+
+const everything = { userId: 0, groupIds: [], everything: true }
+const page = { page: 1, pageSize: 100 }

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { noLimits } from "#contract"
+import type { Limits, RunRow } from "#store"
+import type { Runs } from "../index.ts"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+import { SteppedClock } from "../testing/stepped-clock.ts"
+
+const minute = 60_000
+
+/** A world whose hours are told to pass, with the warnings that were given. */
+async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
+  const clock = new SteppedClock()
+  const world = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
+  const warnings: string[] = []
+  const open = () => world.runs({ events: { warning: (_, text) => void warnings.push(text) } })
+  await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
+  return {
+    world,
+    clock,
+    warnings,
+    open,
+    /** Lets time pass, and waits until the run has been looked at twice since. */
+    async pass(runs: Runs, id: number, ms: number): Promise<void> {
+      // A look before is what the use of processors is told from.
+      await runs.usageSamples(id)
+      clock.advance(ms)
+      const looks = async () => (await runs.usageSamples(id)).filter(({ time }) => time === clock.now()).length
+      await eventually("it was looked at", async () => (await looks()) >= 3 || (await world.row(id)).state !== "ready")
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
+
+async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise<RunRow> {
+  const run = await runs.waitUntilSettled((await runs.start(request)).id)
+  assert.equal(run.state, "ready", JSON.stringify(run.reason))
+  return run
+}
+
+const over = (world: RunsFixture, id: number) => eventually("it is over", async () => (await world.row(id)).state === "ended")
+
+test("A run that nobody uses is warned and then ended, no sooner than the warning says", async () => {
+  await using it = await scene({ IdleMinutes: 20 })
+  await using runs = await it.open()
+  const { id } = await ready(runs, it.world.request("fake/http"))
+  await it.pass(runs, id, 14 * minute)
+  assert.deepEqual(it.warnings, [])
+  await it.pass(runs, id, 4 * minute)
+  assert.equal(it.warnings.length, 1)
+  assert.match(it.warnings[0] ?? "", /stopped at 2026-01-01T00:23:00/)
+  await it.pass(runs, id, 4 * minute)
+  assert.equal((await it.world.row(id)).state, "ready", "two minutes late, but the warning gave five")
+  it.clock.advance(minute)
+  await over(it.world, id)
+  assert.equal((await it.world.row(id)).reason?.code, "idle")
+  assert.deepEqual(it.world.containerKeys(), [])
+})
+
+test("Use, and being told to keep it, give a run its whole idle time again", async () => {
+  await using it = await scene({ IdleMinutes: 20 })
+  await using runs = await it.open()
+  const { id } = await ready(runs, it.world.request("fake/http"))
+  await it.pass(runs, id, 16 * minute)
+  assert.equal(it.warnings.length, 1)
+  runs.markActive(id)
+  await it.pass(runs, id, 14 * minute)
+  assert.equal((await runs.keepAlive(id))?.lastActivity, it.clock.now())
+  await it.pass(runs, id, 14 * minute)
+  assert.equal(it.warnings.length, 1)
+  await it.pass(runs, id, 2 * minute)
+  assert.equal(it.warnings.length, 2)
+})
+
+test("A run that uses a processor, or whose kernel is busy, is not idle", async () => {
+  await using it = await scene({ IdleMinutes: 20 })
+  await using runs = await it.open()
+  const working = [it.world.request("fake/busy"), it.world.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
+  await it.world.store.change((tx) => tx.users.update(it.world.users[1] ?? 0, { limits: { ...noLimits, IdleMinutes: 20 } }))
+  for (const request of working) {
+    const { id } = await ready(runs, request)
+    for (let quarter = 0; quarter < 8; quarter += 1) await it.pass(runs, id, 17 * minute)
+    assert.equal((await it.world.row(id)).state, "ready")
+  }
+  assert.deepEqual(it.warnings, [])
+})
+
+test("Where the engine cannot tell whether a run works, it is not taken for idle", async () => {
+  await using it = await scene({ IdleMinutes: 20 })
+  const engine = await it.world.engine()
+  const stats = engine.stats.bind(engine)
+  engine.stats = async (signal) => (await stats(signal)).map((each) => ({ ...each, cpuSeconds: null }))
+  await using runs = await it.world.runs({ engine })
+  const { id } = await ready(runs, it.world.request("fake/http"))
+  for (let hour = 0; hour < 3; hour += 1) await it.pass(runs, id, 60 * minute)
+  assert.equal((await it.world.row(id)).state, "ready")
+})
+
+test("The time in which no process looked ends no run: it is warned first", async () => {
+  await using it = await scene({ IdleMinutes: 20 })
+  const first = await it.open()
+  const { id } = await ready(first, it.world.request("fake/http"))
+  await first.close()
+  it.clock.advance(600 * minute)
+  await using second = await it.open()
+  await it.pass(second, id, minute)
+  assert.equal((await it.world.row(id)).state, "ready")
+  assert.equal(it.warnings.length, 1)
+  await it.pass(second, id, 5 * minute)
+  await over(it.world, id)
+})
+
+test("A run ends at its longest time, which is told from the beginning and outlives a restart", async () => {
+  await using it = await scene({ MaxRunHours: 2 })
+  const first = await it.open()
+  const { id, startTime, expiresAt } = await ready(first, it.world.request("fake/busy"))
+  assert.equal(expiresAt, (startTime ?? 0) + 120 * minute)
+  await it.pass(first, id, 90 * minute)
+  await first.close()
+  await using second = await it.open()
+  await it.pass(second, id, 26 * minute)
+  assert.match(it.warnings.join(), /longest allowed time at 2026-01-01T02:00:00/)
+  assert.equal((await it.world.row(id)).state, "ready")
+  it.clock.advance(4 * minute)
+  await over(it.world, id)
+  assert.equal((await it.world.row(id)).reason?.code, "max_time")
+})
+
+test("Beyond a limit of disk the run that wrote most is ended, near it it is warned", async () => {
+  await using it = await scene({ MaxDisk: 120 })
+  await using runs = await it.open()
+  const { id } = await ready(runs, it.world.request("fake/writes:100"))
+  await it.pass(runs, id, minute)
+  assert.match(it.warnings.join(), /100 MiB were written.*of 120 MiB/)
+  assert.equal((await runs.usageSamples(id)).at(-1)?.disk, 100 * 2 ** 20)
+  const other = await ready(runs, it.world.request("fake/writes:60", { person: 1 }))
+  await it.world.store.change(async (tx) => {
+    const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 159 } })
+    await tx.groups.setMembers(group.id, it.world.users.slice(0, 2))
+  })
+  await over(it.world, id)
+  const { reason } = await it.world.row(id)
+  assert.equal(reason?.code, "disk_full")
+  assert.match(reason?.msg ?? "", /160 MiB were written.*of 159 MiB/)
+  await it.pass(runs, other.id, minute)
+  assert.equal((await it.world.row(other.id)).state, "ready")
+})
+
+test("The engine holds a run to the lowest limit of disk that applied when it was started, and it is told when it is full by that alone", async () => {
+  await using it = await scene({ MaxDisk: 120 })
+  const { store, users, fake } = it.world
+  const group = await store.change(async (tx) => {
+    const made = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
+    await tx.groups.setMembers(made.id, users.slice(0, 2))
+    return made
+  })
+  await using runs = await it.open()
+  const { id, key } = await ready(runs, it.world.request("fake/writes:80"))
+  const other = await ready(runs, it.world.request("fake/http", { person: 2 }))
+  assert.deepEqual(
+    [key, other.key].map((each) => fake.containers.get(each)?.spec.diskMiB),
+    [90, undefined],
+  )
+  await store.change((tx) => tx.groups.update(group.id, { totalLimits: noLimits }))
+  const container = fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/writes:100" }
+  await it.pass(runs, id, minute)
+  await it.pass(runs, id, minute)
+  const told = it.warnings.filter((text) => text.includes("when it was started"))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
+  assert.equal((await it.world.row(id)).state, "ready")
+})
+
+test("A disk that fills is a reason to look at once at what runs wrote, and one that is full already none to look again", async () => {
+  const gib = 2 ** 30
+  await using it = await scene({ MaxDisk: 120 }, 60 * minute)
+  it.world.fake.freeDisk = 50 * gib
+  const engine = await it.world.engine()
+  const layers = engine.writableLayers.bind(engine)
+  let looks = 0
+  engine.writableLayers = (signal) => {
+    looks += 1
+    return layers(signal)
+  }
+  await using runs = await it.world.runs({ engine })
+  const { id, key } = await ready(runs, it.world.request("fake/writes:100"))
+  await it.pass(runs, id, minute)
+  assert.equal(looks, 1)
+  const container = it.world.fake.containers.get(key)
+  if (container) container.spec = { ...container.spec, image: "fake/writes:200" }
+  for (const free of [49.5, 60, 59.5, null, 59.5]) {
+    it.world.fake.freeDisk = free && free * gib
+    await it.pass(runs, id, minute)
+  }
+  assert.equal(looks, 1, "a gibibyte less is free than there was since, and no sooner")
+  assert.equal((await it.world.row(id)).state, "ready")
+  it.world.fake.freeDisk = 59 * gib
+  await over(it.world, id)
+  assert.equal((await it.world.row(id)).reason?.code, "disk_full")
+  const other = await ready(runs, it.world.request("fake/http"))
+  await it.pass(runs, other.id, minute)
+  assert.equal(looks, 2)
+})
+
+test("What a run uses is a series of samples, gone with the run", async () => {
+  await using it = await scene({})
+  await using runs = await it.open()
+  const { id } = await ready(runs, it.world.request("fake/busy", { cpus: 2, memoryMiB: 64 }))
+  await it.pass(runs, id, minute)
+  await it.pass(runs, id, minute)
+  const known = (await runs.usageSamples(id)).filter(({ cpus }) => cpus !== null)
+  assert.deepEqual(
+    known.map(({ cpus, memory, memoryLimit, gpuMemory, disk }) => ({ cpus, memory, memoryLimit, gpuMemory, disk })),
+    known.map(() => ({ cpus: 2, memory: 4 * 2 ** 20, memoryLimit: 64 * 2 ** 20, gpuMemory: null, disk: 0 })),
+  )
+  assert.ok(known.length >= 2)
+  await runs.stop(id, { by: "stopped_by_user" })
+  await eventually("nothing is kept", async () => (await runs.usageSamples(id)).length === 0)
+})

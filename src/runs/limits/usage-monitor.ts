@@ -1,0 +1,168 @@
+import type { RunStats, WritableLayer } from "#engine"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import type { ActivityTracker } from "./activity-tracker.ts"
+
+/**
+ * What a run used at one time; null is what is not known. Amounts of memory, disk and traffic are
+ * bytes.
+ */
+export interface UsageSample {
+  /** Milliseconds since the epoch. */
+  time: number
+  /** How many processors were busy for it on average since the sample before. */
+  cpus: number | null
+  memory: number | null
+  memoryLimit: number
+  gpuMemory: number | null
+  /** From 0 to 1. */
+  gpuBusy: number | null
+  /** Since the start. */
+  networkIn: number | null
+  networkOut: number | null
+  /**
+   * In its own file system, directories that are mounted not counted; looked at more rarely than
+   * the rest.
+   */
+  disk: number | null
+}
+
+/**
+ * A run that uses more than this computes, or moves data, and is not idle: what programs do that
+ * wait for somebody stays well below it.
+ */
+export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
+
+/** So many times the pause between two samples a known use of processors tells of the present. */
+const knownFor = 3
+
+/** What runs use, looked at every few seconds and kept in memory for as long as they are live. */
+export class UsageMonitor {
+  readonly #ctx: RunsContext
+  readonly #activity: ActivityTracker
+  readonly #series = new Map<number, UsageSample[]>()
+  readonly #before = new Map<number, { time: number; stats: RunStats }>()
+  #layers: ReadonlyMap<string, WritableLayer> = new Map()
+  #sampling: Promise<void> | undefined
+  #updatingLayers: Promise<void> | undefined
+  #layersAt = Number.NEGATIVE_INFINITY
+  /**
+   * The most bytes of disk that were free since the layers were looked at; 0 while that is not
+   * known.
+   */
+  #maxFreeBytes = 0
+
+  constructor(ctx: RunsContext, activity: ActivityTracker) {
+    this.#ctx = ctx
+    this.#activity = activity
+  }
+
+  /** Oldest first; empty for a run that is over or was never looked at. */
+  samplesOf(id: number): readonly UsageSample[] {
+    return (this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []
+  }
+
+  /** What the run wrote to its own file system, when that was last looked at. */
+  layerOf(run: RunRow): WritableLayer | undefined {
+    return this.#layers.get(run.key)
+  }
+
+  /** Whether the use of processors was known lately, so that its absence means something. */
+  isCpuUseKnown(id: number): boolean {
+    const since = this.#ctx.clock.now() - knownFor * this.#ctx.settings.sampleEveryMs
+    return this.samplesOf(id).some(({ time, cpus }) => cpus !== null && time >= since)
+  }
+
+  /** Resolves when no look at what runs wrote is under way. */
+  async layersUpdated(): Promise<void> {
+    await this.#updatingLayers
+  }
+
+  /** As `series`, of a run that was not looked at yet after a look. */
+  async loadSamplesOf(id: number): Promise<readonly UsageSample[]> {
+    const isNew = this.samplesOf(id).length === 0 && this.#ctx.runCache.row(id)?.state === "ready"
+    if (isNew) await this.takeSamples()
+    return this.samplesOf(id)
+  }
+
+  /** Takes one sample of every run. What works counts as used. */
+  takeSamples(): Promise<void> {
+    this.#sampling ??= this.#takeSamples().finally(() => {
+      this.#sampling = undefined
+    })
+    return this.#sampling
+  }
+
+  async #takeSamples(): Promise<void> {
+    const { runCache, clock, engine, closed } = this.#ctx
+    this.#updatingLayers ??= this.#updateLayers().finally(() => {
+      this.#updatingLayers = undefined
+    })
+    const stats = new Map((await engine.stats(closed)).map((each) => [each.key, each]))
+    const time = clock.now()
+    const rows = runCache.rows()
+    for (const run of rows) {
+      const now = stats.get(run.key)
+      if (now) this.#add(run, now, time)
+    }
+    const live = new Set(rows.map(({ id }) => id))
+    for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
+  }
+
+  /**
+   * Counting files costs and may take long, so this is done rarely, or when the disk fills, and no
+   * sample waits for it. Never rejects.
+   */
+  async #updateLayers(): Promise<void> {
+    const { clock, closed, engine, logger, settings } = this.#ctx
+    try {
+      const free = await engine.freeDisk(closed)
+      const isFilling = free !== null && this.#maxFreeBytes - free >= settings.layersAfterBytes
+      if (!isFilling && clock.now() - this.#layersAt < settings.layersEveryMs) {
+        // Measured from the highest: what is taken after something was freed counts in full.
+        this.#maxFreeBytes = Math.max(this.#maxFreeBytes, free ?? 0)
+        return
+      }
+      this.#layersAt = clock.now()
+      this.#maxFreeBytes = free ?? 0
+      this.#layers = await engine.writableLayers(closed)
+    } catch (error) {
+      if (!closed.aborted) logger.warn({ err: error }, "what runs wrote to their own file systems could not be looked at")
+    }
+  }
+
+  #add(run: RunRow, stats: RunStats, time: number): void {
+    const before = this.#before.get(run.id)
+    this.#before.set(run.id, { time, stats })
+    const seconds = before && before.time < time ? (time - before.time) / 1_000 : undefined
+    const cpus = rate(before?.stats.cpuSeconds, stats.cpuSeconds, seconds)
+    const { memory, gpuMemory, gpuBusy, networkIn, networkOut } = stats
+    const memoryLimit = run.memoryMiB * 2 ** 20
+    const sample = { time, cpus, memory, memoryLimit, gpuMemory, gpuBusy, networkIn, networkOut, disk: this.layerOf(run)?.bytes ?? null }
+    const series = this.#series.get(run.id) ?? []
+    this.#series.set(run.id, series)
+    series.push(sample)
+    if (series.length > this.#ctx.settings.maxSamples) series.shift()
+    const traffic = rate(sum(before?.stats), sum(stats), seconds)
+    if (
+      above(cpus, activityThresholds.cpus) ||
+      above(gpuBusy, activityThresholds.gpuBusy) ||
+      above(traffic, activityThresholds.bytesPerSecond)
+    )
+      this.#activity.mark(run.id)
+  }
+}
+
+function rate(before: number | null | undefined, now: number | null, seconds: number | undefined): number | null {
+  if (before == null || now === null || seconds === undefined) return null
+  // A counter that went back began anew: the container was restarted.
+  return now < before ? null : (now - before) / seconds
+}
+
+function sum(stats: RunStats | undefined): number | null {
+  return stats == null || stats.networkIn === null || stats.networkOut === null ? null : stats.networkIn + stats.networkOut
+}
+
+function above(figure: number | null, bound: number): boolean {
+  return figure !== null && figure >= bound
+}

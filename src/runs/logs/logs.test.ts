@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import type { Failure } from "#contract"
+import type { LogLine } from "#engine"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+
+async function temporary(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "quayside-logs-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+async function texts(lines: AsyncIterable<LogLine>): Promise<string[]> {
+  return (await Array.fromAsync(lines)).map(({ text }) => text)
+}
+
+test("Output is readable while a run lives and, with its last words, after its end and in the next process", async () => {
+  await using directory = await temporary()
+  await using world = await RunsFixture.open()
+  const settings = { logsDir: join(directory.path, "logs") }
+  const first = await world.runs({ settings })
+  const { id, key } = await first.start(world.request("fake/http"))
+  const run = await first.waitUntilSettled(id)
+  const container = world.fake.containers.get(key)
+  assert.ok(container)
+  world.fake.log(container, "stdout", "one")
+  assert.deepEqual((await texts(first.logs(run))).at(-1), "one")
+  world.fake.log(container, "stderr", "two")
+  await first.stop(id, { by: "stopped_by_user" })
+  const ended = await world.row(id)
+  assert.deepEqual(await texts(first.logs(ended, { tail: 2 })), ["one", "two"])
+  await first.close()
+  await using second = await world.runs({ settings })
+  assert.deepEqual(await texts(second.logs(ended, { tail: 1, follow: true })), ["two"])
+  assert.deepEqual(await texts(second.logs(ended, { since: Date.now() + 1_000 })), [])
+  assert.equal((await stat(settings.logsDir)).mode & 0o777, 0o700)
+  const own = join(settings.logsDir, `person-${run.userId}`)
+  assert.deepEqual(await readdir(own), [`${key}.jsonl`])
+  assert.equal((await stat(join(own, `${key}.jsonl`))).mode & 0o777, 0o600)
+})
+
+test("A run that never had a container has no output", async () => {
+  await using directory = await temporary()
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs({ settings: { logsDir: directory.path } })
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/missing"))).id)
+  assert.deepEqual(await texts(runs.logs(run)), [])
+  assert.deepEqual(await readdir(directory.path), [])
+})
+
+test("Output that cannot be kept keeps no run from ending", async () => {
+  await using directory = await temporary()
+  await using world = await RunsFixture.open()
+  await writeFile(join(directory.path, "file"), "")
+  await using runs = await world.runs({ settings: { logsDir: join(directory.path, "file", "below") } })
+  const { id } = await runs.start(world.request("fake/http"))
+  await runs.waitUntilSettled(id)
+  assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
+})
+
+test("Reading the output of a live run while the engine cannot be reached is a failure with status 503", async () => {
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs()
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  world.fake.reachable = false
+  await assert.rejects(texts(runs.logs(run)), (error: Failure) => error.code === "engine_unreachable" && error.status === 503)
+})
+
+test("Output is removed when it is older than the setting, and nothing else is", async () => {
+  await using directory = await temporary()
+  await using world = await RunsFixture.open()
+  const [old, young] = [`${"a".repeat(32)}.jsonl`, `${"b".repeat(32)}.jsonl`]
+  for (const name of [old, young, "note.txt"]) await writeFile(join(directory.path, name), "")
+  const longAgo = Date.now() / 1_000 - 3 * 24 * 3_600
+  for (const name of [old, "note.txt"]) await utimes(join(directory.path, name), longAgo, longAgo)
+  await using _runs = await world.runs({ settings: { logsDir: directory.path, maxLogDays: 2 } })
+  await eventually("the old one is gone", async () => (await readdir(directory.path)).length === 2)
+  assert.deepEqual((await readdir(directory.path)).sort(), [young, "note.txt"])
+})
+
+test("a person's oldest output goes when it is more than is kept of one person", async () => {
+  await using directory = await temporary()
+  await using world = await RunsFixture.open()
+  await using runs = await world.runs({ settings: { logsDir: directory.path } })
+  const own = join(directory.path, `person-${world.users[0]}`)
+  await mkdir(own)
+  const names = Array.from({ length: 70 }, (_, i) => `${i.toString(16).padStart(32, "0")}.jsonl`)
+  for (const [i, name] of names.entries()) {
+    await writeFile(join(own, name), "")
+    await truncate(join(own, name), 4 * 2 ** 20)
+    await utimes(join(own, name), Date.now() / 1_000 - 1_000 + i, Date.now() / 1_000 - 1_000 + i)
+  }
+  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  const container = world.fake.containers.get(run.key)
+  assert.ok(container)
+  world.fake.log(container, "stdout", "text")
+  await runs.stop(run.id, { by: "stopped_by_user" })
+  await eventually("it is kept", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
+  await eventually("the oldest are gone", async () => (await readdir(own)).length === 64)
+  assert.ok(!(await readdir(own)).includes(names[6] as string) && (await readdir(own)).includes(names[7] as string))
+})

@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto"
+import { createReadStream, existsSync } from "node:fs"
+import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { bounds, Failure, isLive } from "#contract"
+import { EngineError, type LogLine, type LogOptions } from "#engine"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+
+const maxLines = bounds.storage.keptLogLines.value
+const maxCharacters = bounds.storage.keptLogCharacters.value
+const maxFilesPerPerson = bounds.storage.keptLogRuns.value
+const maxBytesPerPerson = bounds.storage.keptLogBytes.value
+const collectTimeoutMs = 1_000
+const dayMs = 24 * 3_600_000
+
+/**
+ * A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with
+ * a `Failure` when the engine cannot be asked.
+ */
+export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
+  const now = ctx.runCache.row(run.id) ?? run
+  if (!isLive(now.state)) return yield* keptLogs(ctx, run, options)
+  try {
+    yield* ctx.engine.logs(run.key, options)
+  } catch (error) {
+    throw error instanceof EngineError ? new Failure(error.code, error.message, { status: 503, cause: error }) : error
+  }
+}
+
+/** Collects the last output of a run that is about to be removed, while it is being stopped. */
+export class FinalLogs {
+  readonly #ctx: RunsContext
+  readonly #key: string
+  readonly #userId: number
+  readonly #over = new AbortController()
+  readonly #lines: string[] = []
+  #characters = 0
+  readonly #collecting: Promise<void>
+
+  constructor(ctx: RunsContext, { key, userId }: Pick<RunRow, "key" | "userId">) {
+    this.#ctx = ctx
+    this.#key = key
+    this.#userId = userId
+    this.#collecting = ctx.settings.logsDir === undefined ? Promise.resolve() : this.#collect()
+  }
+
+  /**
+   * Call once the engine has removed the run: writes what came. Never rejects, since output that
+   * cannot be kept keeps no run from ending.
+   */
+  async save(): Promise<void> {
+    const { clock, logger } = this.#ctx
+    const patience = clock.sleep(collectTimeoutMs, this.#over.signal).catch(() => {})
+    await Promise.race([this.#collecting, patience])
+    this.#over.abort()
+    await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not kept"))
+  }
+
+  /** The run is still there. */
+  discard(): void {
+    this.#over.abort()
+  }
+
+  async #collect(): Promise<void> {
+    try {
+      const lines = this.#ctx.engine.logs(this.#key, { tail: maxLines, follow: true, signal: this.#over.signal })
+      for await (const line of lines) this.#add(JSON.stringify(line))
+    } catch (error) {
+      if (!this.#over.signal.aborted)
+        this.#ctx.logger.warn({ err: error, key: this.#key }, "the output of a run could not be read to its end")
+    }
+  }
+
+  #add(line: string): void {
+    this.#characters += line.length
+    this.#lines.push(line)
+    while (this.#lines.length > maxLines || this.#characters > maxCharacters) this.#characters -= this.#lines.shift()?.length ?? 0
+  }
+
+  async #write(): Promise<void> {
+    const { logsDir } = this.#ctx.settings
+    if (logsDir === undefined || this.#lines.length === 0) return
+    const directory = directoryOf(logsDir, this.#userId)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const unfinished = join(directory, `${randomBytes(8).toString("hex")}.new`)
+    try {
+      await writeFile(unfinished, `${this.#lines.join("\n")}\n`, { mode: 0o600 })
+      await rename(unfinished, fileOf(directory, this.#key))
+    } catch (error) {
+      await rm(unfinished, { force: true })
+      throw error
+    }
+    await prunePerson(directory)
+  }
+}
+
+/**
+ * Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's
+ * disk.
+ */
+async function prunePerson(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"))
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const { size, mtimeMs } = await stat(join(directory, name))
+      return { path: join(directory, name), size, mtimeMs }
+    }),
+  )
+  let bytes = 0
+  for (const [i, file] of files.sort((a, b) => b.mtimeMs - a.mtimeMs).entries()) {
+    bytes += file.size
+    if (i >= maxFilesPerPerson || bytes > maxBytesPerPerson) await rm(file.path, { force: true })
+  }
+}
+
+async function* keptLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+  if (settings.logsDir === undefined) return
+  const own = fileOf(directoryOf(settings.logsDir, userId), key)
+  // Beside the directories of people lies what was kept before there were any.
+  const file = existsSync(own) ? own : fileOf(settings.logsDir, key)
+  const young = (line: LogLine) => since === undefined || line.time > since
+  // Counted first and then read again: a reader that takes its time must not hold all lines in
+  // memory.
+  let passed = 0
+  if (tail !== undefined) {
+    for await (const line of linesOf(file, signal)) if (young(line)) passed += 1
+    passed = Math.max(0, passed - tail)
+  }
+  for await (const line of linesOf(file, signal)) {
+    if (!young(line)) continue
+    if (passed > 0) passed -= 1
+    else yield line
+  }
+}
+
+/** None where there is no such file. */
+async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIterable<LogLine> {
+  try {
+    const input = createReadStream(file, signal ? { signal } : {})
+    for await (const text of createInterface({ input })) yield JSON.parse(text) as LogLine
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
+  }
+}
+
+function directoryOf(logsDir: string, userId: number): string {
+  return join(logsDir, `person-${userId}`)
+}
+
+function fileOf(logsDir: string, key: string): string {
+  if (!/^[0-9a-f]{32}$/.test(key)) throw new TypeError(`A run's key is wanted, got ${JSON.stringify(key)}`)
+  return join(logsDir, `${key}.jsonl`)
+}
+
+/** Removes the kept output of runs that are forgotten. */
+export async function removeLogs({ settings: { logsDir } }: RunsContext, runs: readonly Pick<RunRow, "key" | "userId">[]): Promise<void> {
+  if (logsDir === undefined) return
+  for (const { key, userId } of runs) await rm(fileOf(directoryOf(logsDir, userId), key), { force: true })
+}
+
+/** Removes output older than the setting says, now and once a day, until Quayside closes. */
+export async function pruneLogs(ctx: RunsContext): Promise<void> {
+  const { clock, closed, logger, settings } = ctx
+  const { logsDir } = settings
+  while (logsDir !== undefined && !closed.aborted) {
+    await pruneDirectory(logsDir, clock.now() - settings.maxLogDays * dayMs).catch((error) =>
+      logger.warn({ err: error }, "old output was not removed"),
+    )
+    await clock.sleep(dayMs, closed).catch(() => {})
+  }
+}
+
+async function pruneDirectory(logsDir: string, before: number): Promise<void> {
+  const names = await readdir(logsDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return []
+    throw error
+  })
+  for (const name of names) {
+    if (/^person-\d+$/.test(name)) await pruneDirectory(join(logsDir, name), before)
+    if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
+    const path = join(logsDir, name)
+    const { mtimeMs } = await stat(path)
+    if (mtimeMs < before || (name.endsWith(".new") && mtimeMs < Date.now() - dayMs)) await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict"
+import { createServer } from "node:net"
+import { test } from "node:test"
+import { projectTypes } from "#contract"
+import type { RunRow } from "#store"
+import type { RunsContext } from "./context.ts"
+import { basePath, engineSpecOf, upstreamHeaders } from "./lifecycle/engine-spec.ts"
+import { isComputing } from "./limits/activity-probe.ts"
+import { projectTypeRules } from "./project-types.ts"
+import { probe } from "./readiness/probe.ts"
+import { RunsFixture } from "./testing/runs-fixture.ts"
+
+function runOf(fields: Partial<RunRow["spec"]>): RunRow {
+  const spec = {
+    type: "http",
+    image: "i",
+    command: null,
+    env: {},
+    port: null,
+    workDir: "/code",
+    home: "/home/ann",
+    mounts: [],
+    secret: "s3cret",
+    ...fields,
+  }
+  return { id: 7, key: "k", projectId: 5, userName: "ann", cpus: 1, memoryMiB: 64, gpuDevices: [], nodes: 1, spec } as unknown as RunRow
+}
+
+for (const type of projectTypes) {
+  test(`A run of type ${type} becomes ready and is reached with what its program needs`, async () => {
+    await using world = await RunsFixture.open()
+    await using runs = await world.runs()
+    const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { type } }))).id)
+    assert.equal(run.state, "ready")
+    const target = runs.target(run.id)
+    assert.equal(target?.prefix, projectTypeRules[type].prefix)
+    assert.equal(target?.landing, projectTypeRules[type].landing)
+    assert.equal(world.fake.containers.get(run.key)?.spec.port, projectTypeRules[type].port)
+  })
+}
+
+test("A token goes in by environment, never by arguments, and is sent by the gateway", () => {
+  for (const type of ["jupyter", "jupyterlab", "jupyternotebook"] as const) {
+    const run = runOf({ type, env: { JUPYTER_TOKEN: "guessed" } })
+    const spec = engineSpecOf(run)
+    assert.equal(spec.env.JUPYTER_TOKEN, "s3cret")
+    assert.ok(!spec.command.join(" ").includes("s3cret"))
+    assert.ok(spec.command.includes("--ServerApp.base_url=/run/7/"))
+    assert.deepEqual(upstreamHeaders(run), { authorization: "token s3cret" })
+  }
+  assert.deepEqual(upstreamHeaders(runOf({})), {})
+  assert.ok(!JSON.stringify(engineSpecOf(runOf({ type: "vscode" }))).includes("s3cret"))
+})
+
+test("Placeholders stand for the port and the path below which the program lives", () => {
+  const command = ["serve", "--port={port}", "--base", "{baseUrl}"]
+  assert.deepEqual(engineSpecOf(runOf({ command, port: 99 })).command, ["serve", "--port=99", "--base", "/"])
+  assert.deepEqual(engineSpecOf(runOf({ type: "jupyterlab", command })).command, ["serve", "--port=8888", "--base", "/run/7/"])
+  assert.equal(basePath(runOf({ type: "jupyter" })), "/run/7/")
+})
+
+test("The image's settings win over the type's and over HOME", () => {
+  assert.deepEqual(engineSpecOf(runOf({ port: 81 })).env, { HOME: "/home/ann", PORT: "81" })
+  assert.deepEqual(engineSpecOf(runOf({ env: { PORT: "5", HOME: "/x" } })).env, { HOME: "/x", PORT: "5" })
+})
+
+test("A program that speaks another language than its type is not ready", async () => {
+  const chatter = createServer((socket) =>
+    socket
+      .on("error", () => {})
+      .resume()
+      .end("SSH-2.0-x\r\n"),
+  )
+  await new Promise<void>((resolve) => chatter.listen(0, "127.0.0.1", resolve))
+  const address = { host: "127.0.0.1", port: (chatter.address() as { port: number }).port }
+  const common = { address, base: "/", headers: {}, timeoutMs: 2_000 }
+  for (const readiness of [projectTypeRules.http.readiness, projectTypeRules.novnc.readiness]) {
+    const result = await probe({ ...common, readiness }, new AbortController().signal)
+    assert.equal(result.ready ? "ready" : result.code, "not_answering")
+  }
+  await new Promise((resolve) => chatter.close(resolve))
+  const gone = await probe({ ...common, readiness: projectTypeRules.novnc.readiness }, new AbortController().signal)
+  assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
+})
+
+test("A program that changes the protocol in place of answering is asked again, and does not compute", { timeout: 60_000 }, async () => {
+  const switching = createServer((socket) => {
+    socket.on("error", () => {})
+    socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+  })
+  await new Promise<void>((resolve) => switching.listen(0, "127.0.0.1", resolve))
+  const address = { host: "127.0.0.1", port: (switching.address() as { port: number }).port }
+  const common = { address, base: "/", headers: {}, timeoutMs: 2_000 }
+  for (const readiness of [projectTypeRules.http.readiness, projectTypeRules.novnc.readiness]) {
+    const result = await probe({ ...common, readiness }, new AbortController().signal)
+    assert.equal(result.ready ? "ready" : result.code, "not_answering")
+  }
+  const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
+  assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
+  await new Promise((resolve) => switching.close(resolve))
+})

@@ -1,0 +1,95 @@
+import type { Address } from "#engine"
+import { http } from "#http"
+import type { Readiness } from "../project-types.ts"
+
+export interface ProbeTarget {
+  address: Address
+  /** The program's base, with a slash at both ends. */
+  base: string
+  headers: Readonly<Record<string, string>>
+  readiness: Readiness
+  /** How long one attempt may take. */
+  timeoutMs: number
+}
+
+export type ProbeResult =
+  | { ready: true }
+  | { ready: false; code: "port_not_open" }
+  | { ready: false; code: "not_answering"; detail: string }
+
+/** Asks once whether the program is ready. Rejects only with the signal's reason. */
+export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
+  signal.throwIfAborted()
+  using stop = abortAfter(target.timeoutMs, signal)
+  const result = await (target.readiness.kind === "http" ? probeHttp(target, stop.signal) : probeWebSocket(target, stop.signal))
+  signal.throwIfAborted()
+  return result
+}
+
+function abortAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & Disposable {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, ms)
+  signal.addEventListener("abort", abort, { once: true })
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      signal.removeEventListener("abort", abort)
+    },
+  }
+}
+
+const ready: ProbeResult = { ready: true }
+const notAnswering = (detail: string): ProbeResult => ({ ready: false, code: "not_answering", detail })
+const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
+
+function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
+  return new Promise((resolve) => {
+    let connected = false
+    const path = base + readiness.path
+    const request = http.get(
+      { host: address.host, port: address.port, path, headers: { ...headers }, agent: false, signal },
+      (response) => {
+        const status = response.statusCode ?? 0
+        const accepted = readiness.kind === "http" && readiness.accepts === "200" ? status === 200 : status < 500
+        resolve(accepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`))
+        response.destroy()
+      },
+    )
+    request.on("socket", (socket) => socket.once("connect", () => (connected = true)))
+    const give = () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen)
+    // Of an answer that changes the protocol Node tells nothing but that the connection is closed.
+    request.on("error", give).on("close", give)
+  })
+}
+
+async function probeWebSocket({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host
+  const path = base + readiness.path
+  const banner = readiness.kind === "websocket" ? readiness.banner : ""
+  // Most installations never ask for it.
+  const { WebSocket } = await import("ws")
+  const socket = new WebSocket(`ws://${host}:${address.port}${path}`, {
+    headers: { ...headers },
+    perMessageDeflate: false,
+    maxPayload: 65_536,
+  })
+  return new Promise<ProbeResult>((resolve) => {
+    let opened = false
+    const give = () => resolve(notAnswering(opened ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`))
+    signal.addEventListener("abort", give, { once: true })
+    socket.on("open", () => (opened = true))
+    socket.on("unexpected-response", (_, response) =>
+      resolve(notAnswering(`The WebSocket at ${path} was refused with status ${response.statusCode}`)),
+    )
+    socket.on("message", (data) => {
+      const begins = data.toString().startsWith(banner)
+      resolve(begins ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${banner.trim()}`))
+    })
+    socket.on("close", give)
+    socket.on("error", (error: NodeJS.ErrnoException) => resolve(unreachable.has(error.code ?? "") ? notOpen : notAnswering(error.message)))
+  }).finally(() => socket.terminate())
+}
+
+const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])

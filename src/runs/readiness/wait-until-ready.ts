@@ -1,0 +1,69 @@
+import type { Address } from "#engine"
+import { abortable } from "#kit"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { basePath, portOf, upstreamHeaders } from "../lifecycle/engine-spec.ts"
+import { ruleOfType } from "../project-types.ts"
+import { type ProbeResult, probe } from "./probe.ts"
+
+const maxProbeMs = 3_000
+/**
+ * An engine may give another address once the program listens; asking costs more than trying the
+ * port.
+ */
+const addressEveryMs = 250
+
+export interface ReadinessOptions {
+  /** Told what each attempt found, so that whoever loses patience can say why. */
+  onProbe(result: ProbeResult): void
+  signal: AbortSignal
+}
+
+/**
+ * So many are asked at full pace; more share it, so that a hundred starts at once do not spend the
+ * processor on questions.
+ */
+const fullRateProbes = 5
+
+/**
+ * Resolves with the program's address as soon as it answers as its type should. Rejects with the
+ * signal's reason, or when the engine cannot be asked for the address.
+ */
+export async function waitUntilReady(ctx: RunsContext, run: RunRow, patience: ReadinessOptions): Promise<Address> {
+  ctx.probes.count += 1
+  try {
+    return await probeUntilReady(ctx, run, patience)
+  } finally {
+    ctx.probes.count -= 1
+  }
+}
+
+async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal }: ReadinessOptions): Promise<Address> {
+  const { clock, engine } = ctx
+  const timeoutMs = Math.min(maxProbeMs, ctx.settings.timeoutsMs.starting / 3)
+  const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: ruleOfType(run.spec.type).readiness, timeoutMs }
+  const began = clock.now()
+  let asked = began
+  let address = await engine.address(run.key, portOf(run), signal)
+  for (;;) {
+    if (address) {
+      const at = address
+      const asked = ctx.probes.turns.run(run.userId, () => probe({ ...target, address: at }, signal))
+      const result = await abortable(asked, signal)
+      if (result.ready) return address
+      onProbe(result)
+    } else ctx.scheduleObservation()
+    await clock.sleep(probeIntervalMs(clock.now() - began) * Math.max(1, ctx.probes.count / fullRateProbes), signal)
+    if (clock.now() - asked < addressEveryMs) continue
+    asked = clock.now()
+    address = await engine.address(run.key, portOf(run), signal)
+  }
+}
+
+/**
+ * Short at first: what a person waits for is the program's own start and, on average, half of this.
+ */
+function probeIntervalMs(elapsed: number): number {
+  if (elapsed < 3_000) return 20
+  return elapsed < 20_000 ? 50 : 250
+}

@@ -1,0 +1,140 @@
+import { isLive } from "#contract"
+import type { Address, EngineError } from "#engine"
+import type { RunRow } from "#store"
+import { fairOrder, type QueuedRun, ServiceHistory } from "./admission/fair-order.ts"
+import { upstreamHeaders } from "./lifecycle/engine-spec.ts"
+import { ruleOfType } from "./project-types.ts"
+
+/** A live run as the gateway sees it. */
+export interface RunTarget {
+  readonly id: number
+  readonly key: string
+  readonly userId: number
+  readonly projectId: number
+  /** Who decides what its pages do, by a name; other names hold the project's ID. */
+  readonly authors: string
+  readonly state: RunRow["state"]
+  /** Known only while the run is `ready`. */
+  readonly address: Address | undefined
+  readonly prefix: "keep" | "strip"
+  readonly upstreamHeaders: Readonly<Record<string, string>>
+  readonly landing: string
+}
+
+export interface RunListener {
+  /** After each COMMIT that changed the run. */
+  changed(run: RunRow): void
+  /** Something that the run waits for failed and is tried again. */
+  errored?(error: EngineError): void
+}
+
+/** Ended runs of which a late reader could still bring an older row. */
+const maxEndedIds = 1_000
+
+/**
+ * The last committed row of every live run, and where it is reached. Versions only grow here,
+ * whatever order readers bring rows in.
+ */
+export class RunCache {
+  readonly #rows = new Map<number, RunRow>()
+  readonly #targets = new Map<number, RunTarget>()
+  readonly #ids = new Map<string, number>()
+  readonly #endedIds = new Set<number>()
+  /**
+   * As far as this process saw: a restart forgets turns of runs that are over, which gives each
+   * person one turn at most.
+   */
+  readonly serviceHistory = new ServiceHistory()
+  #positions: ReadonlyMap<number, number> | undefined
+  readonly #listeners = new Map<number, Set<RunListener>>()
+  readonly #onChange: (run: RunRow) => void
+
+  constructor(onChange: (run: RunRow) => void) {
+    this.#onChange = onChange
+  }
+
+  row(id: number): RunRow | undefined {
+    return this.#rows.get(id)
+  }
+
+  /** Oldest first. */
+  rows(): RunRow[] {
+    return [...this.#rows.values()].sort((a, b) => a.id - b.id)
+  }
+
+  /** The queue in the order of turns, and a run that might join it as the last one. */
+  queue(joining?: QueuedRun): QueuedRun[] {
+    const waiting: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
+    if (joining) waiting.push(joining)
+    return fairOrder(waiting, this.serviceHistory)
+  }
+
+  /** From 1; null when the run does not wait. */
+  queuePosition(id: number): number | null {
+    if (this.#rows.get(id)?.state !== "queued") return null
+    this.#positions ??= new Map(this.queue().map((run, i) => [run.id, i + 1]))
+    return this.#positions.get(id) ?? null
+  }
+
+  target(id: number): RunTarget | undefined {
+    return this.#targets.get(id)
+  }
+
+  targetByKey(key: string): RunTarget | undefined {
+    return this.#targets.get(this.#ids.get(key) ?? -1)
+  }
+
+  targets(): RunTarget[] {
+    return [...this.#targets.values()]
+  }
+
+  publish(run: RunRow, address?: Address): void {
+    const before = this.#rows.get(run.id)
+    if (this.#endedIds.has(run.id) || (before && before.version >= run.version)) return
+    this.#positions = undefined
+    if (run.startTime !== null) this.serviceHistory.recordServed(run.userId, run.startTime)
+    if (isLive(run.state)) this.#store(run, address ?? this.#targets.get(run.id)?.address)
+    else this.#remove(run)
+    this.#onChange(run)
+    for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
+  }
+
+  setAddress(id: number, address: Address | undefined): void {
+    const run = this.#rows.get(id)
+    if (run) this.#store(run, address)
+  }
+
+  reportError(id: number, error: EngineError): void {
+    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener.errored?.(error)
+  }
+
+  listen(id: number, listener: RunListener): Disposable {
+    const listeners = this.#listeners.get(id) ?? new Set()
+    this.#listeners.set(id, listeners.add(listener))
+    return {
+      [Symbol.dispose]: () => {
+        listeners.delete(listener)
+        if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
+      },
+    }
+  }
+
+  #store(run: RunRow, address: Address | undefined): void {
+    const { id, key, userId, projectId, state } = run
+    const { prefix, landing } = ruleOfType(run.spec.type)
+    const reached = state === "ready" ? address : undefined
+    this.#rows.set(id, run)
+    this.#ids.set(key, id)
+    const { authors = `${projectId}:unknown` } = run.spec
+    const common = { id, key, userId, projectId, authors, state, prefix, landing }
+    this.#targets.set(id, { ...common, address: reached, upstreamHeaders: upstreamHeaders(run) })
+  }
+
+  #remove(run: RunRow): void {
+    this.#rows.delete(run.id)
+    this.#targets.delete(run.id)
+    this.#ids.delete(run.key)
+    this.#endedIds.add(run.id)
+    if (this.#endedIds.size > maxEndedIds) this.#endedIds.delete(this.#endedIds.values().next().value ?? -1)
+  }
+}

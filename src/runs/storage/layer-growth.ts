@@ -1,0 +1,39 @@
+import type { WritableLayer } from "#engine"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import type { UsageMonitor } from "../limits/usage-monitor.ts"
+import type { DiskSpace } from "./storage-meter.ts"
+
+/** By how much runs' own file systems grew, where these lie on the disk of people's files. */
+export class LayerGrowth {
+  readonly #ctx: RunsContext
+  readonly #usage: Pick<UsageMonitor, "layerOf">
+  readonly #before = new Map<string, number>()
+  #now: ReadonlyMap<string, WritableLayer> = new Map()
+
+  constructor(ctx: RunsContext, usage: Pick<UsageMonitor, "layerOf">) {
+    this.#ctx = ctx
+    this.#usage = usage
+  }
+
+  /** What counts as grown from now on is what is written from now on; nothing is asked for it. */
+  resetBaseline(rows: readonly RunRow[]): void {
+    const live = new Set(rows.map(({ key }) => key))
+    for (const key of this.#before.keys()) if (!live.has(key)) this.#before.delete(key)
+    for (const run of rows) this.#before.set(run.key, Math.max(this.#now.get(run.key)?.bytes ?? 0, this.#usage.layerOf(run)?.bytes ?? 0))
+    this.#now = new Map()
+  }
+
+  /** Has the engine count; of another disk, or where it cannot, nothing. */
+  async measureGrowth({ freeBytes, totalBytes }: DiskSpace): Promise<(run: RunRow) => number> {
+    const { closed, engine, logger } = this.#ctx
+    const free = await engine.freeDisk(closed)
+    if (free === null || Math.abs(free - freeBytes) > totalBytes / 100) return () => 0
+    try {
+      this.#now = await engine.writableLayers(closed)
+    } catch (err) {
+      if (!closed.aborted) logger.warn({ err }, "what runs wrote to their own file systems could not be looked at")
+    }
+    return ({ key }) => Math.max(0, (this.#now.get(key)?.bytes ?? 0) - (this.#before.get(key) ?? 0))
+  }
+}

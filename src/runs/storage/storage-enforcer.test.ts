@@ -1,0 +1,198 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { defaultLimits, noLimits } from "#contract"
+import { type Runs, type StorageMeter, StorageQuotas } from "../index.ts"
+import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+import { SteppedClock } from "../testing/stepped-clock.ts"
+
+const mib = 2 ** 20
+const minute = 60_000
+
+/** A meter of a disk that the test fills. */
+function fakeStorage() {
+  const stored = new Map<string, number>()
+  const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }
+  const counts: string[] = []
+  const meter: StorageMeter = {
+    diskSpace: async () => ({ ...disk }),
+    async count({ name, roots, subAreas }) {
+      const paths = [...stored].filter(([path]) => roots.some((root) => path.startsWith(root)))
+      const areas: Record<string, number> = {}
+      for (const [path, bytes] of paths) {
+        const area = subAreas.find((each) => path.startsWith(each)) ?? path
+        areas[area] = (areas[area] ?? 0) + bytes
+      }
+      counts.push(name)
+      return { bytes: Object.values(areas).reduce((a, b) => a + b, 0), isComplete: true, areas, tookMs: 0 }
+    },
+  }
+  return { stored, disk, counts, meter }
+}
+
+/** A world in which the test says what lies on the disk. */
+async function withMeter(maxStorage: number | null = null) {
+  const clock = new SteppedClock()
+  const world = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
+  await world.store.change(async (tx) => {
+    for (const id of world.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
+  })
+  const { stored, disk, counts, meter } = fakeStorage()
+  const warnings: [number, string][] = []
+  const runs = await world.runs({
+    storage: { quotas: new StorageQuotas(world.store, defaultLimits), meter },
+    events: { warning: ({ id }, text) => void warnings.push([id, text]) },
+  })
+  const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
+    const mounts = [{ source, target: "/home", readOnly }]
+    const run = await runs.waitUntilSettled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
+    assert.equal(run.state, "ready", JSON.stringify(run.reason))
+    return run.id
+  }
+  return {
+    ...{ world, runs, disk, warnings, start, clock },
+    store: (person: number, amount: number, below = "") => stored.set(`/users/person${person}${below}`, amount * mib),
+    /** A dataset of this person in their home, which counts for them. */
+    datasetOf: (person: number) => {
+      const accessInfo = `/users/person${person}/data`
+      const fields = { type: "dir" as const, name: "data", comment: "", doc: "", accessInfo, isPublished: false }
+      return world.store.change((tx) => tx.data.insert({ ...fields, userId: world.users[person] ?? 0 }))
+    },
+    /**
+     * Passes time until each of these people was counted twice more: the first count may have been
+     * under way.
+     */
+    async counted(...people: number[]) {
+      const wanted = people.map((person) => `person${person}`)
+      for (let round = 0; round < 2; round += 1) {
+        counts.length = 0
+        clock.advance(minute)
+        await eventually("they are counted", () => wanted.every((name) => counts.includes(name)))
+      }
+    },
+    stateOf: async (id: number) => {
+      const { state, reason } = await world.row(id)
+      return [state, reason?.code]
+    },
+    async [Symbol.asyncDispose]() {
+      await (runs as Runs).close()
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test("a run that grows its owner's files beyond `MaxStorage` gets warnings at 80 and 90 %, and ends with `disk_full`", async () => {
+  await using it = await withMeter(100)
+  it.store(0, 50)
+  const [id, other] = [await it.start(0), await it.start(1)]
+  await it.counted(0, 1)
+  assert.equal(it.warnings.length, 0)
+  for (const amount of [85, 88, 95]) {
+    it.store(0, amount)
+    await it.counted(0)
+  }
+  assert.deepEqual(
+    it.warnings.map(([run]) => run),
+    [id, id],
+  )
+  assert.match(it.warnings[0]?.[1] ?? "", /^person0 may store 100 MiB in homes and datasets, and 85 MiB are stored/)
+  it.store(0, 120)
+  it.clock.advance(minute)
+  await eventually("it is over", async () => (await it.stateOf(id))[0] === "ended")
+  const { reason } = await it.world.row(id)
+  assert.equal(reason?.code, "disk_full")
+  assert.match(reason?.msg ?? "", /person0 may store 100 MiB and 120 MiB are stored; this run's directories grew by 25 MiB/)
+  assert.deepEqual(await it.stateOf(other), ["ready", undefined])
+})
+
+test("somebody beyond `MaxStorage` may start a run to delete; it ends when it stores more", async () => {
+  await using it = await withMeter(100)
+  it.store(0, 150)
+  const id = await it.start(0)
+  await it.counted(0)
+  assert.deepEqual(await it.stateOf(id), ["ready", undefined])
+  assert.match(it.warnings[0]?.[1] ?? "", /the run that stores more is ended\. Delete files/)
+  it.store(0, 120)
+  await it.counted(0)
+  assert.deepEqual(await it.stateOf(id), ["ready", undefined])
+  it.store(0, 125)
+  it.clock.advance(minute)
+  await eventually("it is over", async () => (await it.stateOf(id))[1] === "disk_full")
+})
+
+test("a nearly full disk ends the run that grew most, and nobody's that did not", async () => {
+  await using it = await withMeter()
+  for (const person of [0, 1, 2]) it.store(person, 10)
+  const ids = [await it.start(0), await it.start(1), await it.start(2)]
+  await it.counted(0, 1, 2)
+  it.store(0, 13)
+  it.store(1, 200)
+  it.store(2, 100)
+  Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
+  it.clock.advance(minute)
+  await eventually("it is over", async () => (await it.stateOf(ids[1] as number))[1] === "disk_full")
+  assert.match(
+    (await it.world.row(ids[1] as number)).reason?.msg ?? "",
+    /^32 MiB of the disk are free, and 64 MiB are kept free; this run's/,
+  )
+  await it.counted(0, 2)
+  assert.deepEqual(await it.stateOf(ids[2] as number), ["ready", undefined])
+  it.store(2, 150)
+  it.clock.advance(minute)
+  await eventually("whoever goes on is next", async () => (await it.stateOf(ids[2] as number))[1] === "disk_full")
+  await it.counted(0)
+  assert.deepEqual(await it.stateOf(ids[0] as number), ["ready", undefined])
+})
+
+test("a run that may only read is not ended for what others store", async () => {
+  await using it = await withMeter(100)
+  const reader = await it.start(0, { readOnly: true })
+  const writer = await it.start(1)
+  it.store(1, 10)
+  await it.counted(1)
+  it.store(0, 500)
+  it.store(1, 500)
+  it.clock.advance(minute)
+  await eventually("the writer is over", async () => (await it.stateOf(writer))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(reader), ["ready", undefined])
+})
+
+test("a nearly full disk ends the run whose own file system grew most, where that lies there", async () => {
+  await using it = await withMeter()
+  for (const person of [0, 1]) it.store(person, 10)
+  const [writer, other] = [await it.start(0, { image: "fake/writes:300" }), await it.start(1)]
+  await it.counted(0, 1)
+  it.store(1, 30)
+  it.world.fake.freeDisk = 32 * mib
+  Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
+  it.clock.advance(minute)
+  await eventually("it is over", async () => (await it.stateOf(writer))[1] === "disk_full")
+  assert.match((await it.world.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
+  await it.counted(1)
+  assert.deepEqual(await it.stateOf(other), ["ready", undefined])
+})
+
+test("a guest's run that mounts a dataset in the owner's home stays when the owner's run fills the rest of the home", async () => {
+  await using it = await withMeter(100)
+  const { accessInfo } = await it.datasetOf(0)
+  it.store(0, 50)
+  it.store(0, 10, "/data/file")
+  const [owners, guests] = [await it.start(0), await it.start(1, { source: accessInfo })]
+  await it.counted(0)
+  it.store(0, 120)
+  it.clock.advance(minute)
+  await eventually("the owner's run is over", async () => (await it.stateOf(owners))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(guests), ["ready", undefined])
+})
+
+test("a guest's run that fills a dataset in the owner's home ends, and the owner's run stays", async () => {
+  await using it = await withMeter(100)
+  const { accessInfo } = await it.datasetOf(0)
+  it.store(0, 50)
+  it.store(0, 10, "/data/file")
+  const [owners, guests] = [await it.start(0), await it.start(1, { source: accessInfo })]
+  await it.counted(0)
+  it.store(0, 60, "/data/file")
+  it.clock.advance(minute)
+  await eventually("the guest's run is over", async () => (await it.stateOf(guests))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(owners), ["ready", undefined])
+})

@@ -1,0 +1,249 @@
+import { bounds } from "#contract"
+import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
+import { stopWithReason } from "../lifecycle/ending.ts"
+import { reasonFor } from "../lifecycle/reasons.ts"
+import type { UsageMonitor } from "../limits/usage-monitor.ts"
+import { areaAround, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
+import { LayerGrowth } from "./layer-growth.ts"
+import type { DiskSpace, StorageCount, StorageMeter, StorageQuota } from "./storage-meter.ts"
+import type { StorageQuotas } from "./storage-quotas.ts"
+
+const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
+const mib = 2 ** 20
+/** Parts of a limit at which somebody is warned. */
+const warnings = [warnPercents.value / 100, 0.9]
+/**
+ * A count that takes long is not done all the time: it may take this part of it, and more while the
+ * disk fills.
+ */
+const calmShare = 20
+const quickShare = 4
+/**
+ * Who is beyond a limit may write so much more before a run is ended: a log, a history, what
+ * deleting takes.
+ */
+const toleratedBytes = mib
+
+interface Writer {
+  run: RunRow
+  /** Directories that the run may write to. */
+  sources: readonly string[]
+}
+
+/**
+ * Holds people to what they may store, and keeps room on the disk of people's files: has counted
+ * what those store whose runs may write, warns, and ends the run that grows what is beyond a limit,
+ * or grew most when the disk is nearly full.
+ */
+export class StorageEnforcer {
+  readonly #ctx: RunsContext
+  readonly #quotas: StorageQuotas
+  readonly #meter: StorageMeter
+  readonly #growth = new GrowthTracker()
+  readonly #layers: LayerGrowth
+  /** The highest warning that each run got. */
+  readonly #warned = new Map<number, number>()
+  /** The most that was free since everybody was counted. */
+  #mostFree = 0
+  readonly #counting = new Map<string, Promise<void>>()
+
+  constructor(ctx: RunsContext, parts: { quotas: StorageQuotas; meter: StorageMeter; usage: Pick<UsageMonitor, "layerOf"> }) {
+    this.#ctx = ctx
+    this.#layers = new LayerGrowth(ctx, parts.usage)
+    this.#quotas = parts.quotas
+    this.#meter = parts.meter
+  }
+
+  /** Looks again and again until Quayside closes. */
+  async run(): Promise<void> {
+    const { clock, closed, logger, settings } = this.#ctx
+    while (!closed.aborted) {
+      await clock.sleep(settings.diskSpaceEveryMs, closed).catch(() => {})
+      if (closed.aborted) break
+      await this.check().catch((err: unknown) => closed.aborted || logger.warn({ err }, "what people store was not looked at"))
+    }
+    await Promise.all(this.#counting.values())
+  }
+
+  /** Looks once, and has counted whom it is time for. */
+  async check(): Promise<void> {
+    const room = await this.#meter.diskSpace()
+    const isHurried = this.#isHurried(room)
+    const writers = this.#writers()
+    for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
+    const names = new Set(this.#quotas.drainUncounted())
+    for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isHurried)) names.add(name)
+    const counts = [...names].map((name) => this.#count(name))
+    if (!room.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
+    // One that takes long decides nothing here.
+    await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
+    await this.#makeRoom()
+  }
+
+  #isHurried({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
+    const isNear = isLow || freeBytes < 2 * reserveBytes
+    const isFalling = this.#mostFree - freeBytes >= Math.min(layersAfterBytes.value, reserveBytes)
+    this.#mostFree = isFalling ? freeBytes : Math.max(this.#mostFree, freeBytes)
+    return isNear || isFalling
+  }
+
+  #writers(): Writer[] {
+    const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
+    const writers = rows.map((run) => ({ run, sources: run.spec.mounts.filter(({ readOnly }) => !readOnly).map(({ source }) => source) }))
+    return writers.filter(({ sources }) => sources.length > 0)
+  }
+
+  async #ownersOf(writers: readonly Writer[]): Promise<Set<string>> {
+    const sources = new Set(writers.flatMap((writer) => writer.sources))
+    const owners = await Promise.all([...sources].map((source) => this.#quotas.ownerOf(source)))
+    return new Set(owners.filter((owner) => owner !== undefined))
+  }
+
+  #isDue(name: string, isHurried: boolean): boolean {
+    const last = this.#quotas.countOf(name)
+    if (!last) return true
+    const calm = Math.max(countEveryMs.value, calmShare * last.tookMs)
+    const quick = Math.max(quickCountEveryMs.value, quickShare * last.tookMs)
+    return this.#ctx.clock.now() - last.at >= (isHurried ? quick : calm)
+  }
+
+  /** One at a time for each person. Never rejects. */
+  #count(name: string): Promise<void> {
+    const known = this.#counting.get(name)
+    if (known) return known
+    const { closed, logger } = this.#ctx
+    const counting = this.#countNow(name)
+      .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "what a person stores was not counted")))
+      .finally(() => this.#counting.delete(name))
+    this.#counting.set(name, counting)
+    return counting
+  }
+
+  async #countNow(name: string): Promise<void> {
+    const before = await this.#quotas.quotaOf(name)
+    if (!before) return
+    const count = await this.#meter.count(before.account)
+    const now = this.#ctx.clock.now()
+    this.#quotas.recordCount(name, count, now)
+    this.#growth.record(name, count.areas, { excluded: before.account.excluded, now })
+    const quota = await this.#quotas.quotaOf(name)
+    if (quota) await this.#judge(name, quota, count)
+  }
+
+  async #judge(name: string, quota: StorageQuota, count: StorageCount): Promise<void> {
+    const areas = Object.keys(count.areas)
+    const boundaries = new Set([...areas, ...quota.account.excluded])
+    const writers = this.#writers().filter((writer) => areas.some((area) => canWrite(writer, { area, boundaries })))
+    let isOver = false
+    for (const { whose, limit, used } of boundsOf(name, quota)) {
+      for (const { run } of writers) this.#warn(run, { whose, limit, used })
+      if (used <= limit) continue
+      isOver = true
+      await this.#endGrower(name, writers, `${whose} ${mibText(limit)} and ${mibText(used)} are stored`)
+    }
+    if (!isOver) this.#growth.resetOverLimit(name)
+  }
+
+  #warn(run: RunRow, { whose, limit, used }: Bound): void {
+    const level = warnings.filter((part) => limit > 0 && used >= part * limit).length
+    const known = this.#warned.get(run.id) ?? 0
+    this.#warned.set(run.id, level)
+    if (level <= known) return
+    const what = used > limit ? "the run that stores more is ended" : "beyond that the run that stores more is ended"
+    this.#ctx.events.warning(
+      run,
+      `${whose} ${mibText(limit)} in homes and datasets, and ${mibText(used)} are stored: ${what}. Delete files`,
+    )
+  }
+
+  /** Who is beyond a limit without storing more may go on: somebody has to be able to delete. */
+  async #endGrower(name: string, writers: readonly Writer[], why: string): Promise<void> {
+    const grown = this.#growth.growthOverLimit(name)
+    const found = mostGrown(writers, grown)
+    if (!found || found.bytes < toleratedBytes) return
+    await this.#end(found.run, `${why}; this run's directories grew by ${mibText(found.bytes)}`)
+    this.#growth.resetOverLimit(name)
+  }
+
+  /** Ends the one run that grew most; nobody while nothing grows. */
+  async #makeRoom(): Promise<void> {
+    const room = await this.#meter.diskSpace()
+    if (!room.isLow) return
+    const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
+    const written = await this.#mostWritten(room)
+    const found = (written?.bytes ?? 0) > (stored?.bytes ?? 0) ? written : stored
+    if (!found || found.bytes < Math.min(64 * mib, room.reserveBytes / 16)) return
+    const numbers = `${mibText(room.freeBytes)} of the disk are free, and ${mibText(room.reserveBytes)} are kept free`
+    await this.#end(
+      found.run,
+      `${numbers}; ${found === written ? "this run's file system" : "this run's directories"} grew most, by ${mibText(found.bytes)}`,
+    )
+    this.#growth.resetRecentGrowth()
+    this.#layers.resetBaseline(this.#ctx.runCache.rows())
+  }
+
+  /** The run that wrote most to its own file system. */
+  async #mostWritten(room: DiskSpace): Promise<{ run: RunRow; bytes: number } | undefined> {
+    const grown = await this.#layers.measureGrowth(room)
+    const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
+    return rows.map((run) => ({ run, bytes: grown(run) })).sort((a, b) => b.bytes - a.bytes)[0]
+  }
+
+  async #end(run: RunRow, msg: string): Promise<void> {
+    this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "a run is ended for what it stores")
+    await stopWithReason(this.#ctx, run, reasonFor("disk_full", msg))
+  }
+}
+
+interface Bound {
+  whose: string
+  limit: number
+  used: number
+}
+
+function boundsOf(name: string, { maxBytes, groups, counted }: StorageQuota): Bound[] {
+  const own = maxBytes === null ? [] : [{ whose: `${name} may store`, limit: maxBytes, used: counted[name] ?? 0 }]
+  return [
+    ...own,
+    ...groups.map((group) => ({
+      whose: `All members of ${group.groupName} together may store`,
+      limit: group.maxBytes,
+      used: group.members.reduce((sum, member) => sum + (counted[member] ?? 0), 0),
+    })),
+  ]
+}
+
+/**
+ * The run whose directories grew most; of several that share them the one that names them most
+ * closely, then the youngest.
+ */
+function mostGrown(writers: readonly Writer[], grown: readonly GrownArea[]): { run: RunRow; bytes: number } | undefined {
+  const reached = grown.filter((each) => writers.some((writer) => canWrite(writer, each)))
+  const [most] = reached.sort((a, b) => b.bytes - a.bytes)
+  if (!most) return undefined
+  const depth = ({ sources }: Writer) => Math.max(...sources.filter((source) => leadsTo(source, most)).map((source) => source.length))
+  const candidates = writers.filter((writer) => canWrite(writer, most))
+  const [first] = candidates.sort((a, b) => depth(b) - depth(a) || b.run.id - a.run.id)
+  return first && { run: first.run, bytes: most.bytes }
+}
+
+type Area = Pick<GrownArea, "area" | "boundaries">
+
+function canWrite({ sources }: Writer, area: Area): boolean {
+  return sources.some((source) => leadsTo(source, area))
+}
+
+/** Whether something below the source is part of the area. */
+function leadsTo(source: string, { area, boundaries }: Area): boolean {
+  if (isWithin(area, source)) return true
+  return isWithin(source, area) && !boundaries.has(source) && areaAround(source, boundaries) === area
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
+}
+
+function mibText(bytes: number): string {
+  return `${Math.round(bytes / mib)} MiB`
+}

@@ -1,0 +1,118 @@
+import type { EffectiveLimits } from "#contract"
+import type { DataRow, Page, PageRequest, Store, UserRow, Viewer } from "#store"
+import { loadLimits } from "../limits/effective-limits.ts"
+import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
+
+const mib = 2 ** 20
+const pageSize = 1_000
+/** How long it is used again where somebody's files lie. */
+const accountMaxAgeMs = 30_000
+const allSeeing: Viewer = { userId: 0, groupIds: [], everything: true }
+
+type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
+
+/** What each person may store and what the last counts found, for whoever asks in this process. */
+export class StorageQuotas {
+  readonly #store: Readable
+  readonly #defaults: EffectiveLimits
+  readonly #counts = new Map<string, StorageCount & { at: number }>()
+  readonly #uncounted = new Set<string>()
+  readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
+
+  /** `defaults`: the limits of whoever has none of their own, nor by a group. */
+  constructor(store: Readable, defaults: EffectiveLimits) {
+    this.#store = store
+    this.#defaults = defaults
+  }
+
+  /**
+   * Null: there is no such person, or not any more. Who was never counted is noted for the next
+   * round of counts.
+   */
+  async quotaOf(userName: string): Promise<StorageQuota | null> {
+    const user = await this.#store.users.byName(userName)
+    if (!user || user.deletedAt !== null) return null
+    const { limits, quotas } = await loadLimits(this.#store, [user.id], this.#defaults)
+    const own = limits.get(user.id)?.MaxStorage ?? null
+    const groups = quotas.flatMap(({ groupName, limits: { MaxStorage = null }, members }) =>
+      MaxStorage === null ? [] : [{ groupName, maxBytes: MaxStorage * mib, members: [...members] }],
+    )
+    const names = [userName, ...groups.flatMap(({ members }) => members)]
+    if (own !== null || groups.length > 0) for (const name of names) if (!this.#counts.has(name)) this.#uncounted.add(name)
+    const counted = Object.fromEntries(
+      names.flatMap((name) => (this.#counts.has(name) ? [[name, this.#counts.get(name)?.bytes ?? 0]] : [])),
+    )
+    return { account: await this.#accountOf(user), maxBytes: own === null ? null : own * mib, groups, counted }
+  }
+
+  /** The person for whom counts what lies at this path below the files root; undefined: nobody. */
+  async ownerOf(path: string): Promise<string | undefined> {
+    const around = (await this.#store.data.overlapping(path)).filter(({ accessInfo }) => isWithin(path, accessInfo))
+    return innermost(around)?.userName ?? /^\/users\/([^/]+)/.exec(path)?.[1]
+  }
+
+  countOf(userName: string): (StorageCount & { at: number }) | undefined {
+    return this.#counts.get(userName)
+  }
+
+  recordCount(userName: string, count: StorageCount, at: number): void {
+    this.#uncounted.delete(userName)
+    this.#counts.set(userName, { ...count, at })
+  }
+
+  /** Who has to be counted and never was. */
+  drainUncounted(): string[] {
+    const names = [...this.#uncounted]
+    this.#uncounted.clear()
+    return names
+  }
+
+  /**
+   * Home, datasets, and the released code of projects. Datasets of other people below them count
+   * for those; own datasets below them are areas of their own.
+   */
+  async #accountOf(user: UserRow): Promise<StorageAccount> {
+    const known = this.#accounts.get(user.userName)
+    if (known && known.until > performance.now()) return known.account
+    const account = await this.#readAccount(user)
+    this.#accounts.set(user.userName, { account, until: performance.now() + accountMaxAgeMs })
+    return account
+  }
+
+  async #readAccount({ id, userName }: UserRow): Promise<StorageAccount> {
+    const home = `/users/${userName}`
+    const datasets = await all((page) => this.#store.data.list({ where: { userId: id } }, allSeeing, page))
+    const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, allSeeing, page))
+    const own = [...new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])]
+    const outside = own.filter((root) => root === home || !isWithin(root, home))
+    const around = (await Promise.all(outside.map((root) => this.#store.data.overlapping(root)))).flat()
+    const others = [...new Set(around.filter(({ userId }) => userId !== id).map(({ accessInfo }) => accessInfo))]
+    const excluded = others.filter((path) => own.some((root) => root !== path && isWithin(path, root)))
+    const roots = own.filter((root) => !isCovered(root, { own, excluded }))
+    const subAreas = own.filter((root) => !roots.includes(root))
+    return { name: userName, roots: [...roots, ...projects.map((project) => `/projects/${project.id}/release`)], excluded, subAreas }
+  }
+}
+
+/** Whether a directory is counted with another one. */
+function isCovered(root: string, { own, excluded }: { own: readonly string[]; excluded: readonly string[] }): boolean {
+  const above = own.filter((other) => other !== root && isWithin(root, other)).sort((a, b) => b.length - a.length)[0]
+  return above !== undefined && !excluded.some((path) => isWithin(root, path) && isWithin(path, above))
+}
+
+function innermost(datasets: readonly DataRow[]): DataRow | undefined {
+  return [...datasets].sort((a, b) => b.accessInfo.length - a.accessInfo.length)[0]
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`)
+}
+
+async function all<Row>(list: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let page = 1; ; page += 1) {
+    const found = await list({ page, pageSize })
+    rows.push(...found.rows)
+    if (found.rows.length < pageSize) return rows
+  }
+}
