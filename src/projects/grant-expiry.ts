@@ -1,46 +1,37 @@
-import type { Events } from "#events"
-import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
+import type { ProjectsContext } from "./context.ts"
 import { granteesOf } from "./grantees.ts"
 
-const everyMs = 5_000
-const atOnce = 100
+const intervalMs = 5_000
+const maxAtOnce = 100
+
+type ExpiryContext = Pick<ProjectsContext, "events" | "clock" | "logger"> & { store: Pick<Store, "change" | "grants"> }
 
 /**
- * Removes grants when their time is over, which ended them already, and tells those who had them.
- * Until it is disposed of.
+ * Removes the rows of expired grants, and publishes the change to the people who had them. A grant
+ * ends at its time even if its row is still there. Disposing of the result stops it.
  */
-export function startGrantExpiry({
-  store,
-  events,
-  clock,
-  logger,
-}: {
-  store: Store
-  events: Events
-  clock: Clock
-  logger: Logger
-}): AsyncDisposable {
-  const end = new AbortController()
-  const round = async () => {
+export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext): AsyncDisposable {
+  const stop = new AbortController()
+  const removeExpired = async () => {
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
-      for (const grant of await tx.grants.trim(atOnce)) {
+      for (const grant of await tx.grants.trim(maxAtOnce)) {
         await events.sightChanged(tx, { resources: [{ type: grant.thingType, id: grant.thingId }], people: await granteesOf(tx, grant) })
       }
     })
   }
-  const rounds = async () => {
-    while (!end.signal.aborted) {
-      await clock.sleep(everyMs, end.signal).catch(() => {})
-      if (!end.signal.aborted) await round().catch((err) => logger.warn({ err }, "grants past their time were not removed"))
+  const run = async () => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(intervalMs, stop.signal).catch(() => {})
+      if (!stop.signal.aborted) await removeExpired().catch((err) => logger.warn({ err }, "expired grants could not be removed"))
     }
   }
-  const under = rounds()
+  const running = run()
   return {
     [Symbol.asyncDispose]: async () => {
-      end.abort()
-      await under
+      stop.abort()
+      await running
     },
   }
 }

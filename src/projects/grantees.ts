@@ -1,6 +1,6 @@
 import type { Change, GrantRow } from "#store"
 
-/** Whom a grant gives something. */
+/** The people to whom a grant gives a right. */
 export async function granteesOf(tx: Change, { userId, groupId }: GrantRow): Promise<readonly number[]> {
   return groupId === 0 ? [userId] : memberIdsOf(tx, groupId)
 }

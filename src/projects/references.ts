@@ -3,8 +3,8 @@ import { Failure, invalid } from "#contract"
 import type { Reads, UserRow } from "#store"
 
 /**
- * A reference in a body to something that the caller cannot see or may not use: the same words for
- * hidden and missing.
+ * The failure for a reference to a resource that the caller cannot see or may not use. Its text is
+ * the same for hidden and missing resources.
  */
 export function invalidReference(field: string, what: string, id: number): Failure {
   return new Failure("invalid", `${field} names ${what} ${id}, which does not exist or may not be used`, { field })
@@ -12,7 +12,7 @@ export function invalidReference(field: string, what: string, id: number): Failu
 
 export type Owner = Pick<UserRow, "id" | "userName">
 
-/** Whom a new resource belongs to: the caller unless an administrator names somebody. */
+/** The owner of a new resource: the caller, unless an administrator names somebody else. */
 export async function resolveOwner(reads: Pick<Reads, "users">, caller: Caller, userName: string | undefined): Promise<Owner> {
   const name = userName || caller.userName
   if (name === caller.userName) return { id: caller.userId, userName: name }
@@ -26,23 +26,23 @@ export async function resolveOwner(reads: Pick<Reads, "users">, caller: Caller, 
 }
 
 /**
- * Whom a resource belongs to from now on, where a body names somebody else than its owner: that is
- * for administrators. Undefined: it stays where it is.
+ * The new owner, if an administrator names somebody else than the present one. Undefined if the
+ * owner stays.
  */
 export async function resolveNewOwner(
   reads: Pick<Reads, "users">,
   caller: Caller,
-  asked: { resource: Resource; userName: string; given: string | undefined },
+  { resource, userName, given }: { resource: Resource; userName: string; given: string | undefined },
 ): Promise<Owner | undefined> {
-  if (!asked.given || asked.given === asked.userName) return undefined
-  if (can(caller, `${asked.resource.type}:handOver` as Action, asked.resource) !== "yes")
+  if (!given || given === userName) return undefined
+  if (can(caller, `${resource.type}:handOver` as Action, resource) !== "yes")
     throw new Failure("forbidden", "Only administrators may hand something over: UserName names another owner", { field: "UserName" })
-  return resolveOwner(reads, caller, asked.given)
+  return resolveOwner(reads, caller, given)
 }
 
 /**
- * The group that a project may be given: one that the caller is in, for administrators any.
- * Refusals do not tell whether it exists.
+ * The group of a name. Administrators may name any group; everybody else must be a member, and is
+ * not told whether another group exists.
  */
 export async function resolveGroup(reads: Pick<Reads, "groups">, caller: Caller, groupName: string): Promise<{ id: number }> {
   if (groupName === "") return { id: 0 }

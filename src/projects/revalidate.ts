@@ -2,12 +2,9 @@ import { type Action, type Caller, decideWithGrants, type Identity, type Resourc
 import type { Clock, Logger } from "#kit"
 import type { Reads } from "#store"
 
-const everyMs = 2_000
-/**
- * How often in a row nobody may be able to tell, as while the database restarts, before the answer
- * counts as no.
- */
-const unansweredMax = 30
+const intervalMs = 2_000
+/** Checks may fail for a minute, for example while the database restarts. */
+const maxFailuresInRow = 30
 
 interface RevalidationContext {
   store: Pick<Reads, "grants">
@@ -16,40 +13,45 @@ interface RevalidationContext {
   logger: Logger
 }
 
+interface Right {
+  action: Action
+  /** Reads the resource anew; undefined if it does not exist any more. */
+  resource: () => Promise<Resource | undefined>
+}
+
 /**
- * For answers that go on for long: aborted with the request's own signal, and within 5 s of the end
- * of the proof or the right, whichever process ended it. `resource` is asked for each time,
- * undefined when there is none any more.
+ * The signal for a response that lasts. It is aborted with the request's own signal, and within 5 s
+ * after the caller lost their proof or the right, whichever process ended it.
  */
 export function revalidate(
   context: RevalidationContext,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
-  asked: { action: Action; resource: () => Promise<Resource | undefined> },
+  right: Right,
 ): AbortSignal {
   const controller = new AbortController()
-  void watch(context, { caller, signal }, asked).then((why) => controller.abort(why))
+  void untilRevoked(context, { caller, signal }, right).then((reason) => controller.abort(reason))
   return AbortSignal.any([signal, controller.signal])
 }
 
-/** Resolves with the reason when the right has ended, or the request is over. */
-async function watch(
+/** Resolves with the reason when the right has ended, or the request is aborted. */
+async function untilRevoked(
   { store, identity, clock, logger }: RevalidationContext,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
-  { action, resource }: { action: Action; resource: () => Promise<Resource | undefined> },
+  { action, resource }: Right,
 ): Promise<unknown> {
-  for (let unanswered = 0; unanswered < unansweredMax; ) {
+  for (let failures = 0; failures < maxFailuresInRow; ) {
     try {
-      await clock.sleep(everyMs, signal)
+      await clock.sleep(intervalMs, signal)
     } catch {
       return signal.reason
     }
     try {
-      const [now, about] = await Promise.all([identity.refreshCaller(caller.userId, caller.credential.id), resource()])
-      if (!now || !about || (await decideWithGrants(store, now, action, about)) !== "yes") break
-      unanswered = 0
+      const [callerNow, resourceNow] = await Promise.all([identity.refreshCaller(caller.userId, caller.credential.id), resource()])
+      if (!callerNow || !resourceNow || (await decideWithGrants(store, callerNow, action, resourceNow)) !== "yes") break
+      failures = 0
     } catch (err) {
-      unanswered += 1
-      logger.warn({ err, user: caller.userId }, "whether somebody still may was not answered")
+      failures += 1
+      logger.warn({ err, user: caller.userId }, "a right could not be checked again")
     }
   }
   return new DOMException("The right to this ended", "AbortError")

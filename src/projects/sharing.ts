@@ -1,7 +1,8 @@
 import { Failure } from "#contract"
 import type { GrantRow, Reads } from "#store"
 
-interface Shared {
+interface SharedDataset {
+  /** Undefined before the dataset is stored. */
   id?: number
   accessInfo: string
   userId: number
@@ -9,30 +10,34 @@ interface Shared {
 }
 
 /**
- * Directories are shared, or lie in each other, only where the same people have the same rights on
- * them. Refuses with `conflict` a dataset that is otherwise.
+ * Throws `conflict` if a dataset's directory is, contains or lies in the directory of another
+ * dataset on which other people have rights, or the same people have other rights.
  */
-export async function checkSharedDirectory(tx: Pick<Reads, "data" | "grants">, row: Shared, field = "AccessInfo"): Promise<void> {
-  const others = (await tx.data.overlapping(row.accessInfo)).filter((other) => other.id !== row.id)
+export async function checkSharedDirectory(
+  reads: Pick<Reads, "data" | "grants">,
+  dataset: SharedDataset,
+  field = "AccessInfo",
+): Promise<void> {
+  const others = (await reads.data.overlapping(dataset.accessInfo)).filter((other) => other.id !== dataset.id)
   if (others.length === 0) return
-  const ids = [...(row.id === undefined ? [] : [row.id]), ...others.map(({ id }) => id)]
-  const grants = Map.groupBy(await tx.grants.of("data", ids), ({ thingId }) => thingId)
-  const wanted = rightsOn(row, grants.get(row.id ?? 0))
+  const ids = [...(dataset.id === undefined ? [] : [dataset.id]), ...others.map(({ id }) => id)]
+  const grants = Map.groupBy(await reads.grants.of("data", ids), ({ thingId }) => thingId)
+  const wanted = rightsOn(dataset, grants.get(dataset.id ?? 0))
   if (others.every((other) => rightsOn(other, grants.get(other.id)) === wanted)) return
   throw new Failure(
     "conflict",
-    `${row.accessInfo} is, contains or lies in the directory of another dataset on which other people have rights, or the same people others`,
+    `${dataset.accessInfo} is, contains or lies in the directory of another dataset on which other people have rights, or the same people others`,
     { field },
   )
 }
 
 /**
- * Who may do what, as one text: what a grant adds to ownership and publication counts, until when
- * included.
+ * All rights on a dataset as one text. A grant counts, with its expiry, if it adds to ownership and
+ * publication.
  */
-function rightsOn({ userId: owner, isPublished }: Shared, grants: readonly GrantRow[] = []): string {
-  const given = grants
+function rightsOn({ userId: owner, isPublished }: SharedDataset, grants: readonly GrantRow[] = []): string {
+  const granted = grants
     .filter(({ userId, access }) => userId !== owner && (access === "write" || !isPublished))
     .map(({ userId, groupId, access, expiresAt }) => `${userId} ${groupId} ${access === "write"} ${expiresAt}`)
-  return JSON.stringify([owner, isPublished, given.sort()])
+  return JSON.stringify([owner, isPublished, granted.sort()])
 }

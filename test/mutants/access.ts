@@ -111,7 +111,7 @@ export const access = [
     [
       [
         "logs go on after the proof was revoked",
-        'if (!now || !about || (await decideWithGrants(store, now, action, about)) !== "yes") break',
+        'if (!callerNow || !resourceNow || (await decideWithGrants(store, callerNow, action, resourceNow)) !== "yes") break',
         "",
       ],
     ],

@@ -262,8 +262,8 @@ export const isolation = [
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
     ["what anybody wrote runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
-    ["a stranger's image holds somebody's home", '?? withheldBy(reads, starter, "image", image)', "?? undefined"],
-    ["nobody is told why their home is not there", "if (withheld === undefined || project", "if (withheld !== undefined || project"],
+    ["a stranger's image holds somebody's home", '?? refusalBecauseOf(reads, starter, "image", image)', "?? undefined"],
+    ["nobody is told why their home is not there", "if (refusal === undefined || project", "if (refusal !== undefined || project"],
   ]),
   ...faults("src/projects/trust.ts", home, [
     [
@@ -273,7 +273,7 @@ export const isolation = [
     ],
     [
       "a change by an administrator vouches for earlier ones by others",
-      "return { writtenBy: isStained ? before : caller.userId }",
+      "return { writtenBy: isTainted ? before : caller.userId }",
       "return { writtenBy: caller.userId }",
     ],
   ]),
@@ -282,7 +282,7 @@ export const isolation = [
     ["test/api/trust.test.ts"],
     [
       ["what was trusted stays so when it is published", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
-      ["a trusted project stays so when its image changes", "  if (context.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
+      ["a trusted project stays so when its image changes", "  if (requester.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
       [
         "nobody is told that a trust has ended",
         "if (!was.isTrusted || now.isTrusted) return",

@@ -56,12 +56,12 @@ export const origins = [
     [["what follows a 204 is read as the next answer", "keep && !announcesForbiddenBody(head)", "keep"]],
   ),
   ...faults("src/projects/plan/authors.ts", authors, [
-    ["a stranger's project counts as one's own", "if (project.userId !== starter.userId) certain", "if (project.userId < 0) certain"],
-    ["a stranger's image counts as one's own", "else if (!image.isTrusted) people", "else if (image.userId < 0) people"],
+    ["a stranger's project counts as one's own", "if (project.userId !== starter.userId) authors", "if (project.userId < 0) authors"],
+    ["a stranger's image counts as one's own", "else if (!image.isTrusted) candidates", "else if (image.userId < 0) candidates"],
     [
       "a stranger's dataset counts as one's own",
-      "people.add(userId).add((await homeHolder(reads, accessInfo)) ?? userId)",
-      "people.delete(userId)",
+      "candidates.add(userId).add((await homeOwner(reads, accessInfo)) ?? userId)",
+      "candidates.delete(userId)",
     ],
     ["whoever may write by a grant does not count", 'access === "write"', 'access === "read"'],
   ]),

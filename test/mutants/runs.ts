@@ -164,8 +164,12 @@ export const runs = [
     "src/projects/plan/authorize-plan.ts",
     ["test/api/runs.test.ts"],
     [
-      ["a repeat has an image that its person may no longer use", '!own || can(starter, "image:use", own) !== "yes"', "!own"],
-      ["a repeat has a dataset that its person may no longer use", 'if (may !== "no") return', "if (true) return"],
+      [
+        "a repeat has an image that its person may no longer use",
+        '!forStarter || can(starter, "image:use", forStarter) !== "yes"',
+        "!forStarter",
+      ],
+      ["a repeat has a dataset that its person may no longer use", 'if (mode !== "no") return', "if (true) return"],
     ],
   ),
   ...faults(
@@ -179,8 +183,8 @@ export const runs = [
       ],
       [
         "a stranger's project is written into by its starter's right",
-        "const may = lower(level.starter, level.owner)",
-        "const may = level.starter",
+        "const mode = lowerOf(mountRights.starter, mountRights.owner)",
+        "const mode = mountRights.starter",
       ],
       [
         "a stranger's project runs its starter's private image",

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, decideWithGrants, impersonate, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
-import { type Plan, planRun } from "#projects"
+import { type AuthorizedPlan, planRun } from "#projects"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Services } from "../context.ts"
@@ -38,9 +38,9 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
   const project = found as ProjectRow
   const digest = run.imageDigest || run.spec.imageDigest
   const secret = randomBytes(32).toString("base64url")
-  const kept = { ...run.spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
+  const existing = { ...run.spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
   const { internetGroups } = services.settings
-  const planned = await planRun(store, { starter, project, internetGroups, kept })
+  const planned = await planRun(store, { starter, project, internetGroups, existing })
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
   return begin(services, context, requestFor(starter, { project, planned, resources }))
@@ -48,7 +48,7 @@ async function repeat(services: Services, context: Context<"repeatRun">) {
 
 function requestFor(
   starter: Caller,
-  { project, planned, resources }: { project: ProjectRow; planned: Plan; resources: StartRequest["resources"] },
+  { project, planned, resources }: { project: ProjectRow; planned: AuthorizedPlan; resources: StartRequest["resources"] },
 ): Wanted {
   const { userId, userName } = starter
   const { plan, refusal, warning } = planned

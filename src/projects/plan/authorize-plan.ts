@@ -6,150 +6,153 @@ import { homeMountRefusal, homeMountWarning } from "./home-mount.ts"
 
 type RightReads = Pick<Reads, "users" | "groups" | "grants">
 
-/**
- * A project as its starter would run it: everything resolved, and the reason for which it cannot
- * run, where there is one.
- */
-export interface Plan {
+/** A project as its starter would run it. */
+export interface AuthorizedPlan {
   plan: RunPlan
+  /** The reason why it may not run, if there is one. */
   refusal: Reason | undefined
-  /** What the starter is to know of the run, whatever becomes of it. */
+  /** A message for the starter about the run that does not keep it from running. */
   warning?: string | undefined
 }
 
 type Mount = RunPlan["mounts"][number]
 /**
- * A mount as it is wanted. `fallback`: what is mounted where the home is not given. `datasets`:
- * those whose directory it is.
+ * A mount before the rights are checked. `fallback` is mounted if the home may not be. `datasets`
+ * are the datasets with that directory.
  */
 export type DraftMount =
   | { part: "own"; mount: Mount }
   | { part: "home"; mount: Mount; fallback?: string }
   | { part: "data"; mount: Mount; datasets: readonly DataRow[] }
 
-/** A plan before anybody has asked who may. `mounts` stand for those of `plan`. */
-export interface Draft {
+/** A plan before the rights are checked. Its mounts are `mounts`, not `plan.mounts`. */
+export interface DraftPlan {
   plan: RunPlan
-  /** Undefined where it is not there. */
+  /** Undefined if it does not exist. */
   image: ImageRow | undefined
   imageId: number
   mounts: readonly DraftMount[]
 }
 
-interface Who {
+interface Start {
   starter: Caller
   project: ProjectRow
 }
 
 /**
- * Judges every part of a draft by the rights of its starter and of the project's owner as they now
- * are.
+ * Checks every part of a draft against the rights that its starter and the project's owner have
+ * now.
  */
-export async function authorizeDraft(reads: RightReads, who: Who, draft: Draft): Promise<Plan> {
-  const owner = await ownerToAsk(reads, who)
-  const people: People = { ...who, owner }
-  const image = await judgeImage(reads, people, draft)
-  const withheld = await homeMountRefusal(reads, { ...who, image: draft.image })
-  const levels = await levelsOf(reads, people, draft.mounts)
-  const mounts = draft.mounts.map((wanted) => judgeMount(people, wanted, { withheld, levels }))
-  const byAdmin = draft.image?.image === draft.plan.image && (await isAdminImage(reads, draft.image))
-  const plan: RunPlan = { ...draft.plan, imageByAdmin: byAdmin, mounts: mounts.filter((mount) => "target" in mount) }
-  const refusal = image ?? mounts.find((mount) => "code" in mount)
-  return { plan, refusal, warning: homeMountWarning(who.starter, who.project, withheld) }
+export async function authorizeDraft(reads: RightReads, start: Start, draft: DraftPlan): Promise<AuthorizedPlan> {
+  const owner = await ownerToCheck(reads, start)
+  const parties: Parties = { ...start, owner }
+  const imageRefusal = await refuseImage(reads, parties, draft)
+  const homeRefusal = await homeMountRefusal(reads, { ...start, image: draft.image })
+  const rights = await dataRightsOf(reads, parties, draft.mounts)
+  const mounts = draft.mounts.map((wanted) => authorizeMount(parties, wanted, { homeRefusal, rights }))
+  const imageByAdmin = draft.image?.image === draft.plan.image && (await isAdminImage(reads, draft.image))
+  const plan: RunPlan = { ...draft.plan, imageByAdmin, mounts: mounts.filter((mount) => "target" in mount) }
+  const refusal = imageRefusal ?? mounts.find((mount) => "code" in mount)
+  return { plan, refusal, warning: homeMountWarning(start.starter, start.project, homeRefusal) }
 }
 
-interface People extends Who {
-  /** Undefined where the starter's own right is enough. */
+interface Parties extends Start {
+  /** Undefined if the starter's own right is enough. */
   owner: Caller | undefined
 }
 
 /**
- * Whose right a use of others' resources needs beside the starter's: the project decides what is
- * done with them, so its owner must have the right, too. Not where they are one person, nor where
- * administrators vouch for the project.
+ * The project's owner, if their right is needed beside the starter's. A project decides what is
+ * done with the resources of others, so its owner must have the right as well. Not needed if
+ * starter and owner are the same person, or if administrators trust the project.
  */
-async function ownerToAsk(reads: RightReads, { starter, project }: Who): Promise<Caller | undefined> {
+async function ownerToCheck(reads: RightReads, { starter, project }: Start): Promise<Caller | undefined> {
   if (project.userId === starter.userId || (await isTrusted(reads, project))) return undefined
   return ownerAsCaller(reads, { id: project.userId, userName: project.userName })
 }
 
-async function judgeImage(reads: RightReads, { starter, project, owner }: People, { image, imageId }: Draft): Promise<Reason | undefined> {
-  const asked = { actions: ["image:use", "image:refer"] as const, resources: image ? [imageResource(image)] : [] }
-  const [own] = await loadGrants(reads, starter, asked)
-  const [owners] = owner ? await loadGrants(reads, owner, asked) : []
-  const name = image && own && can(starter, "image:refer", own) === "yes" ? ` ${JSON.stringify(image.name)}` : ""
-  const what = `The project's image ${imageId}${name}`
-  if (!own || can(starter, "image:use", own) !== "yes")
-    return { code: "image_unavailable", msg: `${what} was deleted, or ${starter.userName} may not use it` }
-  if (owner && (!owners || can(owner, "image:use", owners) !== "yes"))
-    return { code: "image_unavailable", msg: `${what} may not be used by ${project.userName}, whose project this is${remedy}` }
+async function refuseImage(
+  reads: RightReads,
+  { starter, project, owner }: Parties,
+  { image, imageId }: DraftPlan,
+): Promise<Reason | undefined> {
+  const request = { actions: ["image:use", "image:refer"] as const, resources: image ? [imageResource(image)] : [] }
+  const [forStarter] = await loadGrants(reads, starter, request)
+  const [forOwner] = owner ? await loadGrants(reads, owner, request) : []
+  const name = image && forStarter && can(starter, "image:refer", forStarter) === "yes" ? ` ${JSON.stringify(image.name)}` : ""
+  const subject = `The project's image ${imageId}${name}`
+  if (!forStarter || can(starter, "image:use", forStarter) !== "yes")
+    return { code: "image_unavailable", msg: `${subject} was deleted, or ${starter.userName} may not use it` }
+  if (owner && (!forOwner || can(owner, "image:use", forOwner) !== "yes"))
+    return { code: "image_unavailable", msg: `${subject} may not be used by ${project.userName}, whose project this is${remedy}` }
   return undefined
 }
 
 const remedy = ": they need the right as well, or an administrator's trust in the project"
 
-/**
- * How a dataset may be mounted by the starter, by the project's owner, and whether the starter may
- * know its name.
- */
-interface Level {
+/** How starter and owner may mount a dataset, and whether the starter may read its name. */
+interface DataRights {
   starter: "rw" | "ro" | "no"
   owner: "rw" | "ro" | "no"
-  isSeen: boolean
+  isVisible: boolean
 }
-const noLevel: Level = { starter: "no", owner: "no", isSeen: false }
+const noRights: DataRights = { starter: "no", owner: "no", isVisible: false }
 const order = ["no", "ro", "rw"] as const
-const lower = (a: Level["starter"], b: Level["starter"]) => order[Math.min(order.indexOf(a), order.indexOf(b))] ?? "no"
+const lowerOf = (a: DataRights["starter"], b: DataRights["starter"]) => order[Math.min(order.indexOf(a), order.indexOf(b))] ?? "no"
 
 const dataActions: readonly Action[] = ["data:writeFiles", "data:refer"]
 
-async function levelsOf(reads: RightReads, { starter, owner }: People, mounts: readonly DraftMount[]): Promise<Map<number, Level>> {
+async function dataRightsOf(
+  reads: RightReads,
+  { starter, owner }: Parties,
+  mounts: readonly DraftMount[],
+): Promise<Map<number, DataRights>> {
   const rows = mounts.flatMap((wanted) => (wanted.part === "data" ? wanted.datasets : []))
   const resources = rows.map((row) => dataResource(row))
-  const own = await loadGrants(reads, starter, { actions: dataActions, resources })
-  const owners = owner ? await loadGrants(reads, owner, { actions: dataActions, resources }) : own
+  const forStarter = await loadGrants(reads, starter, { actions: dataActions, resources })
+  const forOwner = owner ? await loadGrants(reads, owner, { actions: dataActions, resources }) : forStarter
   return new Map(
     rows.map((row, i) => {
-      const resource = own[i] as Resource
-      const starters = mountMode(starter, row, resource.grants)
-      const isSeen = can(starter, "data:refer", resource) === "yes"
-      return [row.id, { starter: starters, owner: owner ? mountMode(owner, row, owners[i]?.grants) : starters, isSeen }]
+      const resource = forStarter[i] as Resource
+      const byStarter = mountMode(starter, row, resource.grants)
+      const isVisible = can(starter, "data:refer", resource) === "yes"
+      return [row.id, { starter: byStarter, owner: owner ? mountMode(owner, row, forOwner[i]?.grants) : byStarter, isVisible }]
     }),
   )
 }
 
-function judgeMount(
-  people: People,
+function authorizeMount(
+  parties: Parties,
   wanted: DraftMount,
-  { withheld, levels }: { withheld: string | undefined; levels: ReadonlyMap<number, Level> },
+  { homeRefusal, rights }: { homeRefusal: string | undefined; rights: ReadonlyMap<number, DataRights> },
 ): Mount | Reason {
   const { mount } = wanted
   if (wanted.part === "own") return mount
   if (wanted.part === "home") {
-    if (withheld === undefined) return mount
+    if (homeRefusal === undefined) return mount
     if (wanted.fallback !== undefined) return { ...mount, source: wanted.fallback }
-    return { code: "data_unavailable", msg: `The run had the home of ${people.starter.userName}, which it may not have: ${withheld}` }
+    return { code: "data_unavailable", msg: `The run had the home of ${parties.starter.userName}, which it may not have: ${homeRefusal}` }
   }
   const [best] = wanted.datasets
-    .map((row) => ({ row, level: levels.get(row.id) ?? noLevel }))
-    .sort((a, b) => order.indexOf(lower(b.level.starter, b.level.owner)) - order.indexOf(lower(a.level.starter, a.level.owner)))
-  const level = best?.level ?? noLevel
-  const may = lower(level.starter, level.owner)
-  if (may !== "no") return { ...mount, readOnly: mount.readOnly || may !== "rw" }
-  return refusedData(people, { mount, level, row: best?.row })
+    .map((row) => ({ row, rights: rights.get(row.id) ?? noRights }))
+    .sort((a, b) => order.indexOf(lowerOf(b.rights.starter, b.rights.owner)) - order.indexOf(lowerOf(a.rights.starter, a.rights.owner)))
+  const mountRights = best?.rights ?? noRights
+  const mode = lowerOf(mountRights.starter, mountRights.owner)
+  if (mode !== "no") return { ...mount, readOnly: mount.readOnly || mode !== "rw" }
+  return dataRefusal(parties, { mount, rights: mountRights, row: best?.row })
 }
 
-/** Names the dataset to whoever may see it, and to others its place in the run. */
-function refusedData(
-  { starter, project }: People,
-  { mount, level, row }: { mount: Mount; level: Level; row: DataRow | undefined },
+/** Names the dataset if the starter may see it, and otherwise only its path in the run. */
+function dataRefusal(
+  { starter, project }: Parties,
+  { mount, rights, row }: { mount: Mount; rights: DataRights; row: DataRow | undefined },
 ): Reason {
   const id = mount.dataId ?? row?.id
-  const name = row && level.isSeen ? ` ${JSON.stringify(row.name)}` : ""
-  const what = `The project's dataset ${id === undefined ? "" : `${id}${name} `}at ${mount.target}`
+  const name = row && rights.isVisible ? ` ${JSON.stringify(row.name)}` : ""
+  const subject = `The project's dataset ${id === undefined ? "" : `${id}${name} `}at ${mount.target}`
   const msg =
-    level.starter === "no"
-      ? `${what} was deleted or moved, or ${starter.userName} may not read it`
-      : `${what} may not be read by ${project.userName}, whose project this is${remedy}`
+    rights.starter === "no"
+      ? `${subject} was deleted or moved, or ${starter.userName} may not read it`
+      : `${subject} may not be read by ${project.userName}, whose project this is${remedy}`
   return { code: "data_unavailable", msg }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import type { Caller } from "#access"
 import type { DataRow, GrantRow, ImageRow, ProjectRow, Reads } from "#store"
 
-/** The authors of a run that its starter alone decides. */
+/** The name for the authors of a run that only its starter decides. */
 const own = "own"
 
 interface Parts {
@@ -23,31 +23,31 @@ interface Parts {
  * write to a part counts, by a grant or because a dataset's directory lies in their home.
  */
 export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starter, project, image, data }: Parts): Promise<string> {
-  const people = new Set([project.writtenBy])
-  const certain = new Set<string>()
-  if (project.userId !== starter.userId) certain.add(`u${project.userId}`)
-  if (!image) certain.add("unknown")
-  else if (!image.isTrusted) people.add(image.userId).add(image.writtenBy)
-  for (const { userId, accessInfo } of data) people.add(userId).add((await homeHolder(reads, accessInfo)) ?? userId)
-  people.delete(starter.userId)
-  for (const id of people) if (!(await isAdmin(reads, id))) certain.add(`u${id}`)
-  for (const grantee of await writersOf(reads, { project, image, data })) certain.add(grantee)
-  certain.delete(`u${starter.userId}`)
-  return certain.size === 0 ? own : nameOf(project.id, [...certain].sort())
+  const candidates = new Set([project.writtenBy])
+  const authors = new Set<string>()
+  if (project.userId !== starter.userId) authors.add(`u${project.userId}`)
+  if (!image) authors.add("unknown")
+  else if (!image.isTrusted) candidates.add(image.userId).add(image.writtenBy)
+  for (const { userId, accessInfo } of data) candidates.add(userId).add((await homeOwner(reads, accessInfo)) ?? userId)
+  candidates.delete(starter.userId)
+  for (const id of candidates) if (!(await isAdmin(reads, id))) authors.add(`u${id}`)
+  for (const grantee of await writeGranteesOf(reads, { project, image, data })) authors.add(grantee)
+  authors.delete(`u${starter.userId}`)
+  return authors.size === 0 ? own : nameOf(project.id, [...authors].sort())
 }
 
-/** The authors of a run that is started again as it was, with what its parts are now. */
-export function mergeAuthors(projectId: number, had: string | undefined, now: string): string {
-  if (had === own || had === now) return now
-  return now === own && had !== undefined ? had : nameOf(projectId, [had ?? "unknown", now])
+/** The authors of a repeated run: those of the earlier run, and those that its parts have now. */
+export function mergeAuthors(projectId: number, before: string | undefined, now: string): string {
+  if (before === own || before === now) return now
+  return now === own && before !== undefined ? before : nameOf(projectId, [before ?? "unknown", now])
 }
 
 function nameOf(projectId: number, authors: readonly string[]): string {
   return `${projectId}:${createHash("sha256").update(authors.join(" ")).digest("hex").slice(0, 32)}`
 }
 
-/** In whose home a directory lies: that person writes there, whoever the dataset belongs to. */
-async function homeHolder({ users }: Pick<Reads, "users">, accessInfo: string): Promise<number | undefined> {
+/** The owner of the home that holds a directory. They can write to it, whoever owns the dataset. */
+async function homeOwner({ users }: Pick<Reads, "users">, accessInfo: string): Promise<number | undefined> {
   const [, name] = /^\/users\/([^/]+)/.exec(accessInfo) ?? []
   return name === undefined ? undefined : (await users.byName(name))?.id
 }
@@ -56,7 +56,7 @@ async function isAdmin({ users }: Pick<Reads, "users">, id: number): Promise<boo
   return (await users.get(id))?.isAdmin === true
 }
 
-async function writersOf({ grants }: Pick<Reads, "grants">, { project, image, data }: Omit<Parts, "starter">): Promise<string[]> {
+async function writeGranteesOf({ grants }: Pick<Reads, "grants">, { project, image, data }: Omit<Parts, "starter">): Promise<string[]> {
   const found = await Promise.all([
     grants.of("project", [project.id]),
     image ? grants.of("image", [image.id]) : [],

@@ -6,25 +6,25 @@ import type { Reads, RunRow } from "#store"
 import { planRun } from "./run-plan.ts"
 
 /**
- * A run's plan by the rights of now. While it waits its project is planned again, as a start would
- * now, but for a repetition; afterwards the plan is kept and judged. What is no longer allowed is
- * why the run must end, in words of what its starter may know.
+ * Plans an existing run again by the rights that hold now. A queued run's project is planned as if
+ * it started now, unless the run is a repeat. Later only the rights of the existing plan are
+ * checked. A right that was lost ends the run; the reason names only what its starter may know.
  */
 export function replanRun({ clock, internetGroups }: { clock: Clock; internetGroups: readonly string[] }) {
   return async (reads: Reads, run: RunRow): Promise<ReplanResult> => {
     const { spec, userName, projectId } = run
     const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
-    if (!starter) return withdrawn(`${userName} was disabled or deleted`)
+    if (!starter) return accessWithdrawn(`${userName} was disabled or deleted`)
     const project = await reads.projects.get(projectId)
     if (!project || (await decideWithGrants(reads, starter, "project:start", projectResource(project))) !== "yes")
-      return withdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
-    const isKept = run.state !== "queued" || spec.isRepeat === true
-    const had = isKept ? { kept: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homePath(userName)) }
-    const { plan, refusal } = await planRun(reads, { starter, project, internetGroups, ...had })
-    return refusal ? withdrawn(refusal.msg) : { plan: { ...plan, secret: spec.secret } }
+      return accessWithdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
+    const isFixed = run.state !== "queued" || spec.isRepeat === true
+    const from = isFixed ? { existing: spec } : { expectsHome: spec.mounts.some(({ source }) => source === homePath(userName)) }
+    const { plan, refusal } = await planRun(reads, { starter, project, internetGroups, ...from })
+    return refusal ? accessWithdrawn(refusal.msg) : { plan: { ...plan, secret: spec.secret } }
   }
 }
 
-function withdrawn(why: string): { refusal: Reason } {
+function accessWithdrawn(why: string): { refusal: Reason } {
   return { refusal: { code: "access_withdrawn", msg: `${why}. The right ended after the run was asked for` } }
 }

@@ -3,7 +3,7 @@ import { type Caller, homePath } from "#access"
 import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "../code/directories.ts"
-import { authorizeDraft, type Draft, type DraftMount, type Plan } from "./authorize-plan.ts"
+import { type AuthorizedPlan, authorizeDraft, type DraftMount, type DraftPlan } from "./authorize-plan.ts"
 import { authorsOf, mergeAuthors } from "./authors.ts"
 
 type PlanReads = Pick<Reads, "images" | "data" | "projects" | "users" | "groups" | "grants">
@@ -12,65 +12,70 @@ export interface PlanRequest {
   starter: Caller
   project: ProjectRow
   /**
-   * The groups whose settings say what of the internet a run reaches, in the order in which they
-   * count.
+   * The groups with internet settings for their members' runs. The first group that the starter is
+   * in counts.
    */
   internetGroups: readonly string[]
   /**
-   * What a run has, which is judged anew and otherwise kept, whatever project and image say by now.
-   * Absent: the project as it now stands is planned.
+   * The plan of an existing run. Only its rights are checked again, even if project and image have
+   * changed. Without it, the project is planned as it is now.
    */
-  kept?: RunPlan
-  /** Whether a plan without the starter's home is none: a run was promised it. */
+  existing?: RunPlan
+  /** Whether a plan without the starter's home is refused, since the run was started with it. */
   expectsHome?: boolean
 }
 
 /**
- * The one function that makes plans and judges them: for a start and a preview, for a repetition,
- * when a run leaves the queue, and before its mounts are made. Everything is judged by the rights
- * of now; what is not allowed is the refusal, what may only be read is mounted so.
+ * Plans a run by the rights that hold now. Starts, previews and repeats call it; so do runs that
+ * leave the queue, or whose mounts are about to be made. A part that is not allowed becomes the
+ * plan's refusal; a dataset that may only be read is mounted read-only.
  */
-export async function planRun(reads: PlanReads, request: PlanRequest): Promise<Plan> {
-  const draft = await (request.kept ? draftOfPlan(reads, request, request.kept) : draftOfProject(reads, request))
-  const judged = await authorizeDraft(reads, request, draft)
-  const { internetOf: _, ...plan } = judged.plan
+export async function planRun(reads: PlanReads, request: PlanRequest): Promise<AuthorizedPlan> {
+  const draft = await (request.existing ? draftFromPlan(reads, request, request.existing) : draftFromProject(reads, request))
+  const authorized = await authorizeDraft(reads, request, draft)
+  const { internetOf: _, ...plan } = authorized.plan
   const internetOf = request.internetGroups.find((group) => request.starter.groupNames.includes(group))
-  const authors = await authorsNow(reads, request, draft)
-  return { ...judged, plan: { ...plan, authors, ...(internetOf === undefined ? {} : { internetOf }) } }
+  const authors = await currentAuthors(reads, request, draft)
+  return { ...authorized, plan: { ...plan, authors, ...(internetOf === undefined ? {} : { internetOf }) } }
 }
 
-async function authorsNow(reads: PlanReads, { starter, project, kept }: PlanRequest, { image, mounts }: Draft): Promise<string> {
+async function currentAuthors(
+  reads: PlanReads,
+  { starter, project, existing }: PlanRequest,
+  { image, mounts }: DraftPlan,
+): Promise<string> {
   const data = mounts.flatMap((wanted) => (wanted.part === "data" ? wanted.datasets : []))
   const now = await authorsOf(reads, { starter, project, image, data })
-  return kept ? mergeAuthors(project.id, kept.authors, now) : now
+  return existing ? mergeAuthors(project.id, existing.authors, now) : now
 }
 
-async function draftOfProject(reads: PlanReads, { starter, project, expectsHome = false }: PlanRequest): Promise<Draft> {
+async function draftFromProject(reads: PlanReads, { starter, project, expectsHome = false }: PlanRequest): Promise<DraftPlan> {
   const links = await reads.projects.links([project.id])
   const rows = new Map((await reads.data.getMany(links.map((link) => link.dataId))).map((row) => [row.id, row]))
   const image = await reads.images.get(project.imageId)
-  const places = planMounts(
+  const planned = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
     links.map(({ dataId, mountPath }) => ({ id: dataId, name: rows.get(dataId)?.name ?? "", mountPath })),
   )
-  // Places were checked when they were written; a dataset's later name cannot make two the same.
-  const at = "field" in places ? { ...defaultMountPaths, data: [] } : places
+  // Mount paths were checked when they were written. A dataset that is renamed later cannot make
+  // two of them equal.
+  const paths = "field" in planned ? { ...defaultMountPaths, data: [] } : planned
   const own = projectDirectories(starter.userName, project.id)
   const fallback = expectsHome ? {} : { fallback: own.user }
   const mounts: DraftMount[] = [
-    { part: "own", mount: { source: own.code, target: at.CodePath, readOnly: false } },
-    { part: "own", mount: { source: own.model, target: at.ModelPath, readOnly: false } },
-    { part: "home", mount: { source: homePath(starter.userName), target: at.UserPath, readOnly: false }, ...fallback },
+    { part: "own", mount: { source: own.code, target: paths.CodePath, readOnly: false } },
+    { part: "own", mount: { source: own.model, target: paths.ModelPath, readOnly: false } },
+    { part: "home", mount: { source: homePath(starter.userName), target: paths.UserPath, readOnly: false }, ...fallback },
     ...links.map(({ dataId }, i): DraftMount => {
       const row = rows.get(dataId)
-      const mount = { source: row ? normalPath(row.accessInfo) : "", target: at.data[i] ?? "", readOnly: false, dataId }
+      const mount = { source: row ? normalPath(row.accessInfo) : "", target: paths.data[i] ?? "", readOnly: false, dataId }
       return { part: "data", mount, datasets: row ? [row] : [] }
     }),
   ]
-  return { image, imageId: project.imageId, mounts, plan: planOf(project, image, at) }
+  return { image, imageId: project.imageId, mounts, plan: planOf(project, image, paths) }
 }
 
-function planOf(project: ProjectRow, image: ImageRow | undefined, at: { CodePath: string; UserPath: string }): RunPlan {
+function planOf(project: ProjectRow, image: ImageRow | undefined, paths: { CodePath: string; UserPath: string }): RunPlan {
   const words = image ? parseCommand(image.command) : []
   return {
     type: project.type,
@@ -79,21 +84,21 @@ function planOf(project: ProjectRow, image: ImageRow | undefined, at: { CodePath
     command: words.length > 0 ? words : null,
     env: image ? parseEnv(image.env) : {},
     port: (image && parsePort(image.port)) ?? null,
-    workDir: at.CodePath,
-    home: at.UserPath,
+    workDir: paths.CodePath,
+    home: paths.UserPath,
     mounts: [],
     secret: randomBytes(32).toString("base64url"),
   }
 }
 
-async function draftOfPlan(reads: PlanReads, { starter, project }: PlanRequest, plan: RunPlan): Promise<Draft> {
+async function draftFromPlan(reads: PlanReads, { starter, project }: PlanRequest, plan: RunPlan): Promise<DraftPlan> {
   const mounts = await Promise.all(plan.mounts.map((mount) => draftMount(reads, { starter, project }, mount)))
   return { image: await imageOf(reads, project, plan), imageId: plan.imageId ?? project.imageId, mounts, plan }
 }
 
 /**
- * Plans of earlier versions do not name their image: then it is the project's, if that is still the
- * same.
+ * Plans of earlier versions do not name their image. Then it is the project's image, if that has
+ * not changed.
  */
 async function imageOf(reads: PlanReads, project: ProjectRow, { image, imageId }: RunPlan): Promise<ImageRow | undefined> {
   const found = await reads.images.get(imageId ?? project.imageId)
@@ -101,8 +106,8 @@ async function imageOf(reads: PlanReads, project: ProjectRow, { image, imageId }
 }
 
 /**
- * The starter's own directories stay theirs. All else is a dataset that must still have this
- * directory; plans of earlier versions, and containers that were taken up, do not name it.
+ * The starter's own directories need no right. Every other mount is a dataset that must still have
+ * this directory. Plans of earlier versions, and of adopted containers, do not name the dataset.
  */
 async function draftMount(
   reads: PlanReads,
