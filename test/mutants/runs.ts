@@ -188,8 +188,8 @@ export const runs = [
       ],
       [
         "a stranger's project runs its starter's private image",
-        'if (owner && (!owners || can(owner, "image:use", owners) !== "yes"))',
-        "if (!own)",
+        'if (owner && (!forOwner || can(owner, "image:use", forOwner) !== "yes"))',
+        "if (!forStarter)",
       ],
     ],
   ),
