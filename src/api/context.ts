@@ -1,6 +1,6 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
-import type { EffectiveLimits, endpoints, OperationId, Query } from "#contract"
-import type { Actor, Events, Feed, Sink } from "#events"
+import type { Answer, Body, EffectiveLimits, endpoints, OperationId, QueryOf } from "#contract"
+import type { Actor, Events, Feed } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
@@ -12,6 +12,7 @@ import type { Scans, Store } from "#store"
 import type { Resources } from "./events/policy.ts"
 import type { LargeAnswers } from "./http/large-answers.ts"
 import type { RateSettings, Rates } from "./http/rates.ts"
+import type { Rendered } from "./rendered.ts"
 import type { MemoryUnit } from "./units.ts"
 
 /** What the handlers work with. */
@@ -86,79 +87,41 @@ export interface ServerState {
   readonly urgent: Services
 }
 
-/** An answer that goes on: events, told until one of the two ends goes away. */
-export class EventStream {
-  /**
-   * Resolves when it is known from where; the stream begins when what it resolves with is called.
-   */
-  readonly open: () => Promise<(sink: Sink) => void>
-
-  constructor(open: () => Promise<(sink: Sink) => void>) {
-    this.open = open
-  }
-}
-
-/** An answer of lines, sent as they come. */
-export class Lines {
-  readonly lines: AsyncIterable<string>
-  /** Whether the caller is answered before the first line is there. */
-  readonly isLive: boolean
-  /** Cuts the answer off at once, also while its reader takes nothing. */
-  readonly signal: AbortSignal
-
-  constructor(lines: AsyncIterable<string>, isLive: boolean, signal: AbortSignal) {
-    this.lines = lines
-    this.isLive = isLive
-    this.signal = signal
-  }
-}
-
-/** An answer that was made before: JSON as it is sent. */
-export class ReadyJson {
-  readonly text: string
-
-  constructor(answer: object) {
-    this.text = JSON.stringify(answer)
-  }
-}
-
-/** A list that is too large to be made at once: its rows are read in slices while they are sent. */
-export class LongList {
-  /** The members of the answer beside `data`. */
-  readonly rest: object
-  readonly slices: number
-  /** The objects of one slice. */
-  readonly read: (slice: number) => Promise<object[]>
-
-  constructor(rest: object, slices: number, read: (slice: number) => Promise<object[]>) {
-    this.rest = rest
-    this.slices = slices
-    this.read = read
-  }
-}
-
-/** One request as its handler sees it. */
-export interface Context<Op extends OperationId = OperationId> {
-  /** Whoever proved who they are; undefined where `isAnonymous`. */
+/** What every handler gets, whatever its operation. */
+export interface HandlerContext {
+  readonly services: Services
+  /** Who proved who they are. */
   readonly caller: Caller
-  /** Nobody proved anything: the operation asks for no proof, or not from this machine. */
-  readonly isAnonymous: boolean
   readonly actor: Actor
-  readonly query: Query<(typeof endpoints)[Op]["query"]>
-  /** The parsed JSON; undefined for operations without a body. */
-  readonly body: unknown
   /** A request header. */
   header(name: string): string | undefined
-  /** The secret of the browser's session, where it sent one. */
+  /** The secret of the browser's session, if it sent one. */
   readonly session: string | undefined
+  /** SHA-256 of what the request asks for: its body as it came, or else its query. */
+  hash(): string
   /** Answers with another status than 200. */
   setStatus(status: number): void
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
-  /** Aborted when the caller goes away, or the service stops and what waits must give up. */
+  /** Aborted when the caller goes away, or when the service stops and waiting must end. */
   readonly signal: AbortSignal
   readonly server: ServerState
 }
 
-export type Handler<Op extends OperationId> = (services: Services, context: Context<Op>) => unknown
+/** Undefined if the operation needs no proof; perhaps so if callers on this machine need none. */
+type CallerOf<E> = E extends { permission: "none" } ? undefined : E extends { fromLoopback: true } ? Caller | undefined : Caller
+
+/** One request of an operation as its handler sees it: query and body are parsed by the contract. */
+export interface Context<Op extends OperationId> extends Omit<HandlerContext, "caller"> {
+  readonly caller: CallerOf<(typeof endpoints)[Op]>
+  readonly query: QueryOf<Op>
+  readonly body: Body<Op>
+}
+
+/**
+ * What a handler returns: the operation's answer, or the same in a form that is sent in its own way.
+ */
+export type Result<Op extends OperationId> = Rendered<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
+
+export type Handler<Op extends OperationId> = (context: Context<Op>) => Result<Op> | Promise<Result<Op>>
 export type Handlers = { [Op in OperationId]: Handler<Op> }

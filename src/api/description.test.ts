@@ -5,10 +5,10 @@ import { installationHandlers } from "./handlers/installation.ts"
 
 const settings = { version: "1", baseUrl: "http://localhost", memoryUnit: "GiB" } as ApiSettings
 
-test("what describes the API is not made anew for each stranger who asks", () => {
-  const made = installationHandlers.openapi({ settings })
-  assert.equal(installationHandlers.openapi({ settings }), made)
+test("`GET /openapi.json` makes its answer once, not for each request", () => {
+  const made = installationHandlers.openapi({ services: { settings } })
+  assert.equal(installationHandlers.openapi({ services: { settings } }), made)
   assert.equal(JSON.parse(made.text).info.version, "1")
-  const other = installationHandlers.openapi({ settings: { ...settings, version: "2" } })
+  const other = installationHandlers.openapi({ services: { settings: { ...settings, version: "2" } } })
   assert.equal(JSON.parse(other.text).info.version, "2")
 })

@@ -1,4 +1,6 @@
 /** Only the fields that were given. */
-export function omitUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+export function omitUndefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
 }

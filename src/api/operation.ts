@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto"
 import { type Action, type Caller, can, forbidden, Refusal, readAuthorizationHeader, scopedRunId } from "#access"
-import { bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type Query } from "#contract"
+import { type Body, bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type QueryOf, readBody } from "#contract"
 import type { Actor } from "#events"
 import { assignConnection } from "#http"
-import { type Context, EventStream, type Handler, Lines, LongList, ReadyJson, type ServerState, type Services } from "./context.ts"
+import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
@@ -12,53 +13,55 @@ import { sendLongList, sendWhole } from "./http/large-answers.ts"
 import { sendLines } from "./http/lines.ts"
 import { anonymous, type RequestContext } from "./http/request-context.ts"
 import { sessionOf } from "./http/session-cookie.ts"
+import { EventStream, JsonLines, LongList, ReadyJson } from "./rendered.ts"
 import { isUrgent } from "./urgent.ts"
 
-type AnyQuery = Query<Endpoint["query"]>
-
-/** One operation under way. What few handlers ask for is made when they do. */
-class Call implements Context {
-  readonly query: never
+/** One operation under way. Properties that few handlers need are made when they are read. */
+class Call<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
+  readonly services: Services
+  readonly caller: Caller | undefined
   readonly session: string | undefined
+  readonly query: QueryOf<Op>
+  readonly body: Body<Op>
   readonly server: ServerState
-  body: unknown
   status = 200
   headers: string[] | undefined
-  readonly #requestContext: RequestContext
-  readonly #caller: Caller | undefined
+  readonly #request: RequestContext
+  readonly #json: unknown
   #signal: AbortSignal | undefined
 
   constructor(
-    requestContext: RequestContext,
-    made: { caller: Caller | undefined; session: string | undefined; query: AnyQuery; server: ServerState },
+    request: RequestContext,
+    made: Pick<Call<Op>, "services" | "caller" | "session" | "query" | "body" | "server"> & { json: unknown },
   ) {
-    this.#requestContext = requestContext
-    this.#caller = made.caller
+    this.#request = request
+    this.#json = made.json
+    this.services = made.services
+    this.caller = made.caller
     this.session = made.session
-    this.query = made.query as never
+    this.query = made.query
+    this.body = made.body
     this.server = made.server
   }
 
-  get caller(): Caller {
-    return this.#caller as Caller
-  }
-
-  get isAnonymous(): boolean {
-    return this.#caller === undefined
-  }
-
   get actor(): Actor {
-    const { address, requestId } = this.#requestContext
-    return { userName: this.#caller?.userName ?? anonymous, address, requestId }
+    const { address, requestId } = this.#request
+    return { userName: this.caller?.userName ?? anonymous, address, requestId }
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([goneSignal(this.#requestContext), this.server.ending])
+    this.#signal ??= AbortSignal.any([goneSignal(this.#request), this.server.ending])
     return this.#signal
   }
 
   header(name: string): string | undefined {
-    return this.#requestContext.request.headers[name] as string | undefined
+    return this.#request.request.headers[name] as string | undefined
+  }
+
+  hash(): string {
+    return createHash("sha256")
+      .update(JSON.stringify(this.#json ?? this.query))
+      .digest("hex")
   }
 
   setStatus(status: number): void {
@@ -72,9 +75,9 @@ class Call implements Context {
 }
 
 /** Runs one operation: who asks, whether they may at all, what they ask, and then its handler. */
-export async function runOperation(
+export async function runOperation<Op extends OperationId>(
   services: Services,
-  operation: OperationId,
+  operation: Op,
   requestContext: RequestContext,
   server: ServerState,
 ): Promise<void> {
@@ -92,28 +95,40 @@ export async function runOperation(
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) count(server, caller.userId, endpoint, operation)
-  const query = parseQuery(endpoint.query, requestContext.queryText) as AnyQuery
-  const call = new Call(requestContext, { caller, session, query, server })
-  if (endpoint.body) call.body = await readJson(request, caller ? { maxBytes: endpoint.maxBody ?? bounds.http.bodyBytes.value } : unproved)
-  const handler = handlers[operation] as Handler<OperationId>
+  const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
+  const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller)))
+  const body = (endpoint.body && readBody(endpoint.body, json)) as Body<Op>
   const isFirst = isUrgent(operation, { method: endpoint.method, caller })
-  const answer = await handler(isFirst ? server.urgent : services, call)
-  if (answer instanceof EventStream) return sendEvents(requestContext, answer)
-  if (answer instanceof Lines) return sendLines(requestContext.response, answer, requestContext.requestId)
-  const { response, requestId } = requestContext
+  const used = isFirst ? server.urgent : services
+  const call = new Call<Op>(requestContext, { services: used, caller, session, query, body, server, json })
+  const handler: Handler<Op> = handlers[operation]
+  // Whether there is a caller follows from the endpoint's row, as the handler's type does.
+  const result = await handler(call as unknown as Context<Op>)
+  return sendResult(call, requestContext, { result, endpoint })
+}
+/** Resolves when the result was handed to the connection; a large one when it was read. */
+function sendResult(
+  call: Call<OperationId>,
+  requestContext: RequestContext,
+  { result, endpoint }: { result: unknown; endpoint: Endpoint },
+): Promise<void> | undefined {
+  const { request, response, requestId } = requestContext
+  if (result instanceof EventStream) return sendEvents(requestContext, result)
+  if (result instanceof JsonLines) return sendLines(response, result, requestId)
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
-  if (answer instanceof LongList)
-    return sendLarge(server, requestContext, () => sendLongList(response, answer, { ...options, isHead: request.method === "HEAD" }))
-  const text = textOf(answer, type)
+  if (result instanceof LongList)
+    return sendLarge(call.server, requestContext, () => sendLongList(response, result, { ...options, isHead: request.method === "HEAD" }))
+  const text = textOf(result)
   if (text.length > largeText)
-    return sendLarge(server, requestContext, () => sendWhole(response, text, { ...options, status: call.status }))
+    return sendLarge(call.server, requestContext, () => sendWhole(response, text, { ...options, status: call.status }))
   send(response, call.status, text, options)
+  return undefined
 }
 
-function textOf(answer: unknown, type: string | undefined): string {
-  if (answer instanceof ReadyJson) return answer.text
-  return type === undefined ? JSON.stringify(answer) : (answer as string)
+function textOf(result: unknown): string {
+  if (result instanceof ReadyJson) return result.text
+  return typeof result === "string" ? result : JSON.stringify(result)
 }
 
 const largeText = bounds.texts.plainAnswerBytes.value
@@ -134,6 +149,10 @@ function count({ rates }: ServerState, userId: number, { method }: Endpoint, ope
   else if (method !== "GET") rates.take(userId, "writes")
 }
 
+function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {
+  return caller ? { maxBytes: maxBody ?? bounds.http.bodyBytes.value } : unproved
+}
+
 /** Of a body that comes before any proof. */
 const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bounds.http.unprovedBodyMs.value }
 
@@ -144,7 +163,7 @@ function tooManyConnections(): Failure {
 }
 
 /** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */
-async function sendEvents(requestContext: RequestContext, { open }: EventStream): Promise<void> {
+async function sendEvents(requestContext: RequestContext, { open }: EventStream<unknown>): Promise<void> {
   if (requestContext.request.method === "HEAD") return sendStreamHead(requestContext)
   const begin = await open()
   begin(takeStream(requestContext))

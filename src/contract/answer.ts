@@ -1,5 +1,5 @@
-import type { BodyChanges } from "./fields/body.ts"
-import type { BodyValues, Fields, JsonSchema } from "./fields/field.ts"
+import type { BodyOf, BodyShape } from "./fields/body.ts"
+import type { JsonSchema } from "./fields/field.ts"
 import type { StructureValue } from "./fields/structure.ts"
 import type { Query } from "./query.ts"
 import type { Done } from "./resources/installation.ts"
@@ -35,14 +35,8 @@ export type Answer<Op extends OperationId> = AnswerOf<(typeof endpoints)[Op]["an
 /** The query's parameters of an operation: those that were given. */
 export type QueryOf<Op extends OperationId> = Query<(typeof endpoints)[Op]["query"]>
 
-type BodyOf<B> = B extends { fields: infer F extends Fields; mode: infer Mode }
-  ? Mode extends "create"
-    ? BodyValues<F>
-    : BodyChanges<F>
-  : undefined
-
 /**
  * The body of an operation: of a POST its values, defaults included; of a PUT its changes;
  * undefined if the operation takes none.
  */
-export type Body<Op extends OperationId> = (typeof endpoints)[Op] extends { body: infer B } ? BodyOf<B> : undefined
+export type Body<Op extends OperationId> = (typeof endpoints)[Op] extends { body: infer B extends BodyShape } ? BodyOf<B> : undefined

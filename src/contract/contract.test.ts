@@ -1,13 +1,15 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
-import { Failure } from "./failure.ts"
+import { Failure, type FailureBody } from "./failure.ts"
 import { BodyChanges, parseBody, parseNew } from "./fields/body.ts"
 import { boolean, integer, oneOf, timestamp } from "./fields/scalars.ts"
+import type { StructureValue } from "./fields/structure.ts"
 import { text } from "./fields/text.ts"
 import { openApi } from "./openapi.ts"
 import { nearest, parseQuery } from "./query.ts"
 import { referenceOperations } from "./reference.ts"
+import type { failure } from "./resources/installation.ts"
 import { isLive, mayMove, runStateNames, runStates } from "./states.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
@@ -188,6 +190,12 @@ test("the description and the reference say where one of several fields is neede
     deleted?.query.map(({ name, need }) => [name, need]),
     [["ID", "required"]],
   )
+})
+
+test("what is described of a failure is what a `Failure` answers", () => {
+  const body: FailureBody = {} as StructureValue<typeof failure>
+  assert.ok(body)
+  assert.deepEqual(Object.keys(new Failure("invalid", "m", { field: "f" }).toBody("r")), ["ok", "msg", "code", "field", "requestId"])
 })
 
 test("the description tells the further members of a failure, those of a failed start among them", () => {

@@ -1,4 +1,5 @@
 import { bounds } from "./bounds/index.ts"
+import type { BodyShape } from "./fields/body.ts"
 import type { Fields } from "./fields/field.ts"
 import type { Structure } from "./fields/structure.ts"
 import type { ChosenHeader } from "./headers.ts"
@@ -63,7 +64,7 @@ export interface Endpoint {
    * The body's fields; absent: no body is read. `either`: of each group at least one field is
    * needed.
    */
-  body?: { fields: Fields; mode: "create" | "update"; either?: readonly (readonly string[])[] }
+  body?: BodyShape & { either?: readonly (readonly string[])[] }
   /**
    * What success answers: one structure, a list of it, JSON lines or events of it, text of a media
    * type, this description, or only that it is done.

@@ -63,15 +63,15 @@ export const api = [
       'const verdict = resource === undefined ? "forbidden" :',
     ],
   ]),
-  ...faults("src/api/handlers/lists.ts", reading, [
+  ...faults("src/api/responses/lists.ts", reading, [
     ["a page may be of any size", "Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax)", "query.pageSize ?? pageSizeDefault"],
     ["the number of pages lacks the last one", "Math.ceil(found.total / request.pageSize)", "Math.floor(found.total / request.pageSize)"],
     ["q is one word", '(q ?? "").split(/\\s+/)', '[q ?? ""]'],
   ]),
   ...faults(
-    "src/api/handlers/long-lists.ts",
+    "src/api/responses/long-lists.ts",
     ["test/attacks/large-answers.test.ts"],
-    [["a large list is made at once", "if (isSmall) return listAnswer", "if (listing) return listAnswer"]],
+    [["a large list is made at once", "if (isSmall) return toListResponse", "if (listing) return toListResponse"]],
   ),
   ...faults("src/api/handlers/single.ts", reading, [
     ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
@@ -106,7 +106,7 @@ export const api = [
     ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],
     ["a project may use a dataset that its owner cannot see", '!before.has(ID) && (mounts.get(ID) ?? "no") === "no"', "!rows.has(ID)"],
   ]),
-  ...faults("src/api/handlers/answers.ts", shapes, [
+  ...faults("src/api/responses/resources.ts", shapes, [
     [
       "a hidden part is answered whole",
       'rows.filter((_, i) => can(caller, action, resources[i] as Resource) === "yes")',

@@ -1,22 +1,24 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
 import { type NodeUsage, remainingResourcesOf } from "#runs"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result, Services } from "../context.ts"
 import { leftOf } from "../units.ts"
 
 /** What the nodes have, and what the caller's own limits leave them. */
-async function readCapacity(services: Services, context: Context<"readCapacity">) {
+async function readCapacity(context: Context<"readCapacity">): Promise<Result<"readCapacity">> {
+  const { services } = context
   const nodes = await services.runs.nodeUsage().catch((error: unknown) => {
     if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
     throw error
   })
   return {
-    nodes: await Promise.all(nodes.map((node) => nodeAnswer(services, context, node))),
-    you: await youAnswer(services, context.caller),
+    nodes: await Promise.all(nodes.map((node) => toNodeResponse(context, node))),
+    you: await toOwnCapacity(services, context.caller),
   }
 }
 
-async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Context, "caller">, node: NodeUsage) {
+async function toNodeResponse({ services, caller }: Context<"readCapacity">, node: NodeUsage) {
+  const { store, settings } = services
   const inUnit = (amount: { total: number; free: number }) => ({
     total: leftOf(amount.total, settings.memoryUnit),
     free: leftOf(amount.free, settings.memoryUnit),
@@ -40,7 +42,7 @@ async function nodeAnswer({ store, settings }: Services, { caller }: Pick<Contex
   }
 }
 
-async function youAnswer({ store, settings }: Services, { userId }: { userId: number }) {
+async function toOwnCapacity({ store, settings }: Services, { userId }: { userId: number }) {
   const { cpus, memoryMiB, gpus } = await remainingResourcesOf(store, userId, settings.defaultLimits)
   return { Cpus: cpus, Memory: memoryMiB === null ? null : leftOf(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }

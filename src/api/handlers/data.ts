@@ -1,5 +1,5 @@
 import { authorize, authorizeWithGrants, dataResource, newResource } from "#access"
-import { type Data, dataFields, normalPath, parseBody, parseNew } from "#contract"
+import { type BodyValues, type Data, type dataFields, normalPath } from "#contract"
 import {
   checkDatasetPath,
   checkSharedDirectory,
@@ -9,12 +9,12 @@ import {
   resolveOwner,
 } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
 import { omitUndefined } from "../omit-undefined.ts"
-import { dataAnswer, draftOf } from "./answers.ts"
-import { type Kind, list, oneAnswer, readById, remove, restore } from "./resource.ts"
+import { draftOf, toDataResponse } from "../responses/resources.ts"
+import { type Kind, list, readById, remove, respondWithOne, restore } from "./resource.ts"
 
-export const data: Kind<DataRow, Data> = {
+export const data: Kind<DataRow, Data, typeof dataFields> = {
   type: "data",
   what: "dataset",
   published: "isPublished",
@@ -23,11 +23,10 @@ export const data: Kind<DataRow, Data> = {
   reads: (reads) => reads.data,
   writes: (tx) => tx.data,
   resource: (row) => dataResource(row),
-  answers: async (_services, _context, rows) => rows.map(dataAnswer),
-  draft: async (_services, _context, found) => draftOf(found, dataAnswer),
-  async change(services, tx, context, row) {
-    const { caller } = context
-    const given = parseBody(dataFields, context.body, dataAnswer(row))
+  answers: async (_context, rows) => rows.map(toDataResponse),
+  draft: async (_context, found) => draftOf(found, toDataResponse),
+  stored: toDataResponse,
+  async change(tx, { services, caller }, { row, given }) {
     const resource = dataResource(row)
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
@@ -43,7 +42,7 @@ export const data: Kind<DataRow, Data> = {
   mayRestore: (tx, row) => checkSharedDirectory(tx, row),
 }
 
-function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
+function columnsOf(given: Partial<BodyValues<typeof dataFields>>) {
   return {
     type: given.Type,
     name: given.Name,
@@ -54,9 +53,8 @@ function columnsOf(given: ReturnType<typeof parseBody<typeof dataFields>>) {
   }
 }
 
-async function create(services: Services, context: Context): Promise<Data> {
-  const { caller } = context
-  const values = parseNew(dataFields, context.body)
+async function createData(context: Context<"createData">): Promise<Result<"createData">> {
+  const { services, caller, body: values } = context
   const owner = await resolveOwner(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
   const wanted = normalPath(values.AccessInfo)
@@ -76,19 +74,19 @@ async function create(services: Services, context: Context): Promise<Data> {
       if (wanted === "") await services.tree.removeEmptyDirectory(accessInfo)
       throw error
     })
-  return oneAnswer(data, services, context, row)
+  return respondWithOne(data, context, row)
 }
 
 /** `ID` alone reads one dataset; everything else is a list. */
-function listOrRead(services: Services, context: Context) {
-  const { ID, ...others } = context.query as { ID?: number[] }
-  if (ID?.length === 1 && Object.keys(others).length === 0) return readById(data, services, context, ID[0] as number)
-  return list(data, services, context)
+function listData(context: Context<"listData">): Promise<Result<"listData">> {
+  const { ID: [id, ...more] = [], ...others } = context.query
+  const isOne = id !== undefined && more.length === 0 && Object.keys(others).length === 0
+  return isOne ? readById(data, context, id) : list(data, context)
 }
 
 export const dataHandlers = {
-  createData: create as Handlers["createData"],
-  deleteData: (services, context) => remove(data, services, context as Context),
-  restoreData: (services, context) => restore(data, services, context as Context),
-  listData: (services, context) => listOrRead(services, context as Context),
+  createData,
+  deleteData: (context) => remove(data, context),
+  restoreData: (context) => restore(data, context),
+  listData,
 } satisfies Partial<Handlers>

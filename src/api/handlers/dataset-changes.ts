@@ -1,25 +1,25 @@
 import { type Caller, can, dataResource, homePath } from "#access"
-import { type Data, dataFields, parseBody, parseBodyId } from "#contract"
+import type { BodyValues, dataFields } from "#contract"
 import { type MovedDataset, resolveOwner, transferOwnership } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
 import { checkMatch } from "../http/etag.ts"
-import { dataAnswer } from "./answers.ts"
+import { toDataResponse } from "../responses/resources.ts"
 import { data } from "./data.ts"
 import { update } from "./resource.ts"
 
-type Given = ReturnType<typeof parseBody<typeof dataFields>>
+type Given = Partial<BodyValues<typeof dataFields>>
 
 /** Changes a dataset. One that an administrator transfers moves with its directory. */
-async function updateDataset(services: Services, context: Context): Promise<Data> {
-  const { caller } = context
-  const row = await services.store.data.get(parseBodyId(context.body))
-  const given = parseBody(dataFields, context.body, row && dataAnswer(row))
-  if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, services, context)
+async function updateData(context: Context<"updateData">): Promise<Result<"updateData">> {
+  const { services, caller, body } = context
+  const row = await services.store.data.get(body.ID)
+  const given = body.against(row && toDataResponse(row))
+  if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, context)
   checkMatch(context.header("if-match"), row)
   const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
-  return transferOwnership(services, transfer, (moved) => update(withMove(moved), services, context))
+  return transferOwnership(services, transfer, (moved) => update(withMove(moved), context))
 }
 
 /**
@@ -34,10 +34,8 @@ function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
 function withMove(moved: MovedDataset): typeof data {
   return {
     ...data,
-    change: (services, tx, context, stored) => moved.complete(tx, stored, () => data.change(services, tx, context, stored)),
+    change: (tx, context, what) => moved.complete(tx, what.row, () => data.change(tx, context, what)),
   }
 }
 
-export const dataUpdateHandlers = {
-  updateData: (services, context) => updateDataset(services, context as Context),
-} satisfies Partial<Handlers>
+export const dataUpdateHandlers = { updateData } satisfies Partial<Handlers>

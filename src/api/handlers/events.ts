@@ -1,5 +1,6 @@
 import { Failure } from "#contract"
-import { type Context, EventStream, type Handlers, type Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
+import { EventStream } from "../rendered.ts"
 
 /** The row after which a reader goes on: what it was told last. */
 function lastEventId(header: string | undefined): number | undefined {
@@ -11,10 +12,10 @@ function lastEventId(header: string | undefined): number | undefined {
   })
 }
 
-async function followEvents({ settings }: Services, context: Context<"followEvents">) {
-  const { caller, server } = context
+function followEvents(context: Context<"followEvents">): Result<"followEvents"> {
+  const { caller, server, services } = context
   const after = lastEventId(context.header("last-event-id"))
-  const most = caller.isAdmin ? Number.POSITIVE_INFINITY : settings.rates.openStreams
+  const most = caller.isAdmin ? Number.POSITIVE_INFINITY : services.settings.rates.openStreams
   return new EventStream(() => server.feed.open({ looker: caller, credentialId: caller.credential.id, after, most }))
 }
 

@@ -12,12 +12,12 @@ import {
   runResource,
   toViewer,
 } from "#access"
-import { Failure, type Grant, grantFields, parseNew } from "#contract"
+import { type Body, Failure, type Grant } from "#contract"
 import { checkSharedDirectory, granteesOf, resolveGroup } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, listAnswer, pageOf } from "./lists.ts"
+import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 
 type Granted = GrantRow["thingType"]
 /** What a grant may be on: the field that names it, and what messages call it. */
@@ -29,7 +29,7 @@ const kinds = {
 } as const satisfies Record<Granted, { field: string; what: string }>
 const types = Object.keys(kinds) as Granted[]
 
-function grantAnswer(row: GrantRow): Grant {
+function toGrantResponse(row: GrantRow): Grant {
   const on = (type: Granted) => (row.thingType === type ? row.thingId : 0)
   return {
     ID: row.id,
@@ -59,8 +59,7 @@ function made<Row>(row: Row | undefined, resource: (row: Row) => Resource): Reso
   return row && resource(row)
 }
 
-type Given = ReturnType<typeof completed>
-const completed = (context: Context) => parseNew(grantFields, context.body)
+type Given = Body<"createGrant">
 
 /** Exactly one of four IDs; 0 names nothing. */
 function namedResource(given: Given): { type: Granted; id: number } {
@@ -73,7 +72,11 @@ function namedResource(given: Given): { type: Granted; id: number } {
   return { type, id: given[kinds[type].field] }
 }
 
-async function whom(tx: Pick<Change, "users" | "groups">, context: Context, given: Given): Promise<{ userId: number; groupId: number }> {
+async function whom(
+  tx: Pick<Change, "users" | "groups">,
+  context: Context<"createGrant">,
+  given: Given,
+): Promise<{ userId: number; groupId: number }> {
   const { UserName, GroupName } = given
   if (GroupName !== "") return { userId: 0, groupId: (await resolveGroup(tx, context.caller, GroupName)).id }
   return { userId: await knownPerson(tx, context.caller, UserName), groupId: 0 }
@@ -104,15 +107,16 @@ function checkForm({ UserName, GroupName, Until }: Given, now: number): number |
   return expiresAt
 }
 
-async function create(services: Services, context: Context<"createGrant">) {
-  const given = completed(context as Context)
+async function create(context: Context<"createGrant">): Promise<Result<"createGrant">> {
+  const { services } = context
+  const given = context.body
   const { type, id } = namedResource(given)
   const expiresAt = checkForm(given, services.clock.now())
   const { caller } = context
   const row = await services.store.change(async (tx) => {
     const resource = await resourceOf(tx, type, id)
     await authorizeWithGrants(tx, caller, `${type}:grant`, { resource, what: kinds[type].what })
-    const to = await whom(tx, context as Context, given)
+    const to = await whom(tx, context, given)
     const ownerId = (resource as Resource).ownerId as number
     if (to.userId === ownerId)
       throw new Failure("invalid", `This ${kinds[type].what} belongs to ${given.UserName}, who may do everything with it`, {
@@ -127,7 +131,7 @@ async function create(services: Services, context: Context<"createGrant">) {
     return granted
   })
   context.setHeader("etag", etagOf(row))
-  return grantAnswer(row)
+  return toGrantResponse(row)
 }
 
 async function checkShared(tx: Change, dataId: number): Promise<void> {
@@ -157,18 +161,19 @@ function whereOf(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | unde
   }
 }
 
-async function list(services: Services, context: Context<"listGrants">) {
-  const page = pageOf(context.query)
-  const { ID, ...fields } = context.query as Partial<Omit<Grant, "ID">> & { ID?: number[] }
+async function list(context: Context<"listGrants">): Promise<Result<"listGrants">> {
+  const { services } = context
+  const page = toPageRequest(context.query)
+  const { ID, ...fields } = context.query
   const where = whereOf(fields)
   const filter = { ...(where ? { where } : {}), ...(ID ? { ids: ID } : {}) }
   const found = where ? await services.store.grants.list(filter, toViewer(context.caller), page) : { rows: [], total: 0 }
-  return listAnswer(found, page, found.rows.map(grantAnswer))
+  return toListResponse(found, page, found.rows.map(toGrantResponse))
 }
 
 /** The one grant that the caller sees and that has these fields. */
 async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantRow> {
-  const query = context.query as Partial<Grant>
+  const { query } = context
   if (Object.keys(query).length === 0)
     throw new Failure("invalid", "ID, or other fields that pick exactly one grant, are needed", { field: "ID" })
   const { ID, ...fields } = query
@@ -180,7 +185,8 @@ async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantR
   return found[0]
 }
 
-async function remove(services: Services, context: Context<"deleteGrant">) {
+async function remove(context: Context<"deleteGrant">): Promise<Result<"deleteGrant">> {
+  const { services } = context
   await services.store.change(async (tx) => {
     const grant = await pick(tx, context)
     const resource = await resourceOf(tx, grant.thingType, grant.thingId)

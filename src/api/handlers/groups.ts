@@ -1,25 +1,25 @@
 import { authorize, groupResource } from "#access"
-import { Failure, type Group, groupFields, type Limits, parseBody, parseBodyId, parseNew } from "#contract"
+import { Failure, type Group, type Limits } from "#contract"
 import type { Events } from "#events"
 import { memberIdsOf } from "#projects"
 import type { Change, GroupRow, Reads } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, HandlerContext, Handlers, Result, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { omitUndefined } from "../omit-undefined.ts"
-import { listFilter, stamps } from "./account-answers.ts"
-import { answeredLimits, storedLimits } from "./limits.ts"
-import { listAnswer, pageOf } from "./lists.ts"
+import { listFilter, stamps } from "../responses/accounts.ts"
+import { toLimitsResponse, toStoredLimits } from "../responses/limits.ts"
+import { toListResponse, toPageRequest } from "../responses/lists.ts"
 import { needId } from "./resource.ts"
 
-async function groupAnswer({ store, settings }: Services, row: GroupRow): Promise<Group> {
+async function toGroupResponse({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
   return {
     ...stamps(row),
     GroupName: row.groupName,
     Comment: row.comment,
     Members: members,
-    Limits: answeredLimits(row.limits, settings.memoryUnit),
-    TotalLimits: answeredLimits(row.totalLimits, settings.memoryUnit),
+    Limits: toLimitsResponse(row.limits, settings.memoryUnit),
+    TotalLimits: toLimitsResponse(row.totalLimits, settings.memoryUnit),
   }
 }
 
@@ -34,9 +34,10 @@ async function memberIds(reads: Pick<Reads, "users">, names: readonly string[]):
   return ids
 }
 
-async function createGroup(services: Services, context: Context<"createGroup">) {
+async function createGroup(context: Context<"createGroup">): Promise<Result<"createGroup">> {
+  const { services } = context
   authorize(context.caller, "group:create", { resource: { type: "group" }, what: "group" })
-  const values = parseNew(groupFields, context.body)
+  const values = context.body
   const row = await services.store.change(async (tx) => {
     if (await tx.groups.byName(values.GroupName)) {
       throw new Failure("conflict", `The name ${values.GroupName} is or was a group's; another one is wanted`, { field: "GroupName" })
@@ -67,8 +68,8 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
   if (TotalLimits) checkTotals(TotalLimits)
   type Stored<Name extends keyof Given> = undefined extends Given[Name] ? Limits | undefined : Limits
   return {
-    limits: (Limits && storedLimits(Limits, unit, "Limits")) as Stored<"Limits">,
-    totalLimits: (TotalLimits && storedLimits(TotalLimits, unit, "TotalLimits")) as Stored<"TotalLimits">,
+    limits: (Limits && toStoredLimits(Limits, unit, "Limits")) as Stored<"Limits">,
+    totalLimits: (TotalLimits && toStoredLimits(TotalLimits, unit, "TotalLimits")) as Stored<"TotalLimits">,
   }
 }
 
@@ -76,7 +77,7 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
 export async function groupChanged(
   { events, identity }: Pick<Services, "events" | "identity">,
   tx: Change,
-  context: { actor: Context["actor"] },
+  context: { actor: HandlerContext["actor"] },
   what: { verb: "created" | "updated" | "deleted"; row: GroupRow; before: readonly number[]; after: readonly number[] },
 ) {
   const { verb, row, before, after } = what
@@ -112,7 +113,11 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
  * Who is deleted is in no group any more: what each of them answers has changed, so its version
  * does, and who sees it is told.
  */
-export async function leaveGroups(services: Services, tx: Change, context: { actor: Context["actor"]; userId: number }): Promise<void> {
+export async function leaveGroups(
+  services: Services,
+  tx: Change,
+  context: { actor: HandlerContext["actor"]; userId: number },
+): Promise<void> {
   const { userId } = context
   for (const row of await tx.groups.ofUser(userId)) {
     const before = await memberIdsOf(tx, row.id)
@@ -122,17 +127,18 @@ export async function leaveGroups(services: Services, tx: Change, context: { act
   }
 }
 
-async function oneGroup(services: Services, context: Pick<Context, "setHeader">, row: GroupRow): Promise<Group> {
+async function oneGroup(services: Services, context: Pick<HandlerContext, "setHeader">, row: GroupRow): Promise<Group> {
   context.setHeader("etag", etagOf(row))
-  return groupAnswer(services, row)
+  return toGroupResponse(services, row)
 }
 
-async function updateGroup(services: Services, context: Context<"updateGroup">) {
-  const id = parseBodyId(context.body)
+async function updateGroup(context: Context<"updateGroup">): Promise<Result<"updateGroup">> {
+  const { services } = context
+  const id = context.body.ID
   const row = await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:change", { resource: stored && groupResource(stored), what: "group" })
-    const given = parseBody(groupFields, context.body, stored && { Comment: stored.comment })
+    const given = context.body.against(stored && { Comment: stored.comment })
     const group = stored as GroupRow
     checkMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
@@ -148,8 +154,9 @@ async function updateGroup(services: Services, context: Context<"updateGroup">) 
   return oneGroup(services, context, row)
 }
 
-async function deleteGroup(services: Services, context: Context<"deleteGroup">) {
-  const id = needId(context as Context)
+async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"deleteGroup">> {
+  const { services } = context
+  const id = needId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
@@ -162,7 +169,8 @@ async function deleteGroup(services: Services, context: Context<"deleteGroup">) 
   return { ok: true }
 }
 
-async function readGroup(services: Services, context: Context<"readGroup">) {
+async function readGroup(context: Context<"readGroup">): Promise<Result<"readGroup">> {
+  const { services } = context
   const { ID, GroupName } = context.query
   if (ID === undefined && GroupName === undefined) throw new Failure("invalid", "ID or GroupName is needed", { field: "ID" })
   const row = ID !== undefined ? await services.store.groups.get(ID) : await services.store.groups.byName(GroupName as string)
@@ -171,12 +179,13 @@ async function readGroup(services: Services, context: Context<"readGroup">) {
   return oneGroup(services, context, row as GroupRow)
 }
 
-async function listGroups(services: Services, context: Context<"listGroups">) {
+async function listGroups(context: Context<"listGroups">): Promise<Result<"listGroups">> {
+  const { services } = context
   const { query, caller } = context
-  const page = pageOf(query)
+  const page = toPageRequest(query)
   const filter = listFilter<GroupRow>(query, query.GroupName === undefined ? {} : { groupName: query.GroupName })
   const found = await services.store.groups.list({ ...filter, ...(caller.isAdmin ? {} : { memberId: caller.userId }) }, page)
-  return listAnswer(found, page, await Promise.all(found.rows.map((row) => groupAnswer(services, row))))
+  return toListResponse(found, page, await Promise.all(found.rows.map((row) => toGroupResponse(services, row))))
 }
 
 export const groupHandlers = { createGroup, updateGroup, deleteGroup, readGroup, listGroups } satisfies Partial<Handlers>

@@ -5,7 +5,7 @@ import type { ImageState, Wanted } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, HandlerContext, Handlers, Result } from "../context.ts"
 import { respondsAsync } from "./prefer.ts"
 import { needId } from "./resource.ts"
 
@@ -13,42 +13,46 @@ import { needId } from "./resource.ts"
  * What a person writes as an image's reference must be something that may come here; administrators
  * may name what they put into the engine themselves.
  */
-export function checkReference({ images }: Services, { caller }: Pick<Context, "caller">, reference: string): void {
-  const refusal = caller.isAdmin ? undefined : images.refusal(reference)
+export function checkReference({ services, caller }: Pick<HandlerContext, "services" | "caller">, reference: string): void {
+  const refusal = caller.isAdmin ? undefined : services.images.refusal(reference)
   if (refusal !== undefined) throw new Failure("invalid", `Image must be one that may be fetched: ${refusal}`, { field: "Image" })
 }
 
-async function wanted(services: Services, context: Context, action: Action): Promise<Wanted> {
+type ImageContext = Context<"checkImage" | "pullImage">
+
+async function wanted(context: ImageContext, action: Action): Promise<Wanted> {
+  const { services } = context
   const image = await services.store.images.get(needId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
   return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }
 
-async function check(services: Services, context: Context): Promise<ImageCheck> {
-  const asked = await wanted(services, context, "image:check")
-  return answerOf(asked, await services.images.state(asked).catch((error: unknown) => refuse(context, error)))
+async function checkImage(context: Context<"checkImage">): Promise<Result<"checkImage">> {
+  const asked = await wanted(context, "image:check")
+  return toCheckResponse(asked, await context.services.images.state(asked).catch((error: unknown) => refuse(context, error)))
 }
 
 /** The pull goes on when its caller goes away: only the waiting ends. */
-async function pull(services: Services, context: Context): Promise<ImageCheck> {
-  const asked = await wanted(services, context, "image:pull")
+async function pullImage(context: Context<"pullImage">): Promise<Result<"pullImage">> {
+  const { services } = context
+  const asked = await wanted(context, "image:pull")
   const pulling = services.images.pull(asked, context.actor)
   try {
     if (!respondsAsync(context)) await abortable(pulling, context.signal)
-    return answerOf(asked, await services.images.state(asked))
+    return toCheckResponse(asked, await services.images.state(asked))
   } catch (error) {
     return refuse(context, error)
   }
 }
 
 /** The engine's own words are for administrators. */
-function refuse({ caller }: Context, error: unknown): never {
+function refuse({ caller }: ImageContext, error: unknown): never {
   if (!(error instanceof EngineError)) throw error
   const extra = caller.isAdmin && error.detail !== undefined ? { detail: error.detail } : {}
   throw new Failure(error.code, error.message, { status: reasonStatus(error.code), extra, cause: error })
 }
 
-function answerOf({ image }: Wanted, { facts, types, isPulling }: ImageState): ImageCheck {
+function toCheckResponse({ image }: Wanted, { facts, types, isPulling }: ImageState): ImageCheck {
   return {
     ID: image.id,
     Image: image.image,
@@ -65,7 +69,4 @@ function answerOf({ image }: Wanted, { facts, types, isPulling }: ImageState): I
   }
 }
 
-export const imageContentsHandlers = {
-  checkImage: (services, context) => check(services, context as Context),
-  pullImage: (services, context) => pull(services, context as Context),
-} satisfies Partial<Handlers>
+export const imageContentsHandlers = { checkImage, pullImage } satisfies Partial<Handlers>

@@ -1,6 +1,5 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
-import type { Image } from "#contract"
-import { Failure, imageFields, parseBody, parseNew } from "#contract"
+import { type BodyValues, Failure, type Image, type imageFields } from "#contract"
 import {
   authorshipAfterChange,
   checkTrustChange,
@@ -12,14 +11,14 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import type { ImageRow, Reads } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, HandlerContext, Handlers, Result } from "../context.ts"
 import { omitUndefined } from "../omit-undefined.ts"
-import { draftOf, imageAnswer } from "./answers.ts"
+import { draftOf, toImageResponse } from "../responses/resources.ts"
 import { checkReference } from "./image-contents.ts"
-import { type Kind, list, oneAnswer, read, remove, restore, update } from "./resource.ts"
+import { type Kind, list, read, remove, respondWithOne, restore, update } from "./resource.ts"
 import { timeColumn } from "./single.ts"
 
-export const images: Kind<ImageRow, Image> = {
+export const images: Kind<ImageRow, Image, typeof imageFields> = {
   type: "image",
   what: "image",
   published: "isPublished",
@@ -43,19 +42,18 @@ export const images: Kind<ImageRow, Image> = {
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
-  answers: async (_services, _context, rows) => rows.map(imageAnswer),
-  draft: async (_services, _context, found) => draftOf(found, imageAnswer),
-  async change(services, tx, context, row) {
+  answers: async (_context, rows) => rows.map(toImageResponse),
+  draft: async (_context, found) => draftOf(found, toImageResponse),
+  stored: toImageResponse,
+  async change(tx, context, { row, given }) {
     const { caller } = context
-    const given = parseBody(imageFields, context.body, imageAnswer(row))
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const resource = imageResource(row)
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
     if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
     const fields = fieldsOf(given)
-    if (given.Image !== undefined && given.Image !== row.image)
-      await checkNewReference(services, tx, context, { row, reference: given.Image })
+    if (given.Image !== undefined && given.Image !== row.image) await checkNewReference(tx, context, { row, reference: given.Image })
     const userId = owner?.id ?? row.userId
     return {
       ...fields,
@@ -64,7 +62,8 @@ export const images: Kind<ImageRow, Image> = {
       ...(publishes ? trustAfterPublication(caller) : {}),
     }
   },
-  async changed(services, tx, context, { was, now }) {
+  async changed(tx, context, { was, now }) {
+    const { services } = context
     await publishTrustEnd(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
     if (runsOtherwise(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
   },
@@ -79,19 +78,16 @@ function runsOtherwise(was: ImageRow, now: Partial<ImageRow>): boolean {
  * chooses it.
  */
 async function checkNewReference(
-  services: Services,
   reads: Pick<Reads, "users">,
-  context: Context,
+  context: HandlerContext,
   { row, reference }: { row: ImageRow; reference: string },
 ): Promise<void> {
-  checkReference(services, context, reference)
+  checkReference(context, reference)
   if (!context.caller.isAdmin && (await reads.users.get(row.userId))?.isAdmin)
     throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
 }
 
-type Given = ReturnType<typeof parseBody<typeof imageFields>>
-
-function fieldsOf(given: Given) {
+function fieldsOf(given: Partial<BodyValues<typeof imageFields>>) {
   const fields = {
     name: given.Name,
     image: given.Image,
@@ -106,10 +102,10 @@ function fieldsOf(given: Given) {
   return omitUndefined(fields)
 }
 
-async function create(services: Services, context: Context): Promise<Image> {
-  const values = parseNew(imageFields, context.body)
+async function createImage(context: Context<"createImage">): Promise<Result<"createImage">> {
+  const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
-  checkReference(services, context, values.Image)
+  checkReference(context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
@@ -122,14 +118,14 @@ async function create(services: Services, context: Context): Promise<Image> {
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made
   })
-  return oneAnswer(images, services, context, row)
+  return respondWithOne(images, context, row)
 }
 
 export const imageHandlers = {
-  createImage: create as Handlers["createImage"],
-  updateImage: (services, context) => update(images, services, context as Context),
-  deleteImage: (services, context) => remove(images, services, context as Context),
-  restoreImage: (services, context) => restore(images, services, context as Context),
-  readImage: (services, context) => read(images, services, context as Context),
-  listImages: (services, context) => list(images, services, context as Context),
+  createImage,
+  updateImage: (context) => update(images, context),
+  deleteImage: (context) => remove(images, context),
+  restoreImage: (context) => restore(images, context),
+  readImage: (context) => read(images, context),
+  listImages: (context) => list(images, context),
 } satisfies Partial<Handlers>

@@ -1,11 +1,12 @@
-import { openApi } from "#contract"
+import { type AuditEntry, openApi } from "#contract"
 import type { AuditRow } from "#store"
-import { type ApiSettings, type Context, type Handlers, ReadyJson, type Services } from "../context.ts"
+import type { ApiSettings, Context, Handlers, Result, Services } from "../context.ts"
 import { docsPage, docsPolicy } from "../docs-page.ts"
-import { iso, listAnswer, pageOf } from "./lists.ts"
+import { ReadyJson } from "../rendered.ts"
+import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 
-async function listAudit({ store }: Services, { query }: Context<"listAudit">) {
-  const page = pageOf(query)
+async function listAudit({ services, query }: Context<"listAudit">): Promise<Result<"listAudit">> {
+  const page = toPageRequest(query)
   const { UserName: actor, Action: action, from, to } = query
   const filter = {
     ...(actor === undefined ? {} : { actor }),
@@ -13,11 +14,11 @@ async function listAudit({ store }: Services, { query }: Context<"listAudit">) {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   }
-  const found = await store.audits.list(filter, page)
-  return listAnswer(found, page, found.rows.map(auditAnswer))
+  const found = await services.store.audits.list(filter, page)
+  return toListResponse(found, page, found.rows.map(toAuditResponse))
 }
 
-function auditAnswer(row: AuditRow) {
+function toAuditResponse(row: AuditRow): AuditEntry {
   return {
     ID: row.id,
     Time: iso(row.at),
@@ -50,16 +51,16 @@ const page = once(docsPage)
 export const installationHandlers = {
   listAudit,
   healthz: () => ({ ok: true }),
-  async readyz({ readiness }, context) {
-    const checks = await readiness()
+  async readyz(context) {
+    const checks = await context.services.readiness()
     const ok = Object.values(checks).every((check) => check.ok)
     if (!ok) context.setStatus(503)
     return { ok, ...(ok ? {} : { msg: "Some part cannot be used: see checks", code: "unavailable" }), checks }
   },
-  openapi: describe,
-  docs(services, context) {
+  openapi: ({ services }: { services: Pick<Services, "settings"> }) => describe(services),
+  docs(context) {
     context.setHeader("content-security-policy", docsPolicy)
-    return page(services)
+    return page(context.services)
   },
-  metrics: (_services, context) => context.server.metrics(),
+  metrics: ({ server }) => server.metrics(),
 } satisfies Partial<Handlers>

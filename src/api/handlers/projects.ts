@@ -9,14 +9,13 @@ import {
   projectResource,
 } from "#access"
 import {
+  type BodyValues,
   checkPlainText,
   Failure,
   type Project,
   type ProjectDataInput,
-  parseBody,
-  parseNew,
   planMounts,
-  projectFields,
+  type projectFields,
   runStateNames,
 } from "#contract"
 import type { Events } from "#events"
@@ -32,13 +31,13 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
 import { omitUndefined } from "../omit-undefined.ts"
-import { projectAnswers, projectDraft } from "./answers.ts"
-import { type Kind, list, oneAnswer, read, remove, restore } from "./resource.ts"
+import { projectDraft, toProjectResponses } from "../responses/resources.ts"
+import { type Kind, list, read, remove, respondWithOne, restore } from "./resource.ts"
 import { timeColumn } from "./single.ts"
 
-export const projects: Kind<ProjectRow, Project> = {
+export const projects: Kind<ProjectRow, Project, typeof projectFields> = {
   type: "project",
   what: "project",
   published: "isPublic",
@@ -64,11 +63,10 @@ export const projects: Kind<ProjectRow, Project> = {
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
-  answers: (services, context, rows) => projectAnswers(services.store, context.caller, rows),
-  draft: (services, context, found) => projectDraft(services.store, context.caller, found),
-  async change({ events }, tx, context, row) {
-    const { caller } = context
-    const given = parseBody(projectFields, context.body, textsOf(row))
+  answers: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
+  draft: ({ services, caller }, found) => projectDraft(services.store, caller, found),
+  stored: textsOf,
+  async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
     const regroups = given.GroupName !== undefined && given.GroupName !== row.groupName
@@ -83,9 +81,9 @@ export const projects: Kind<ProjectRow, Project> = {
       ...(group ? { groupId: group.id } : {}),
       imageId,
     }
-    if (owner) await tellOfRuns(events, tx, { projectId: row.id, people: [row.userId, owner.id] })
+    if (owner) await tellOfRuns(services.events, tx, { projectId: row.id, people: [row.userId, owner.id] })
     const now = { ...row, ...fields }
-    const moved = await placeData(tx, caller, { row: now, train: given.TrainData as ProjectDataInput[] | undefined })
+    const moved = await placeData(tx, caller, { row: now, train: given.TrainData })
     const runsOtherwise =
       moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
     return {
@@ -95,8 +93,8 @@ export const projects: Kind<ProjectRow, Project> = {
       ...(publishes || regroups ? trustAfterPublication(caller) : {}),
     }
   },
-  changed: (services, tx, context, { was, now }) =>
-    publishTrustEnd(services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
+  changed: (tx, context, { was, now }) =>
+    publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }
@@ -112,7 +110,7 @@ async function tellOfRuns(events: Events, tx: Change, what: { projectId: number;
   await events.sightChanged(tx, { resources: rows.map(({ id }) => ({ type: "run", id }) as const), people })
 }
 
-type Given = ReturnType<typeof parseBody<typeof projectFields>>
+type Given = Partial<BodyValues<typeof projectFields>>
 
 function textsOf({ projectName, comment, doc, userPath, codePath, modelPath }: ProjectRow) {
   return { ProjectName: projectName, Comment: comment, Doc: doc, UserPath: userPath, CodePath: codePath, ModelPath: modelPath }
@@ -143,7 +141,7 @@ async function imageOf(
   asked: { given: Given; stored: number | undefined },
 ): Promise<number> {
   const { stored } = asked
-  const whole = (asked.given.Image as number | undefined) || undefined
+  const whole = asked.given.Image || undefined
   const id = asked.given.ImageID || undefined
   const news = [...new Set([whole, id].filter((each) => each !== undefined && each !== stored))]
   if (news.length > 1)
@@ -206,9 +204,8 @@ async function planLinks(
   return wanted.map(({ ID }, i) => ({ dataId: ID, mountPath: plan.data[i] ?? "" }))
 }
 
-async function create(services: Services, context: Context): Promise<Project> {
-  const { caller } = context
-  const values = parseNew(projectFields, context.body)
+async function createProject(context: Context<"createProject">): Promise<Result<"createProject">> {
+  const { services, caller, body: values } = context
   checkTrustChange(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, caller, values.UserName)
@@ -219,19 +216,19 @@ async function create(services: Services, context: Context): Promise<Project> {
       typeof tx.projects.insert
     >[0]
     await context.server.objectLimits.checkRoom(tx, caller, owner.id)
-    const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData as ProjectDataInput[] })
+    const links = await planLinks(tx, caller, { row: fields, stored: [], train: values.TrainData })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
   })
-  return oneAnswer(projects, services, context, row)
+  return respondWithOne(projects, context, row)
 }
 
 export const projectHandlers = {
-  createProject: create as Handlers["createProject"],
-  deleteProject: (services, context) => remove(projects, services, context as Context),
-  restoreProject: (services, context) => restore(projects, services, context as Context),
-  readProject: (services, context) => read(projects, services, context as Context),
-  listProjects: (services, context) => list(projects, services, context as Context),
+  createProject,
+  deleteProject: (context) => remove(projects, context),
+  restoreProject: (context) => restore(projects, context),
+  readProject: (context) => read(projects, context),
+  listProjects: (context) => list(projects, context),
 } satisfies Partial<Handlers>

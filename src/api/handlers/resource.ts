@@ -1,11 +1,12 @@
 import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
-import { Failure, parseBodyId } from "#contract"
+import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
-import type { Context, Services } from "../context.ts"
+import type { HandlerContext } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import type { Draft } from "./answers.ts"
-import { pageOf, sortOf, wordsOf } from "./lists.ts"
-import { answerList } from "./long-lists.ts"
+import type { LongList } from "../rendered.ts"
+import { splitWords, toPageRequest, toSortColumn } from "../responses/lists.ts"
+import { answerList } from "../responses/long-lists.ts"
+import type { Draft } from "../responses/resources.ts"
 import { type Columns, findOne } from "./single.ts"
 
 interface Row {
@@ -22,7 +23,7 @@ interface Row {
  * What images, datasets and projects differ in, as far as reading, changing, deleting and restoring
  * them goes.
  */
-export interface Kind<R extends Row, A extends object> {
+export interface Kind<R extends Row, A extends object, F extends Fields> {
   readonly type: "image" | "data" | "project"
   /** What messages call it. */
   readonly what: string
@@ -33,19 +34,20 @@ export interface Kind<R extends Row, A extends object> {
   writes(tx: Change): Writes<R>
   resource(row: R): Resource
   /** Of whole rows. */
-  answers(services: Services, context: Context, rows: R[]): Promise<A[]>
+  answers(context: HandlerContext, rows: R[]): Promise<A[]>
   /** Of rows as lists read them. */
-  draft(services: Services, context: Context, found: Outlines<R>): Promise<Draft<A>>
-  /**
-   * Checks a body against what is stored and turns it into the row's new fields; may write what
-   * belongs to it.
-   */
-  change(services: Services, tx: Change, context: Context, row: R): Promise<Parameters<Writes<R>["update"]>[1]>
+  draft(context: HandlerContext, found: Outlines<R>): Promise<Draft<A>>
+  /** The stored texts, which a body may repeat unchecked. */
+  stored(row: R): Partial<AnswerValues<F>>
+  /** Turns a body into the row's new fields; may write what belongs to the row. */
+  change(tx: Change, context: HandlerContext, what: { row: R; given: Partial<BodyValues<F>> }): Promise<RowChanges<R>>
   /** Does what else follows from a change, in its transaction. */
-  changed?(services: Services, tx: Change, context: Context, rows: { was: R; now: R }): Promise<void>
+  changed?(tx: Change, context: HandlerContext, rows: { was: R; now: R }): Promise<void>
   /** Refuses a restoration that would break a rule. */
   mayRestore?(tx: Change, row: R): Promise<void>
 }
+
+type RowChanges<R extends Row> = Parameters<Writes<R>["update"]>[1]
 
 type ListQuery = {
   ID?: number[]
@@ -57,7 +59,7 @@ type ListQuery = {
   GroupName?: string
   q?: string
   Deleted?: boolean
-  sort?: { by: string; descending: boolean }
+  sort?: Sort
   page?: number
   pageSize?: number
 }
@@ -65,19 +67,21 @@ type ListQuery = {
 const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` as Action
 
 /** The answer to a read, POST or PUT: the whole object and its tag. */
-export async function oneAnswer<R extends Row, A extends object>(
-  kind: Kind<R, A>,
-  services: Services,
-  context: Context,
+export async function respondWithOne<R extends Row, A extends object>(
+  kind: Pick<Kind<R, A, Fields>, "answers">,
+  context: HandlerContext,
   row: R,
 ): Promise<A> {
   context.setHeader("etag", etagOf(row))
-  const [answer] = await kind.answers(services, context, [row])
+  const [answer] = await kind.answers(context, [row])
   return answer as A
 }
 
-export async function list<R extends Row, A extends { ID: number }>(kind: Kind<R, A>, services: Services, context: Context) {
-  const query = context.query as ListQuery
+export async function list<R extends Row, A extends { ID: number }, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext & { query: ListQuery },
+): Promise<List<A> | LongList<A>> {
+  const { query, services } = context
   const where: Record<string, unknown> = {}
   if (query.UserName !== undefined) where.userName = query.UserName
   if (query.IsPublish !== undefined) where[kind.published] = query.IsPublish
@@ -85,8 +89,8 @@ export async function list<R extends Row, A extends { ID: number }>(kind: Kind<R
   if (name !== undefined) where[kind.name] = name
   if (query.Type !== undefined) where.type = query.Type
   if (query.GroupName !== undefined) where.groupName = query.GroupName
-  const words = wordsOf(query.q)
-  const sort = sortOf(query.sort)
+  const words = splitWords(query.q)
+  const sort = toSortColumn(query.sort)
   const filter = {
     where,
     ...(query.ID ? { ids: query.ID } : {}),
@@ -94,74 +98,77 @@ export async function list<R extends Row, A extends { ID: number }>(kind: Kind<R
     ...(query.Deleted ? { deleted: true } : {}),
     ...(sort ? { sort } : {}),
   } as ResourceFilter<R>
-  const page = pageOf(query)
+  const page = toPageRequest(query)
   const reads = kind.reads(services.store)
   const viewer = toViewer(context.caller)
   const found = await reads.list(filter, viewer, page)
-  const draft = await kind.draft(services, context, found)
+  const draft = await kind.draft(context, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
-    return kind.answers(services, context, await reads.getMany(still.rows.map(({ id }) => id)))
+    return kind.answers(context, await reads.getMany(still.rows.map(({ id }) => id)))
   }
   return answerList({ found, page, draft, read: readSlice })
 }
 
-export async function read<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
-  const query = context.query as Record<string, unknown>
-  const id = query.ID
-  if (typeof id === "number" && Object.keys(query).length === 1) return readById(kind, services, context, id)
+export async function read<R extends Row, A extends object, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext & { query: { ID?: number } },
+): Promise<A> {
+  const { query, services } = context
+  if (query.ID !== undefined && Object.keys(query).length === 1) return readById(kind, context, query.ID)
   const viewer = toViewer(context.caller)
   const reads = kind.reads(services.store)
   const { row } = await findOne<R, A>(query, {
     what: kind.what,
     columns: kind.columns,
     list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
-    answer: async (found) => (await kind.draft(services, context, found)).answers,
+    answer: async (found) => (await kind.draft(context, found)).answers,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   const [whole] = await reads.getMany([row.id])
   if (!whole) throw notFound(kind.what)
-  return oneAnswer(kind, services, context, whole)
+  return respondWithOne(kind, context, whole)
 }
 
-export async function readById<R extends Row, A extends object>(
-  kind: Kind<R, A>,
-  services: Services,
-  context: Context,
+export async function readById<R extends Row, A extends object, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext,
   id: number,
 ): Promise<A> {
+  const { services } = context
   const row = await kind.reads(services.store).get(id)
   await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.what })
-  return oneAnswer(kind, services, context, row as R)
+  return respondWithOne(kind, context, row as R)
 }
 
-export async function update<R extends Row, A extends object>(
-  kind: Kind<R, A>,
-  services: Services,
-  context: Context,
+export async function update<R extends Row, A extends object, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext & { body: BodyChanges<F> },
   match: string | undefined = context.header("if-match"),
 ): Promise<A> {
-  const id = parseBodyId(context.body)
+  const { services, body } = context
+  const id = body.ID
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.what })
     checkMatch(match, stored as R)
-    const fields = await kind.change(services, tx, context, stored as R)
+    const given = body.against(kind.stored(stored as R))
+    const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.what)
     const sight = { was: kind.resource(stored as R), now: kind.resource(changed) }
     await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: kind.type, id }, ...sight })
-    await kind.changed?.(services, tx, context, { was: stored as R, now: changed })
+    await kind.changed?.(tx, context, { was: stored as R, now: changed })
     return changed
   })
-  return oneAnswer(kind, services, context, row)
+  return respondWithOne(kind, context, row)
 }
 
-export async function remove<R extends Row, A extends object>(
-  kind: Kind<R, A>,
-  services: Services,
-  context: Context,
-): Promise<{ ok: true }> {
+export async function remove<R extends Row, A extends object, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext & { query: { ID?: number } },
+): Promise<Done> {
+  const { services } = context
   const id = needId(context)
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
@@ -175,7 +182,11 @@ export async function remove<R extends Row, A extends object>(
 }
 
 /** Restoring what is not deleted changes nothing and answers it. */
-export async function restore<R extends Row, A extends object>(kind: Kind<R, A>, services: Services, context: Context): Promise<A> {
+export async function restore<R extends Row, A extends object, F extends Fields>(
+  kind: Kind<R, A, F>,
+  context: HandlerContext & { query: { ID?: number } },
+): Promise<A> {
+  const { services } = context
   const id = needId(context)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
@@ -189,12 +200,12 @@ export async function restore<R extends Row, A extends object>(kind: Kind<R, A>,
     await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })
     return restored as R
   })
-  return oneAnswer(kind, services, context, row)
+  return respondWithOne(kind, context, row)
 }
 
 /** The `ID` that a DELETE or an action names. */
-export function needId(context: Context): number {
-  const { ID } = context.query as { ID?: number }
+export function needId({ query }: { query: { ID?: number } }): number {
+  const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the object", { field: "ID" })
   return ID
 }

@@ -1,16 +1,17 @@
 import { Failure, isLive } from "#contract"
 import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
+import { iso } from "../responses/lists.ts"
+import { toRunResponse } from "../responses/runs.ts"
 import { fromBytes, fromMiB } from "../units.ts"
-import { iso } from "./lists.ts"
-import { runAnswers } from "./run-answers.ts"
 import { allowedRun } from "./runs.ts"
 
 /** What a run uses now and used in the last hour; what is not known is null. */
-async function stats(services: Services, context: Context<"runStats">) {
-  const run = await allowedRun(services, context, "run:stats")
+async function stats(context: Context<"runStats">): Promise<Result<"runStats">> {
+  const { services } = context
+  const run = await allowedRun(context, "run:stats")
   const series = (await services.runs.usageSamples(run.id)).map((sample) => answerOf(services, sample))
   return { now: series.at(-1) ?? unknown(services, run), series }
 }
@@ -35,12 +36,13 @@ function unknown({ clock, settings }: Services, run: RunRow) {
   return { Time: iso(clock.now()), ...nothing, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
 }
 
-async function keep(services: Services, context: Context<"keepRun">) {
-  const run = await allowedRun(services, context, "run:keep")
+async function keep(context: Context<"keepRun">): Promise<Result<"keepRun">> {
+  const { services } = context
+  const run = await allowedRun(context, "run:keep")
   const kept = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(kept))
-  return (await runAnswers(services, context.caller, [kept]))[0]
+  return toRunResponse(services, context.caller, kept)
 }
 
 export const runUseHandlers = { runStats: stats, keepRun: keep } satisfies Partial<Handlers>

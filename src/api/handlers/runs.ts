@@ -1,13 +1,14 @@
 import { type Action, authorizeWithGrants, projectResource, runResource, toViewer } from "#access"
-import { Failure, type RunningProject, runStateNames } from "#contract"
-import type { LogLine } from "#engine"
+import { Failure, type LogLine, type RunningProject, runStateNames } from "#contract"
+import type { LogLine as EngineLogLine } from "#engine"
 import { revalidate } from "#projects"
 import type { RunRow } from "#store"
-import { type Context, type Handlers, Lines, type Services } from "../context.ts"
+import type { Context, HandlerContext, Handlers, Result, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, pageOf, sortOf } from "./lists.ts"
-import { answerList } from "./long-lists.ts"
-import { runAnswers, runDraft } from "./run-answers.ts"
+import { JsonLines } from "../rendered.ts"
+import { iso, toPageRequest, toSortColumn } from "../responses/lists.ts"
+import { answerList } from "../responses/long-lists.ts"
+import { runDraft, toRunResponse, toRunResponses } from "../responses/runs.ts"
 import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
@@ -25,7 +26,8 @@ const columns: Columns = {
   ExpiresAt: timeAnswered,
 }
 
-async function stop(services: Services, context: Context<"stopRun">) {
+async function stop(context: Context<"stopRun">): Promise<Result<"stopRun">> {
+  const { services } = context
   const { ID, ProjectID } = context.query
   if ((ID === undefined) === (ProjectID === undefined))
     throw new Failure("invalid", `Either ID or ProjectID is needed; got ${ID === undefined ? "neither" : "both"}`, { field: "ID" })
@@ -58,7 +60,7 @@ async function resourceOf({ store }: Services, run: RunRow | undefined) {
 }
 
 /** The run that `ID` names, if the caller may do this with it. */
-export async function allowedRun(services: Services, { caller, query }: Context<RunOperation>, action: Action): Promise<RunRow> {
+export async function allowedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
@@ -66,17 +68,17 @@ export async function allowedRun(services: Services, { caller, query }: Context<
   return run as RunRow
 }
 
-/** Those that `ID` alone names the run of. */
-type RunOperation = "runLogs" | "runStats" | "keepRun" | "repeatRun"
+type RunContext = Pick<HandlerContext, "services" | "caller"> & { query: { ID?: number } }
 
-async function read(services: Services, context: Context<"readRun">) {
-  const query = context.query as Record<string, unknown>
+async function read(context: Context<"readRun">): Promise<Result<"readRun">> {
+  const { services } = context
+  const { query } = context
   const { store } = services
-  if (typeof query.ID === "number" && Object.keys(query).length === 1) {
+  if (query.ID !== undefined && Object.keys(query).length === 1) {
     const run = await store.runs.get(query.ID)
     await authorizeWithGrants(store, context.caller, "run:read", { resource: await resourceOf(services, run), what: "running project" })
     context.setHeader("etag", etagOf(run as RunRow))
-    return (await runAnswers(services, context.caller, [run as RunRow]))[0]
+    return toRunResponse(services, context.caller, run as RunRow)
   }
   const { row } = await findOne<RunRow, RunningProject>(query, {
     what: "running project",
@@ -86,13 +88,14 @@ async function read(services: Services, context: Context<"readRun">) {
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   context.setHeader("etag", etagOf(row))
-  return (await runAnswers(services, context.caller, [row]))[0]
+  return toRunResponse(services, context.caller, row)
 }
 
-async function list(services: Services, context: Context<"listRuns">) {
+async function list(context: Context<"listRuns">): Promise<Result<"listRuns">> {
+  const { services } = context
   const { query, caller } = context
-  const page = pageOf(query)
-  const sort = sortOf(query.sort)
+  const page = toPageRequest(query)
+  const sort = toSortColumn(query.sort)
   const where = {
     ...(query.UserName === undefined ? {} : { userName: query.UserName }),
     ...(query.ProjectID === undefined ? {} : { projectId: query.ProjectID }),
@@ -110,14 +113,15 @@ async function list(services: Services, context: Context<"listRuns">) {
   const draft = await runDraft(services, caller, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await runs.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
-    return runAnswers(services, caller, still.rows)
+    return toRunResponses(services, caller, still.rows)
   }
   return answerList({ found, page, draft, read: readSlice })
 }
 
-async function logs(services: Services, context: Context<"runLogs">) {
+async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
+  const { services } = context
   const { tail, since, follow = false } = context.query
-  const run = await allowedRun(services, context, "run:logs")
+  const run = await allowedRun(context, "run:logs")
   const from = tail === undefined ? {} : { tail }
   const resource = async () => {
     const now = await services.store.runs.get(run.id)
@@ -125,11 +129,11 @@ async function logs(services: Services, context: Context<"runLogs">) {
   }
   const signal = follow ? revalidate(services, context, { action: "run:logs", resource }) : context.signal
   const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
-  return new Lines(asText(services.runs.logs(run, options)), follow, signal)
+  return new JsonLines(toLogLines(services.runs.logs(run, options)), { isLive: follow, signal })
 }
 
-async function* asText(lines: AsyncIterable<LogLine>): AsyncIterable<string> {
-  for await (const { time, stream, text } of lines) yield JSON.stringify({ time: iso(time), stream, text })
+async function* toLogLines(lines: AsyncIterable<EngineLogLine>): AsyncIterable<LogLine> {
+  for await (const { time, stream, text } of lines) yield { time: iso(time), stream, text }
 }
 
 export const runHandlers = { stopRun: stop, readRun: read, listRuns: list, runLogs: logs } satisfies Partial<Handlers>

@@ -1,18 +1,19 @@
 import { type Caller, can, forbidden, Refusal, sessionLifetimeMs } from "#access"
-import { parseNew, sessionFields, type Whoami } from "#contract"
+import type { Whoami } from "#contract"
 import { effectiveLimitsOf } from "#runs"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result, Services } from "../context.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
-import { answeredLimits } from "./limits.ts"
-import { iso } from "./lists.ts"
+import { toLimitsResponse } from "../responses/limits.ts"
+import { iso } from "../responses/lists.ts"
 
-async function whoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
-  const limits = answeredLimits(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
+async function toWhoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
+  const limits = toLimitsResponse(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 
-async function createSession(services: Services, context: Context<"createSession">) {
-  const given = parseNew(sessionFields, context.body)
+async function createSession(context: Context<"createSession">): Promise<Result<"createSession">> {
+  const { services } = context
+  const given = context.body
   const caller = await services.identity.checkPassword(given.UserName, given.Password, context.actor.address)
   if (caller instanceof Refusal) throw caller
   const { secret } = await services.store.change(
@@ -27,20 +28,22 @@ async function createSession(services: Services, context: Context<"createSession
     "set-cookie",
     sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 }),
   )
-  return whoami(services, caller)
+  return toWhoami(services, caller)
 }
 
 /**
  * Ending a session needs no proof beyond the session itself; without one there is nothing to end.
  */
-async function deleteSession(services: Services, context: Context<"deleteSession">) {
-  if (context.query.All) await endAllSessions(services, context)
-  else if (context.session !== undefined) await endSession(services, context, context.session)
+async function deleteSession(context: Context<"deleteSession">): Promise<Result<"deleteSession">> {
+  const { services } = context
+  if (context.query.All) await endAllSessions(context)
+  else if (context.session !== undefined) await endSession(context, context.session)
   context.setHeader("set-cookie", sessionCookie(undefined, { secure: services.settings.secureCookies, maxAgeSeconds: 0 }))
   return { ok: true }
 }
 
-async function endSession({ identity, store, events }: Services, { actor }: Context<"deleteSession">, session: string) {
+async function endSession({ services, actor }: Context<"deleteSession">, session: string): Promise<void> {
+  const { identity, store, events } = services
   const caller = await identity.authenticate(undefined, session, actor.address)
   const userName = caller instanceof Refusal ? actor.userName : caller.userName
   await store.change(async (tx) => {
@@ -51,7 +54,8 @@ async function endSession({ identity, store, events }: Services, { actor }: Cont
 }
 
 /** Ending all of somebody's needs to know whose, by whatever proof. */
-async function endAllSessions({ identity, store, events }: Services, context: Context<"deleteSession">) {
+async function endAllSessions(context: Context<"deleteSession">): Promise<void> {
+  const { identity, store, events } = context.services
   const { actor } = context
   const caller = await identity.authenticate(context.header("authorization"), context.session, actor.address)
   if (caller instanceof Refusal) throw caller
@@ -62,14 +66,14 @@ async function endAllSessions({ identity, store, events }: Services, context: Co
   })
 }
 
-function createFilesToken({ identity }: Services, { caller }: Context<"createFilesToken">) {
-  const { token, expiresAt } = identity.createFilesToken(caller)
+function createFilesToken({ services, caller }: Context<"createFilesToken">): Result<"createFilesToken"> {
+  const { token, expiresAt } = services.identity.createFilesToken(caller)
   return { Token: token, ExpiresAt: iso(expiresAt) }
 }
 
 export const sessionHandlers = {
   createFilesToken,
-  whoami: (services, context) => whoami(services, context.caller),
+  whoami: ({ services, caller }) => toWhoami(services, caller),
   createSession,
   deleteSession,
 } satisfies Partial<Handlers>

@@ -1,14 +1,14 @@
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, decideWithGrants, impersonate, projectResource, runResource } from "#access"
-import { Failure, invalid, isLive, parseBody, type RunningProject, reasonStatus, runningProjectFields } from "#contract"
+import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#contract"
 import { type AuthorizedPlan, planRun } from "#projects"
 import { AlreadyRunning, type StartRequest } from "#runs"
 import type { ProjectRow, Reads, RunRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result, Services } from "../context.ts"
 import { etagOf } from "../http/etag.ts"
+import { toRunResponses } from "../responses/runs.ts"
 import { runMemory, toMiB } from "../units.ts"
 import { respondsAsync } from "./prefer.ts"
-import { runAnswers } from "./run-answers.ts"
 import { allowedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
@@ -16,7 +16,8 @@ type Beginning = Context<"startRun"> | Context<"repeatRun">
 /** `warning`: what the starter is told of the run, where it runs. */
 type Wanted = StartRequest & { warning?: string }
 
-async function start(services: Services, context: Context<"startRun">) {
+async function start(context: Context<"startRun">): Promise<Result<"startRun">> {
+  const { services } = context
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
   return begin(services, context, await requestOf(services, context, "project:start"))
@@ -26,11 +27,12 @@ async function start(services: Services, context: Context<"startRun">) {
  * Once more what a run was: its amounts, its image, its places, whatever image and project say by
  * now.
  */
-async function repeat(services: Services, context: Context<"repeatRun">) {
+async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun">> {
+  const { services } = context
   const before = await madeBefore(services, context)
   if (before) return answered(services, context, before)
   const { store } = services
-  const run = await allowedRun(services, context, "run:repeat")
+  const run = await allowedRun(context, "run:repeat")
   const starter = context.caller
   if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
   const found = await store.projects.get(run.projectId)
@@ -71,7 +73,7 @@ async function begin(services: Services, context: Beginning, { warning, ...reque
 async function answered(services: Services, context: Beginning, run: RunRow): Promise<RunningProject> {
   const row = respondsAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
   context.setHeader("etag", etagOf(row))
-  return startAnswer(services, context.caller, row)
+  return toStartResponse(services, context.caller, row)
 }
 
 /** A repeat gives what the caller's key made, whatever became of the project meanwhile. */
@@ -80,7 +82,8 @@ async function madeBefore(services: Services, context: Beginning): Promise<RunRo
   return asked && services.runs.findByIdempotencyKey(context.caller.userId, asked)
 }
 
-async function preview(services: Services, context: Context<"previewRun">) {
+async function preview(context: Context<"previewRun">): Promise<Result<"previewRun">> {
+  const { services } = context
   const request = await requestOf(services, context, "project:preview")
   const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
@@ -94,7 +97,7 @@ async function preview(services: Services, context: Context<"previewRun">) {
  * hidden.
  */
 async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<Wanted> {
-  const given = parseBody(runningProjectFields, context.body)
+  const { body: given } = context
   const projectId = projectOf(given)
   const { store, settings } = services
   const starter = await starterOf(services, context, given.UserName)
@@ -107,11 +110,11 @@ async function requestOf(services: Services, context: Starting, action: "project
   const planned = await planRun(store, { starter: whole, project, internetGroups: settings.internetGroups })
   const unit = settings.memoryUnit
   const resources = {
-    nodes: given.Nodes ?? 0,
-    cpus: given.Cpus ?? 0,
-    memoryMiB: runMemory(given.Memory ?? 0, unit),
-    gpus: given.Gpus ?? 0,
-    gpuMemoryMiB: toMiB(given.GpuMemory ?? 0, unit, "GpuMemory"),
+    nodes: given.Nodes,
+    cpus: given.Cpus,
+    memoryMiB: runMemory(given.Memory, unit),
+    gpus: given.Gpus,
+    gpuMemoryMiB: toMiB(given.GpuMemory, unit, "GpuMemory"),
   }
   return requestFor(starter, { project, planned, resources })
 }
@@ -127,8 +130,8 @@ function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): 
  * A run that stands is answered as it is; one that failed, or was told to end before it was ever
  * ready, is a failure that names it.
  */
-async function startAnswer(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
-  const [answer] = await runAnswers(services, caller, [run])
+async function toStartResponse(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
+  const [answer] = await toRunResponses(services, caller, [run])
   if (run.reason && (run.state === "failed" || run.readyTime === null)) {
     throw new Failure(run.reason.code, run.reason.msg, {
       status: reasonStatus(run.reason.code),
@@ -138,8 +141,8 @@ async function startAnswer(services: Services, caller: Caller, run: RunRow): Pro
   return answer as RunningProject
 }
 
-function projectOf(given: { Project?: unknown; ProjectID?: number }): number {
-  const whole = (given.Project as number | undefined) || undefined
+function projectOf(given: { Project?: number | undefined; ProjectID: number }): number {
+  const whole = given.Project || undefined
   const id = given.ProjectID || undefined
   if (whole !== undefined && id !== undefined && whole !== id) {
     throw new Failure("invalid", `Project and ProjectID name two projects, ${whole} and ${id}; one is meant`, { field: "ProjectID" })
@@ -174,9 +177,7 @@ function idempotencyOf(context: Beginning): { key: string; bodyHash: string } | 
   if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
   return {
     key,
-    bodyHash: createHash("sha256")
-      .update(JSON.stringify(context.body ?? context.query))
-      .digest("hex"),
+    bodyHash: context.hash(),
   }
 }
 

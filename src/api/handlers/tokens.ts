@@ -1,12 +1,12 @@
 import { tokenResource } from "#access"
-import { parseNew, type Token, tokenFields } from "#contract"
+import type { Token } from "#contract"
 import type { TokenRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, listAnswer, pageOf } from "./lists.ts"
+import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 import { needId } from "./resource.ts"
 
-function tokenAnswer(row: TokenRow): Token {
+function toTokenResponse(row: TokenRow): Token {
   return {
     ID: row.id,
     Name: row.name,
@@ -20,8 +20,9 @@ function tokenAnswer(row: TokenRow): Token {
 /** A token never changes. */
 const tagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
-async function createToken(services: Services, context: Context<"createToken">) {
-  const values = parseNew(tokenFields, context.body)
+async function createToken(context: Context<"createToken">): Promise<Result<"createToken">> {
+  const { services } = context
+  const values = context.body
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
   const { row, token } = await services.store.change(async (tx) => {
     await context.server.objectLimits.checkRoom(tx, context.caller, context.caller.userId)
@@ -30,17 +31,19 @@ async function createToken(services: Services, context: Context<"createToken">) 
     return made
   })
   context.setHeader("etag", etagOf(tagged(row.id)))
-  return { ...tokenAnswer(row), Token: token }
+  return { ...toTokenResponse(row), Token: token }
 }
 
-async function listTokens(services: Services, context: Context<"listTokens">) {
-  const page = pageOf(context.query)
+async function listTokens(context: Context<"listTokens">): Promise<Result<"listTokens">> {
+  const { services } = context
+  const page = toPageRequest(context.query)
   const found = await services.store.tokens.list(context.caller.userId, page)
-  return listAnswer(found, page, found.rows.map(tokenAnswer))
+  return toListResponse(found, page, found.rows.map(toTokenResponse))
 }
 
-async function deleteToken(services: Services, context: Context<"deleteToken">) {
-  const id = needId(context as Context)
+async function deleteToken(context: Context<"deleteToken">): Promise<Result<"deleteToken">> {
+  const { services } = context
+  const id = needId(context)
   await services.store.change(async (tx) => {
     const was = tokenResource(await services.identity.tokens.delete(tx, context.caller, id))
     checkMatch(context.header("if-match"), tagged(id))

@@ -1,16 +1,16 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
-import { Failure, parseBody, parseBodyId, parseNew, type User, userFields } from "#contract"
+import { Failure, type User } from "#contract"
 import type { UserRow } from "#store"
-import type { Context, Handlers, Services } from "../context.ts"
+import type { Context, Handlers, Result, Services } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { omitUndefined } from "../omit-undefined.ts"
-import { listFilter, stamps } from "./account-answers.ts"
+import { listFilter, stamps } from "../responses/accounts.ts"
+import { toLimitsResponse, toStoredLimits } from "../responses/limits.ts"
+import { toListResponse, toPageRequest } from "../responses/lists.ts"
 import { leaveGroups } from "./groups.ts"
-import { answeredLimits, storedLimits } from "./limits.ts"
-import { listAnswer, pageOf } from "./lists.ts"
 import { needId } from "./resource.ts"
 
-function userAnswer({ settings }: Services, row: UserRow): User {
+function toUserResponse({ settings }: Services, row: UserRow): User {
   return {
     ...stamps(row),
     UserName: row.userName,
@@ -18,13 +18,14 @@ function userAnswer({ settings }: Services, row: UserRow): User {
     Comment: row.comment,
     IsAdmin: row.isAdmin,
     IsDisabled: row.isDisabled,
-    Limits: answeredLimits(row.limits, settings.memoryUnit),
+    Limits: toLimitsResponse(row.limits, settings.memoryUnit),
   }
 }
 
-async function createUser(services: Services, context: Context<"createUser">) {
+async function createUser(context: Context<"createUser">): Promise<Result<"createUser">> {
+  const { services } = context
   authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
-  const values = parseNew(userFields, context.body)
+  const values = context.body
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
   const row = await services.store.change(async (tx) => {
     const made = await services.identity.accounts.create(tx, {
@@ -34,26 +35,27 @@ async function createUser(services: Services, context: Context<"createUser">) {
       comment: values.Comment,
       isAdmin: values.IsAdmin,
       isDisabled: values.IsDisabled,
-      limits: storedLimits(values.Limits, services.settings.memoryUnit, "Limits"),
+      limits: toStoredLimits(values.Limits, services.settings.memoryUnit, "Limits"),
     })
     await services.tree.ensureDirectory(`/users/${made.userName}`)
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
     return made
   })
   context.setHeader("etag", etagOf(row))
-  return userAnswer(services, row)
+  return toUserResponse(services, row)
 }
 
 /**
  * Administrators change everything but the name; a person their own password, with the current one
  * as a second proof.
  */
-async function updateUser(services: Services, context: Context<"updateUser">) {
+async function updateUser(context: Context<"updateUser">): Promise<Result<"updateUser">> {
+  const { services } = context
   const { caller, actor } = context
   const { identity } = services
-  const id = parseBodyId(context.body)
+  const id = context.body.ID
   const before = await services.store.users.get(id)
-  const given = parseBody(userFields, context.body, before && { Email: before.email, Comment: before.comment })
+  const given = context.body.against(before && { Email: before.email, Comment: before.comment })
   authorize(caller, "user:change", { resource: before && userResource(before), what: "account" })
   const user = before as UserRow
   if (given.UserName !== undefined && given.UserName !== user.userName)
@@ -63,10 +65,10 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
     comment: given.Comment,
     isAdmin: given.IsAdmin,
     isDisabled: given.IsDisabled,
-    limits: given.Limits && storedLimits(given.Limits, services.settings.memoryUnit, "Limits"),
+    limits: given.Limits && toStoredLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
   const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
-  if (!isAllowed) await checkOwnChange(services, context, { user, fields, password: given.Password })
+  if (!isAllowed) await checkOwnChange(context, { user, fields, password: given.Password, current: given.CurrentPassword })
   const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
   const keepSession =
     caller.credential.kind === "session" && caller.userId === id ? caller.credential.id.replace(/^session:/, "") : undefined
@@ -83,24 +85,22 @@ async function updateUser(services: Services, context: Context<"updateUser">) {
   context.server.objectLimits.reset()
   if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
   context.setHeader("etag", etagOf(row))
-  return userAnswer(services, row)
+  return toUserResponse(services, row)
 }
 
 async function checkOwnChange(
-  { identity }: Services,
-  context: Context<"updateUser">,
-  asked: { user: UserRow; fields: object; password: string | undefined },
+  { services, actor }: Context<"updateUser">,
+  asked: { user: UserRow; fields: object; password: string | undefined; current: string | undefined },
 ): Promise<void> {
-  const { user, fields, password } = asked
+  const { user, fields, password, current } = asked
   for (const [name, value] of Object.entries(fields)) {
     if (JSON.stringify(value) !== JSON.stringify(user[name as keyof UserRow])) {
       throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: wireName(name) })
     }
   }
   if (!password) return
-  const current = (context.body as { CurrentPassword?: unknown }).CurrentPassword
-  if (typeof current !== "string") throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
-  const proof = await identity.checkPassword(user.userName, current, context.actor.address)
+  if (current === undefined) throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
+  const proof = await services.identity.checkPassword(user.userName, current, actor.address)
   if (proof instanceof Refusal)
     throw new Failure(proof.code, proof.status === 401 ? "CurrentPassword is wrong for this user name" : proof.message, {
       field: "CurrentPassword",
@@ -112,8 +112,9 @@ function wireName(column: string): string {
   return column.slice(0, 1).toUpperCase() + column.slice(1)
 }
 
-async function deleteUser(services: Services, context: Context<"deleteUser">) {
-  const id = needId(context as Context)
+async function deleteUser(context: Context<"deleteUser">): Promise<Result<"deleteUser">> {
+  const { services } = context
+  const id = needId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     authorize(context.caller, "user:delete", { resource: stored && userResource(stored), what: "account" })
@@ -145,24 +146,26 @@ async function stopAllOf({ store, runs, logger }: Services, userId: number): Pro
   )
 }
 
-async function readUser(services: Services, context: Context<"readUser">) {
+async function readUser(context: Context<"readUser">): Promise<Result<"readUser">> {
+  const { services } = context
   const { ID, UserName } = context.query
   if (ID === undefined && UserName === undefined) throw new Failure("invalid", "ID or UserName is needed", { field: "ID" })
   const row = ID !== undefined ? await services.store.users.get(ID) : await services.store.users.byName(UserName as string)
   const fits = row && (UserName === undefined || row.userName === UserName)
   authorize(context.caller, "user:read", { resource: fits ? userResource(row) : undefined, what: "account" })
   context.setHeader("etag", etagOf(row as UserRow))
-  return userAnswer(services, row as UserRow)
+  return toUserResponse(services, row as UserRow)
 }
 
-async function listUsers(services: Services, context: Context<"listUsers">) {
+async function listUsers(context: Context<"listUsers">): Promise<Result<"listUsers">> {
+  const { services } = context
   const { query } = context
-  const page = pageOf(query)
+  const page = toPageRequest(query)
   const found = await services.store.users.list(listFilter(query, query.UserName === undefined ? {} : { userName: query.UserName }), page)
-  return listAnswer(
+  return toListResponse(
     found,
     page,
-    found.rows.map((row) => userAnswer(services, row)),
+    found.rows.map((row) => toUserResponse(services, row)),
   )
 }
 

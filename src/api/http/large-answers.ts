@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http"
 import { setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
 import { Overloaded, Semaphore } from "#kit"
-import type { LongList } from "../context.ts"
+import type { LongList } from "../rendered.ts"
 import { type AnswerOptions, endUnread, headOf, send } from "./answer.ts"
 
 const { largeAnswers, waitingLargeAnswers, largeAnswerMs } = bounds.texts
@@ -68,7 +68,11 @@ export async function sendWhole(
  * Sends a list slice by slice, no faster than it is read. Errors before the head are thrown and
  * answered; later ones cut the answer off, so that nobody takes it for whole.
  */
-export async function sendLongList(response: ServerResponse, list: LongList, options: AnswerOptions & { isHead: boolean }): Promise<void> {
+export async function sendLongList(
+  response: ServerResponse,
+  list: LongList<unknown>,
+  options: AnswerOptions & { isHead: boolean },
+): Promise<void> {
   const head = headOf(options)
   if (options.isHead) return void response.writeHead(200, head).end()
   const over = ended(response)

@@ -1,14 +1,15 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
-import type { Lines } from "../context.ts"
+import type { JsonLines } from "../rendered.ts"
 
 /**
  * Sends lines as they come, no faster than they are read. What fails before the head is sent is
  * thrown, so that it is answered as a refusal; what fails later cuts the answer off, so that nobody
  * takes it for whole.
  */
-export async function sendLines(response: ServerResponse, { lines, isLive, signal }: Lines, requestId: string): Promise<void> {
+export async function sendLines(response: ServerResponse, { lines, options }: JsonLines<unknown>, requestId: string): Promise<void> {
+  const { isLive, signal } = options
   const head = () =>
     response.writeHead(200, {
       "content-type": "application/x-ndjson",
@@ -26,7 +27,7 @@ export async function sendLines(response: ServerResponse, { lines, isLive, signa
     for await (const line of lines) {
       if (!response.headersSent) head()
       if (response.destroyed) return
-      if (!response.write(`${line}\n`)) await drained(response, closed)
+      if (!response.write(`${JSON.stringify(line)}\n`)) await drained(response, closed)
     }
     if (!response.headersSent) head()
     response.end()

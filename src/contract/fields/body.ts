@@ -72,3 +72,17 @@ export function parseBodyId(body: unknown): number {
 }
 
 const id = integer({})
+
+/** How an endpoint takes a body: to make something new, or to change what is there. */
+export interface BodyShape {
+  fields: Fields
+  mode: "create" | "update"
+}
+
+/** A body as the handler of an operation gets it. */
+export type BodyOf<B extends BodyShape> = B["mode"] extends "create" ? BodyValues<B["fields"]> : BodyChanges<B["fields"]>
+
+/** Parses the JSON of a body by its endpoint. */
+export function readBody<B extends BodyShape>({ fields, mode }: B, json: unknown): BodyOf<B> {
+  return (mode === "create" ? parseNew(fields, json) : new BodyChanges(fields, json)) as BodyOf<B>
+}

@@ -43,7 +43,7 @@ export type Fields = Readonly<Record<string, Field>>
 /** The type of a field in an answer. */
 export type FieldOut<F> = F extends Field<unknown, infer Out> ? Out : never
 /** The type of a field in a body or a query. */
-export type FieldIn<F> = F extends Field<infer In> ? In : never
+export type FieldIn<F> = F extends Field<infer In, unknown> ? In : never
 
 type IsNever<T> = [T] extends [never] ? true : false
 type AnsweredKeys<F extends Fields> = { [K in keyof F]: IsNever<FieldOut<F[K]>> extends true ? never : K }[keyof F]

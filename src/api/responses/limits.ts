@@ -5,12 +5,12 @@ import { fromMiB, type MemoryUnit, toMiB } from "../units.ts"
 const amounts: readonly LimitName[] = ["MaxMemory", "MaxDisk", "MaxStorage"]
 
 /** Limits of a body, with memory in MiB. */
-export function storedLimits(limits: Limits, unit: MemoryUnit, field: string): Limits {
+export function toStoredLimits(limits: Limits, unit: MemoryUnit, field: string): Limits {
   return withAmounts(limits, (amount) => toMiB(amount, unit, field))
 }
 
 /** Limits as they are answered. */
-export function answeredLimits<L extends Limits>(limits: L, unit: MemoryUnit): L {
+export function toLimitsResponse<L extends Limits>(limits: L, unit: MemoryUnit): L {
   return withAmounts(limits, (amount) => fromMiB(amount, unit))
 }
 

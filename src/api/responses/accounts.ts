@@ -1,5 +1,5 @@
 import type { GroupRow, UserRow } from "#store"
-import { iso, sortOf, wordsOf } from "./lists.ts"
+import { iso, splitWords, toSortColumn } from "./lists.ts"
 
 export const stamps = (row: UserRow | GroupRow) => ({
   ID: row.id,
@@ -9,7 +9,7 @@ export const stamps = (row: UserRow | GroupRow) => ({
 })
 
 export function listFilter<Row>(query: { ID?: number[]; q?: string; sort?: { by: string; descending: boolean } }, where: Partial<Row>) {
-  const words = wordsOf(query.q)
-  const sort = sortOf(query.sort)
+  const words = splitWords(query.q)
+  const sort = toSortColumn(query.sort)
   return { where, ...(query.ID ? { ids: query.ID } : {}), ...(words ? { words } : {}), ...(sort ? { sort } : {}) }
 }

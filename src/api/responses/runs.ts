@@ -3,12 +3,19 @@ import { isLive, type Project, type Reason, type RunningProject } from "#contrac
 import type { Outlines, ProjectRow, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
-import { type Draft, projectAnswers, projectDraft } from "./answers.ts"
 import { iso } from "./lists.ts"
+import { type Draft, projectDraft, toProjectResponses } from "./resources.ts"
 
 /** Runs as this caller sees them, with their projects. */
-export async function runAnswers(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
+export async function toRunResponses(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
   return (await draftRuns(services, caller, { found: { rows: [...rows] }, isWhole: true })).answers
+}
+
+/** One run as this caller sees it. */
+export async function toRunResponse(services: Services, caller: Caller, row: RunRow): Promise<RunningProject> {
+  const [run] = await toRunResponses(services, caller, [row])
+  if (!run) throw new TypeError(`Run ${row.id} has no response`)
+  return run
 }
 
 /** The same for a page, without long texts: as many queries. */
@@ -37,9 +44,7 @@ async function draftRuns(
   const whole = rows.map((row, i) => {
     const project = answers.get(row.projectId) ?? { ID: row.projectId }
     const resource = resources[i] as Resource
-    return can(caller, "run:details", resource) === "yes"
-      ? wholeAnswer(services, caller, { row, project, resource })
-      : outline(row, project)
+    return can(caller, "run:details", resource) === "yes" ? toWholeRun(services, caller, { row, project, resource }) : outline(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
   return { answers: whole, bytes, isCut: drafts.isCut }
@@ -60,12 +65,12 @@ async function projectDrafts(
   })
   const isSeen = resources.map((resource) => can(caller, "project:refer", resource) === "yes")
   const rows = found.rows.filter((_, i) => isSeen[i])
-  if (isWhole) return { answers: await projectAnswers(store, caller, rows), bytes: [], isCut: false }
+  if (isWhole) return { answers: await toProjectResponses(store, caller, rows), bytes: [], isCut: false }
   const bytes = found.bytes?.filter((_, i) => isSeen[i])
   return projectDraft(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
 }
 
-function wholeAnswer(
+function toWholeRun(
   services: Services,
   caller: Caller,
   told: { row: RunRow; project: Project | { ID: number }; resource: ReturnType<typeof runResource> },

@@ -8,7 +8,7 @@ function stampsOf(row: { id: number; createdAt: number; updatedAt: number; delet
 }
 
 /** Written out rather than put together: lists are made of these. */
-export function imageAnswer(row: ImageRow): Image {
+export function toImageResponse(row: ImageRow): Image {
   return {
     ID: row.id,
     CreatedAt: iso(row.createdAt),
@@ -27,7 +27,7 @@ export function imageAnswer(row: ImageRow): Image {
   }
 }
 
-export function dataAnswer(row: DataRow): Data {
+export function toDataResponse(row: DataRow): Data {
   return {
     ID: row.id,
     CreatedAt: iso(row.createdAt),
@@ -59,8 +59,8 @@ async function parts<Row extends { id: number }, Part extends { ID: number; Doc:
   return new Map(seen.map((row) => [row.id, withoutDoc(made.answer(row))]))
 }
 
-const asImage = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: imageAnswer } as const
-const asData = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: dataAnswer } as const
+const asImage = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: toImageResponse } as const
+const asData = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: toDataResponse } as const
 
 /**
  * Answers of rows of which long texts may be missing, and about how many bytes each whole answer
@@ -92,7 +92,7 @@ interface PartReads {
  * Projects as this caller sees them, with their parts: four queries, and up to two for what is
  * hidden unless granted, however many there are.
  */
-export async function projectAnswers(reads: ProjectReads, caller: Caller, rows: readonly ProjectRow[]): Promise<Project[]> {
+export async function toProjectResponses(reads: ProjectReads, caller: Caller, rows: readonly ProjectRow[]): Promise<Project[]> {
   const { images, data, projects } = reads
   const whole: PartReads = {
     links: (ids) => projects.links(ids),
@@ -132,7 +132,7 @@ async function draftProjects(
     const train = (linksOf.get(row.id) ?? []).map(
       (link): ProjectData => ({ ProjectID: row.id, Data: data.get(link.dataId) ?? { ID: link.dataId }, MountPath: link.mountPath }),
     )
-    return projectAnswer(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
+    return toProjectResponse(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
   })
   const [imageBytes, dataBytes] = [bytesById(foundImages), bytesById(foundData)]
   const linkBytes = (link: LinkRow & Partial<LinkOutline>) => baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
@@ -148,7 +148,7 @@ function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, numbe
   return new Map(rows.map(({ id }, i) => [id, bytes?.[i] ?? 0]))
 }
 
-function projectAnswer(row: ProjectRow, parts: { image: ImagePart; train: ProjectData[]; running: boolean }): Project {
+function toProjectResponse(row: ProjectRow, parts: { image: ImagePart; train: ProjectData[]; running: boolean }): Project {
   return {
     ...stampsOf(row),
     ProjectName: row.projectName,

@@ -1,25 +1,17 @@
-import { bounds, Failure, pageSizeDefault, pageSizeMax } from "#contract"
+import { bounds, Failure, type List, pageSizeDefault, pageSizeMax } from "#contract"
 import { rfc3339 } from "#kit"
 import type { Page, PageRequest } from "#store"
 
-/** The envelope of every list. */
-export interface ListAnswer<T> {
-  data: T[]
-  page: number
-  pageCount: number
-  pageSize: number
-}
-
-export function pageOf(query: { page?: number; pageSize?: number }): PageRequest {
+export function toPageRequest(query: { page?: number; pageSize?: number }): PageRequest {
   return { page: query.page ?? 1, pageSize: Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax) }
 }
 
-export function listAnswer<Row, T>(found: Page<Row>, request: PageRequest, data: T[]): ListAnswer<T> {
+export function toListResponse<Row, T>(found: Page<Row>, request: PageRequest, data: T[]): List<T> {
   return { data, page: request.page, pageCount: Math.ceil(found.total / request.pageSize), pageSize: request.pageSize }
 }
 
 /** The words of a `q`; undefined where it asks for nothing. */
-export function wordsOf(q: string | undefined): string[] | undefined {
+export function splitWords(q: string | undefined): string[] | undefined {
   const words = [...new Set((q ?? "").split(/\s+/).filter((word) => word !== ""))]
   const most = bounds.texts.searchWords.value
   if (words.length > most) throw new Failure("invalid", `q may hold ${most} different words at most; got ${words.length}`, { field: "q" })
@@ -41,7 +33,7 @@ const sortColumns: Readonly<Record<string, "id" | "createdAt" | "updatedAt" | "n
 }
 
 /** The store's order for a `sort` of the contract's. */
-export function sortOf(
+export function toSortColumn(
   sort: { by: string; descending: boolean } | undefined,
 ): { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean } | undefined {
   const by = sort && sortColumns[sort.by]

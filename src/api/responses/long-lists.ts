@@ -1,8 +1,8 @@
-import { bounds } from "#contract"
+import { bounds, type List } from "#contract"
 import type { Page, PageRequest } from "#store"
-import { LongList } from "../context.ts"
-import type { Draft } from "./answers.ts"
-import { type ListAnswer, listAnswer } from "./lists.ts"
+import { LongList } from "../rendered.ts"
+import { toListResponse } from "./lists.ts"
+import type { Draft } from "./resources.ts"
 
 const maxAtOnce = bounds.texts.plainAnswerBytes.value
 
@@ -17,15 +17,13 @@ export interface Listing<Row, A> {
   read(ids: readonly number[]): Promise<(A & { ID: number })[]>
 }
 
-export async function answerList<Row extends { id: number }, A extends object>(
-  listing: Listing<Row, A>,
-): Promise<ListAnswer<A> | LongList> {
+export async function answerList<Row extends { id: number }, A extends object>(listing: Listing<Row, A>): Promise<List<A> | LongList<A>> {
   const { found, page, draft, read } = listing
   const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxAtOnce
-  if (isSmall && !draft.isCut) return listAnswer(found, page, draft.answers)
+  if (isSmall && !draft.isCut) return toListResponse(found, page, draft.answers)
   const ids = found.rows.map(({ id }) => id)
-  if (isSmall) return listAnswer(found, page, await inOrder(ids, read))
-  const { data: _none, ...rest } = listAnswer(found, page, [])
+  if (isSmall) return toListResponse(found, page, await inOrder(ids, read))
+  const { data: _none, ...rest } = toListResponse(found, page, [])
   const slices = slicesOf(ids, draft.bytes)
   return new LongList(rest, slices.length, async (at) => inOrder(slices[at] as number[], read))
 }

@@ -1,0 +1,63 @@
+import type { List } from "#contract"
+import type { Sink } from "#events"
+
+/** Forms of an answer of type `T` that are not made into JSON at once. */
+export type Rendered<T> = ReadyJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | RenderedStream<T>
+
+type RenderedStream<T> = T extends AsyncIterable<infer Item> ? JsonLines<Item> | EventStream<Item> : never
+
+/** An answer whose JSON was made before. */
+export class ReadyJson<T> {
+  readonly text: string
+  /** Never set: the type of the answer. */
+  declare readonly answer?: T
+
+  constructor(answer: T) {
+    this.text = JSON.stringify(answer)
+  }
+}
+
+/** A list that is too large to be made at once: its rows are read in slices while they are sent. */
+export class LongList<T> {
+  /** The members of the answer beside `data`. */
+  readonly rest: Omit<List<T>, "data">
+  readonly slices: number
+  /** The objects of one slice. */
+  readonly read: (slice: number) => Promise<T[]>
+
+  constructor(rest: Omit<List<T>, "data">, slices: number, read: (slice: number) => Promise<T[]>) {
+    this.rest = rest
+    this.slices = slices
+    this.read = read
+  }
+}
+
+export interface JsonLinesOptions {
+  /** Whether the head is sent before the first line is there. */
+  isLive: boolean
+  /** Cuts the answer off at once, also while its reader takes nothing. */
+  signal: AbortSignal
+}
+
+/** JSON lines, sent as they come. */
+export class JsonLines<T> {
+  readonly lines: AsyncIterable<T>
+  readonly options: JsonLinesOptions
+
+  constructor(lines: AsyncIterable<T>, options: JsonLinesOptions) {
+    this.lines = lines
+    this.options = options
+  }
+}
+
+/** Events of type `T`, sent until one of the two ends goes away. */
+export class EventStream<T> {
+  /** Resolves when the first event to send is known, with the function that begins the stream. */
+  readonly open: () => Promise<(sink: Sink) => void>
+  /** Never set: the type of the events. */
+  declare readonly event?: T
+
+  constructor(open: () => Promise<(sink: Sink) => void>) {
+    this.open = open
+  }
+}
