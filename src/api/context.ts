@@ -111,7 +111,9 @@ export interface HandlerContext {
 /** Undefined if the operation needs no proof; perhaps so if callers on this machine need none. */
 type CallerOf<E> = E extends { permission: "none" } ? undefined : E extends { fromLoopback: true } ? Caller | undefined : Caller
 
-/** One request of an operation as its handler sees it: query and body are parsed by the contract. */
+/**
+ * One request of an operation as its handler sees it: query and body are parsed by the contract.
+ */
 export interface Context<Op extends OperationId> extends Omit<HandlerContext, "caller"> {
   readonly caller: CallerOf<(typeof endpoints)[Op]>
   readonly query: QueryOf<Op>
@@ -119,7 +121,8 @@ export interface Context<Op extends OperationId> extends Omit<HandlerContext, "c
 }
 
 /**
- * What a handler returns: the operation's answer, or the same in a form that is sent in its own way.
+ * What a handler returns: the operation's answer, or the same in a form that is sent in its own
+ * way.
  */
 export type Result<Op extends OperationId> = Rendered<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
 
