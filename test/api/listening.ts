@@ -29,7 +29,7 @@ export async function listen(client: Client, after?: string): Promise<Listening>
     try {
       for await (const event of stream) {
         place = event.id
-        if (event.event !== "place") {
+        if (event.event !== "position") {
           events.push(event)
           told.push(event.event === "reset" ? "reset" : `${event.event} ${event.data.ID}`)
         }
