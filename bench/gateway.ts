@@ -51,14 +51,14 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
     state: "ready",
   }
   const gateway = createGateway({
-    host: {
+    runs: {
       byId: (id) => (id === 1 ? target : undefined),
       byKey: (k) => (k === key ? target : undefined),
-      live: () => [target],
-      identify: async () => visitor,
-      mayOpen: async () => true,
-      active: () => {},
-      refused: () => {},
+      liveRuns: () => [target],
+      authenticate: async () => visitor,
+      canOpen: async () => true,
+      recordActivity: () => {},
+      recordRefusal: () => {},
     },
     baseUrl: "http://localhost:8080",
     appsUrl: `http://localhost:${port}`,

@@ -46,11 +46,11 @@ const open: Page = async (services, request) => {
   if (!run || !may) return noSuchRun
   const target = runs.target(id)
   if (!target) return over(run)
-  const refusal = await gateway.reach(target)
+  const refusal = await gateway.ensureOrigin(target)
   if (refusal) return noPort[refusal]
   const nonce = request.query.get("nonce")
   const path = request.query.get("path") ?? undefined
-  if (nonce === null) return redirect(gateway.openAddress(target, path))
+  if (nonce === null) return redirect(gateway.openUrl(target, path))
   const visitor = { userId: caller.userId, credentialId: caller.credential.id }
   return redirect(gateway.tickets.issue({ visitor, target, nonce, path }))
 }

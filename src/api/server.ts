@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { Feed } from "#events"
-import { wantsPage } from "#gateway"
+import { prefersHtml } from "#gateway"
 import { drainBody, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { Scans } from "#store"
@@ -131,7 +131,7 @@ async function refuse(
     const options = requestContext.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
     if (!response.headersSent && (await drainBody(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
-    if (isOperation || !wantsPage(request)) sendFailure(response, failure, requestId)
+    if (isOperation || !prefersHtml(request)) sendFailure(response, failure, requestId)
     else sendPage(requestContext, failurePage(failure))
   } catch (err) {
     logger.error({ err, requestId, path }, "a refusal could not be sent")
@@ -149,7 +149,7 @@ async function runPage(services: Services, page: Page, requestContext: RequestCo
     query: new URLSearchParams(queryText),
     queryText,
   })
-  if (answer.failure && !wantsPage(request)) sendFailure(response, answer.failure, requestId)
+  if (answer.failure && !prefersHtml(request)) sendFailure(response, answer.failure, requestId)
   else sendPage(requestContext, answer)
 }
 

@@ -1,23 +1,23 @@
 import type { AddressInfo, ListenOptions } from "node:net"
 import { type ConnectionLimit, TrustedProxies } from "#http"
 import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
-import { Activity } from "./activity.ts"
-import { Addresses } from "./addresses.ts"
-import { CookieJar } from "./cookie-jar.ts"
-import type { Core } from "./core.ts"
-import { startPath } from "./enter.ts"
-import { answer } from "./front.ts"
-import type { GatewayHost, Target } from "./host.ts"
-import { Openings } from "./openings.ts"
-import type { PortLedger, PortRefusal } from "./port-choice.ts"
-import { type PortRange, RunPorts } from "./ports.ts"
+import type { GatewayContext } from "./context.ts"
+import { handleRequest } from "./entry.ts"
+import { RunAddresses } from "./forms/addresses.ts"
+import { startPath } from "./forms/enter.ts"
+import type { NoPortReason, PortAssignments, PortRange } from "./forms/port-choice.ts"
+import { RunPorts } from "./forms/run-ports.ts"
+import { ActivityReporter } from "./proxy/activity.ts"
+import type { LiveRun, RunDirectory } from "./run-directory.ts"
 import { Servers } from "./servers.ts"
-import { Sessions } from "./sessions.ts"
-import { originOf, type TicketRequest, Tickets } from "./tickets.ts"
-import { Pools } from "./upstream/pools.ts"
+import { ConnectionRegistry } from "./sessions/connection-registry.ts"
+import { CookieJar } from "./sessions/cookie-jar.ts"
+import { RunSessions } from "./sessions/run-sessions.ts"
+import { requireOrigin, type TicketRequest, Tickets } from "./sessions/tickets.ts"
+import { ConnectionPools } from "./upstream/pools.ts"
 
 export interface GatewayOptions {
-  host: GatewayHost
+  runs: RunDirectory
   /** Where browsers sign in: `/open` lies below it. */
   baseUrl: string
   /** Without a path. Runs get names below its host; a loopback address stands for `localhost`. */
@@ -29,7 +29,7 @@ export interface GatewayOptions {
   logger?: Logger
   clock?: Clock
   /** Gives runs ports of their own in place of names below the apps URL's host. */
-  ports?: PortRange & { ledger: PortLedger; maxPerPerson?: number }
+  ports?: PortRange & { ledger: PortAssignments; maxPerPerson?: number }
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
   /** Counts the connections of all ports. Default: they are not counted. */
@@ -52,121 +52,124 @@ export interface Gateway extends AsyncDisposable {
    * Makes sure that the run has an origin of its own, or says why it has none. To be called before
    * `openAddress` and `tickets.issue`.
    */
-  reach(target: Target): Promise<PortRefusal | undefined>
+  ensureOrigin(target: LiveRun): Promise<NoPortReason | undefined>
   /** False for a run that has no port, where runs have ports of their own. */
-  hasOrigin(target: Target): boolean
+  hasOrigin(target: LiveRun): boolean
   /**
    * Where a signed-in browser begins at the run's own origin. `path` is relative to the program's
    * base; without one its landing page. Throws a `Failure` (503) where it has none.
    */
-  openAddress(target: Target, path?: string): string
+  openUrl(target: LiveRun, path?: string): string
   /** The run's address in answers: works pasted into a browser, and with a token. */
-  urlOf(runId: number): string
+  runUrl(runId: number): string
   /** How many requests and sockets are open. */
-  readonly open: number
+  readonly openConnections: number
   /** Asks again at once about everything that is open, rather than within 2 s. */
   recheck(): Promise<void>
 }
 
-const recheckEvery = 2_000
+const recheckIntervalMs = 2_000
 
 /**
  * The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on
  * addresses and keys that cannot work.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const servers = new Servers((call) => answer(core, call), { logger: options.logger ?? silentLogger, connections: options.connections })
-  const core = coreOf(options, servers)
+  const servers = new Servers((gatewayRequest) => handleRequest(context, gatewayRequest), {
+    logger: options.logger ?? silentLogger,
+    connections: options.connections,
+  })
+  const context = createContext(options, servers)
   const end = new AbortController()
-  const watching = watch(core, end.signal)
+  const watching = watch(context, end.signal)
   const close = async ({ deadlineMs = 10_000 } = {}) => {
-    await core.ports?.end()
-    await servers.close(deadlineMs, () => core.openings.close())
+    await context.ports?.stop()
+    await servers.close(deadlineMs, () => context.connections.close())
     end.abort()
-    core.pools[Symbol.dispose]()
+    context.pools[Symbol.dispose]()
     await watching
   }
   return {
     async listen(addresses) {
       const listening = await servers.listen(addresses)
-      await core.ports?.restore(core.host.live())
+      await context.ports?.restore(context.runs.liveRuns())
       return listening
     },
-    reach: async (target) => core.ports?.ensure(target),
+    ensureOrigin: async (target) => context.ports?.ensure(target),
     close,
-    tickets: core.tickets,
-    hasOrigin: (target) => core.addresses.originOf(target) !== undefined,
-    openAddress: (target, path) => originOf(core.addresses, target) + startPath(path),
-    urlOf: (runId) => core.addresses.urlOf(runId),
-    get open() {
-      return core.openings.size
+    tickets: context.tickets,
+    hasOrigin: (target) => context.addresses.originOf(target) !== undefined,
+    openUrl: (target, path) => requireOrigin(context.addresses, target) + startPath(path),
+    runUrl: (runId) => context.addresses.urlOf(runId),
+    get openConnections() {
+      return context.connections.size
     },
-    recheck: () => recheck(core),
+    recheck: () => recheck(context),
     [Symbol.asyncDispose]: () => close({ deadlineMs: 0 }),
   }
 }
 
-function coreOf(options: GatewayOptions, servers: Servers): Core {
-  const { host, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
-  const ports = options.ports && runPortsOf(options.ports, { servers, host, logger, clock })
-  const addresses = new Addresses({ ...options, ports })
-  const secure = addresses.trustworthy
-  const sessions = new Sessions({ cookieKey, clock, secure })
+function createContext(options: GatewayOptions, servers: Servers): GatewayContext {
+  const { runs, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
+  const ports = options.ports && createRunPorts(options.ports, { servers, runs, logger, clock })
+  const addresses = new RunAddresses({ ...options, ports })
+  const secure = addresses.isTrustworthy
+  const sessions = new RunSessions({ cookieKey, clock, secure })
   const signer = new Signer(cookieKey, "gateway program cookie")
-  const byPort = new Map<number, Sessions>()
+  const byPort = new Map<number, RunSessions>()
   const sessionsAt = (port: number) => {
-    const known = byPort.get(port) ?? new Sessions({ cookieKey, clock, secure, port })
+    const known = byPort.get(port) ?? new RunSessions({ cookieKey, clock, secure, port })
     byPort.set(port, known)
     return known
   }
   const maxPerPair = options.maxOpenPerVisitor
   return {
-    host,
+    runs,
     addresses,
     proxies: new TrustedProxies(trustedProxies),
     ports,
-    sessionsOf(target) {
+    sessionsFor(target) {
       const port = ports?.portOf(target.key)
       return port === undefined ? sessions : sessionsAt(port)
     },
-    jarOf({ key }, { userId }) {
+    cookieJarFor({ key }, { userId }) {
       const port = ports?.portOf(key)
       return port === undefined ? undefined : new CookieJar({ signer, port, key, userId })
     },
     tickets: new Tickets({ cookieKey, clock, addresses }),
-    openings: new Openings({ host, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
-    activity: new Activity({ clock, active: (runId) => host.active(runId) }),
-    pools: new Pools(),
+    connections: new ConnectionRegistry({ runs, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
+    activity: new ActivityReporter({ clock, recordActivity: (runId) => runs.recordActivity(runId) }),
+    pools: new ConnectionPools(),
     clock,
     logger,
   }
 }
 
-function runPortsOf(
+function createRunPorts(
   { first, last, ledger, maxPerPerson }: NonNullable<GatewayOptions["ports"]>,
-  { servers, host, logger, clock }: { servers: Servers; host: GatewayHost; logger: Logger; clock: Clock },
+  { servers, runs, logger, clock }: { servers: Servers; runs: RunDirectory; logger: Logger; clock: Clock },
 ): RunPorts {
   return new RunPorts({
     ...{ range: { first, last }, ledger, maxPerPerson, logger, clock },
     open: (port) => servers.openPort(port),
-    isLive: (key) => host.byKey(key) !== undefined,
+    isLive: (key) => runs.byKey(key) !== undefined,
   })
 }
 
-async function watch(core: Core, signal: AbortSignal): Promise<void> {
+async function watch(context: GatewayContext, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await core.clock.sleep(recheckEvery, signal).catch(() => {})
-    if (!signal.aborted) void recheck(core).catch((error) => core.logger.error({ err: error }, "rechecking open connections failed"))
+    await context.clock.sleep(recheckIntervalMs, signal).catch(() => {})
+    if (!signal.aborted) void recheck(context).catch((error) => context.logger.error({ err: error }, "rechecking open connections failed"))
   }
 }
 
-async function recheck(core: Core): Promise<void> {
-  const { host, pools, openings, activity, ports } = core
-  ports?.keepOnly(host.live())
-  pools.keepOnly((key) => {
-    const target = host.byKey(key)
+async function recheck(context: GatewayContext): Promise<void> {
+  const { runs, pools, connections, activity, ports } = context
+  ports?.retainOnly(runs.liveRuns())
+  pools.retainOnly((key) => {
+    const target = runs.byKey(key)
     return target && (target.address ?? "stopping")
   })
-  activity.keepOnly((runId) => host.byId(runId) !== undefined)
-  await openings.recheck()
+  activity.retainOnly((runId) => runs.byId(runId) !== undefined)
+  await connections.recheck()
 }

@@ -1,10 +1,10 @@
 import { Signer } from "#kit"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
-import { CookieJar } from "./cookie-jar.ts"
-import { cookieValues, heldCookie, withoutOurCookies } from "./cookies.ts"
-import { cleanPath, splitRunPath } from "./paths.ts"
-import { namesProtocol } from "./tunnel.ts"
-import { AnswerParser } from "./upstream/answer-parser.ts"
+import { parseRunPath, sanitizePath } from "./forms/paths.ts"
+import { includesProtocol } from "./proxy/tunnel.ts"
+import { CookieJar } from "./sessions/cookie-jar.ts"
+import { confineCookie, cookieValues, stripOwnCookies } from "./sessions/cookies.ts"
+import { ResponseParser } from "./upstream/response-parser.ts"
 
 const headerBytes = 32 * 1024
 const answerBytes = 65_536
@@ -13,7 +13,7 @@ const jar = new CookieJar({ signer, port: 21_000, key: "k", userId: 1 })
 
 /** Feeds an answer in pieces of so many bytes. */
 function feed(answer: string, piece: number): void {
-  const parser = new AnswerParser()
+  const parser = new ResponseParser()
   parser.begin("GET", { onHead: () => {}, onData: () => {}, onEnd: () => {} })
   const bytes = Buffer.from(answer, "latin1")
   for (let at = 0; at < bytes.length; at += piece) parser.feed(bytes.subarray(at, at + piece))
@@ -47,7 +47,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a visitor's cookies",
-    parse: (header) => [cookieValues(header, "quayside_run"), withoutOurCookies(header), jar.opened(header)],
+    parse: (header) => [cookieValues(header, "quayside_run"), stripOwnCookies(header), jar.decode(header)],
     size: headerBytes,
     shapes: [
       repeated(";", { end: "quayside_run=" }),
@@ -59,7 +59,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a program's Set-Cookie",
-    parse: (header) => [heldCookie(header, "/run/1"), jar.sealed(header)],
+    parse: (header) => [confineCookie(header, "/run/1"), jar.encode(header)],
     size: answerBytes,
     shapes: [
       repeated(" ", { end: "x" }),
@@ -71,13 +71,13 @@ const parsers: Parser[] = [
   },
   {
     name: "a path",
-    parse: (path) => [cleanPath(path), splitRunPath(path)],
+    parse: (path) => [sanitizePath(path), parseRunPath(path)],
     size: headerBytes,
     shapes: [repeated("/"), repeated("/..", { start: "/run/1" }), repeated("1", { start: "/run/" })],
   },
   {
     name: "Upgrade",
-    parse: (header) => namesProtocol(header, "websocket"),
+    parse: (header) => includesProtocol(header, "websocket"),
     size: headerBytes,
     shapes: [repeated(" ", { start: "a", end: "b" }), repeated(","), repeated(" ,")],
   },

@@ -1,10 +1,10 @@
 import { bounds, Failure } from "#contract"
 import { assignConnection, drainBody, hasBody } from "#http"
-import { wantsPage } from "./browser.ts"
-import type { Call } from "./call.ts"
-import type { Core } from "./core.ts"
-import type { Target, Visitor } from "./host.ts"
+import type { GatewayContext } from "./context.ts"
+import { prefersHtml } from "./forms/browser.ts"
+import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
+import type { LiveRun, Visitor } from "./run-directory.ts"
 
 /** A failure, and the page that says it to a person. */
 export class Refusal extends Failure {
@@ -31,7 +31,7 @@ export function checkAddress(url: string): void {
   throw new Failure("invalid", "A token belongs into the Authorization header, not into the address", { field: "Authorization" })
 }
 
-export function notReady(target: Target): Refusal {
+export function notReady(target: LiveRun): Refusal {
   const state = target.state === "ready" ? "starting" : target.state
   const msg = `The run is not ready: it is ${state}`
   return new Refusal(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
@@ -57,33 +57,38 @@ export function unauthorized(msg: string, page?: Page): Failure {
 }
 
 /** Has the connection count for whoever was proved on it. */
-export function countFor({ userId }: Visitor, call: Call): void {
-  call.isProved = true
-  if (assignConnection(call.request.socket, userId)) return
+export function countConnection({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
+  gatewayRequest.isAuthenticated = true
+  if (assignConnection(gatewayRequest.request.socket, userId)) return
   throw new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
     headers: { "Retry-After": "2", Connection: "close" },
   })
 }
 
 /** Tells the host of a refusal. */
-export function noteRefusal({ host, proxies }: Core, call: Call, { visitor, code }: { visitor?: Visitor; code: string }): void {
-  host.refused({ visitor, address: proxies.clientAddress(call.request), code })
+export function auditRefusal(
+  { runs, proxies }: GatewayContext,
+  gatewayRequest: GatewayRequest,
+  { visitor, code }: { visitor?: Visitor; code: string },
+): void {
+  runs.recordRefusal({ visitor, address: proxies.clientAddress(gatewayRequest.request), code })
 }
 
 /**
  * Answers with a failure: JSON for programs, a page for people. What has begun to be answered is
  * cut.
  */
-export function sendFailure(core: Core, call: Call, error: unknown): void {
-  const { response, request } = call
-  if (error instanceof Failure && isAboutRights(error)) noteRefusal(core, call, { code: error.code })
+export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {
+  const { response, request } = gatewayRequest
+  if (error instanceof Failure && isAboutRights(error)) auditRefusal(context, gatewayRequest, { code: error.code })
   if (response.headersSent || response.destroyed) return void response.destroy()
-  if (call.isProved || call.upgrade || !hasBody(request) || request.complete) return void answerFailure(core, call, error)
+  if (gatewayRequest.isAuthenticated || gatewayRequest.upgrade || !hasBody(request) || request.complete)
+    return void answerFailure(context, gatewayRequest, error)
   // Node would read on to the end of the body, however long it is.
-  drainBody(request, { ...drainUnproved, ...(call.expects ? { answerBefore: 0 } : {}) }).then(
+  drainBody(request, { ...drainUnproved, ...(gatewayRequest.expects ? { answerBefore: 0 } : {}) }).then(
     (ends) => {
       if (ends) response.shouldKeepAlive = false
-      answerFailure(core, call, error)
+      answerFailure(context, gatewayRequest, error)
     },
     () => response.destroy(),
   )
@@ -96,16 +101,20 @@ const drainUnproved = {
   timeoutMs: bounds.http.unprovedBodyMs.value,
 }
 
-function answerFailure(core: Core, call: Call, error: unknown): void {
-  const { response, request } = call
+function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {
+  const { response, request } = gatewayRequest
   if (response.headersSent || response.destroyed) return void response.destroy()
   const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; its log tells more")
-  if (failure !== error) core.logger.error({ err: error }, "a request failed in the gateway")
-  if (!wantsPage(request))
-    return void send(call, failure.status, { body: JSON.stringify(failure.toBody()), type: "application/json", headers: failure.headers })
-  const link = { href: core.addresses.baseUrl.href, text: "Your runs" }
+  if (failure !== error) context.logger.error({ err: error }, "a request failed in the gateway")
+  if (!prefersHtml(request))
+    return void send(gatewayRequest, failure.status, {
+      body: JSON.stringify(failure.toBody()),
+      type: "application/json",
+      headers: failure.headers,
+    })
+  const link = { href: context.addresses.baseUrl.href, text: "Your runs" }
   const page = failure instanceof Refusal ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
-  send(call, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
+  send(gatewayRequest, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
 }
 
 function isAboutRights({ status }: Failure): boolean {
@@ -113,21 +122,26 @@ function isAboutRights({ status }: Failure): boolean {
 }
 
 /** Sends a browser elsewhere, with cookies and other headers of ours. */
-export function redirect(call: Call, location: string, cookies: string[] = [], headers: Readonly<Record<string, string>> = {}): void {
-  send(call, 302, {
+export function redirect(
+  gatewayRequest: GatewayRequest,
+  location: string,
+  cookies: string[] = [],
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  send(gatewayRequest, 302, {
     body: "",
     type: "text/plain",
     headers: { ...headers, Location: location, ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}) },
   })
 }
 
-export interface OwnAnswer {
+export interface OwnResponse {
   body: string
   type: string
   headers: Readonly<Record<string, string | string[]>>
 }
 
-export function send({ response, expects }: Call, status: number, { body, type, headers }: OwnAnswer): void {
+export function send({ response, expects }: GatewayRequest, status: number, { body, type, headers }: OwnResponse): void {
   if (expects) response.shouldKeepAlive = false
   response.writeHead(status, {
     "Content-Type": `${type}; charset=utf-8`,

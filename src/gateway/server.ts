@@ -15,7 +15,7 @@ import {
   serverOptions,
 } from "#http"
 import { ChunkBuffer } from "#kit"
-import type { Call } from "./call.ts"
+import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders } from "./pages.ts"
 
 /**
@@ -27,7 +27,7 @@ const lingerFor = 5_000
 const earlyMost = bounds.gateway.earlyBytes.value
 
 /** One HTTP server; every call goes to `take`. Bodies have no total time. */
-export function createHttpServer(take: (call: Call) => void, connections?: ConnectionLimit): Server {
+export function createHttpServer(take: (call: GatewayRequest) => void, connections?: ConnectionLimit): Server {
   const server = http.createServer({
     ...serverOptions,
     maxHeaderSize: bounds.http.headBytes.value,
@@ -43,12 +43,12 @@ export function createHttpServer(take: (call: Call) => void, connections?: Conne
   })
   server.maxHeadersCount = 0
   connections?.watch(server)
-  const receive = (call: Call) => {
+  const receive = (call: GatewayRequest) => {
     attributeRequest(call.request, call.response)
     linger(call)
     take(call)
   }
-  const inTurn = (more: Pick<Call, "expects">): RequestListener => {
+  const inTurn = (more: Pick<GatewayRequest, "expects">): RequestListener => {
     const options: PipeliningOptions = {
       handler: (request, response) => receive({ request, response, ...more }),
       maxWaiting: bounds.http.pipelinedRequests.value,
@@ -71,7 +71,7 @@ function mayUpgrade({ method, headers, socket }: IncomingMessage): boolean {
   return method === "GET" && !hasPendingRequest(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
 }
 
-function linger({ request, response }: Call): void {
+function linger({ request, response }: GatewayRequest): void {
   if (request.complete) return
   response.on("finish", () => {
     if (request.complete) return
@@ -81,7 +81,7 @@ function linger({ request, response }: Call): void {
 }
 
 /** A refusal needs a response, so there is one until the protocol changes. */
-function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): Call {
+function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): GatewayRequest {
   markConnectionInUse(socket)
   attributeRequest(request)
   const response = new http.ServerResponse(request)

@@ -2,12 +2,12 @@ import type { Server } from "node:http"
 import type { AddressInfo, ListenOptions } from "node:net"
 import type { ConnectionLimit } from "#http"
 import type { Logger } from "#kit"
-import type { Call } from "./call.ts"
+import type { GatewayRequest } from "./gateway-request.ts"
 import { createHttpServer } from "./server.ts"
 
 /** The gateway's HTTP servers, one for each address, from the first connection to the last. */
 export class Servers {
-  readonly #answer: (call: Call) => void
+  readonly #answer: (call: GatewayRequest) => void
   readonly #logger: Logger
   readonly #connections: ConnectionLimit | undefined
   #hosts: (string | undefined)[] = []
@@ -16,7 +16,10 @@ export class Servers {
   #isClosing = false
   #onQuiet: (() => void) | undefined
 
-  constructor(answer: (call: Call) => void, { logger, connections }: { logger: Logger; connections: ConnectionLimit | undefined }) {
+  constructor(
+    answer: (call: GatewayRequest) => void,
+    { logger, connections }: { logger: Logger; connections: ConnectionLimit | undefined },
+  ) {
     this.#answer = answer
     this.#logger = logger
     this.#connections = connections
@@ -73,13 +76,13 @@ export class Servers {
     await closed
   }
 
-  #take(call: Call): void {
+  #take(call: GatewayRequest): void {
     if (this.#isClosing) call.response.shouldKeepAlive = false
     if (call.upgrade === undefined) this.#count(call)
     this.#answer(call)
   }
 
-  #count({ response }: Call): void {
+  #count({ response }: GatewayRequest): void {
     this.#requests += 1
     response.on("close", () => {
       this.#requests -= 1

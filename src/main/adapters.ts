@@ -13,7 +13,7 @@ import {
 import type { Engine, ImagePolicy } from "#engine"
 import type { Events } from "#events"
 import type { Authority, Files } from "#files"
-import type { GatewayHost, PortLedger, Visitor } from "#gateway"
+import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Runs, StorageQuotas } from "#runs"
@@ -75,21 +75,21 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
  * What the gateway asks: runs from memory, people from their proofs, grants where the run is
  * somebody else's.
  */
-export function gatewayHost(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): GatewayHost {
+export function gatewayHost(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): RunDirectory {
   const { store, identity, events, runs, logger } = made
   const visitorOf = (caller: Caller): Visitor => {
     const only = scopedRunId(caller)
-    return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { onlyRun: only }) }
+    return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { scopedRunId: only }) }
   }
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
-    live: () => runs.targets(),
-    async identify(authorization, address) {
+    liveRuns: () => runs.targets(),
+    async authenticate(authorization, address) {
       const caller = await identity.authenticate(authorization, undefined, address)
       return caller instanceof Refusal ? refusalOf(caller) : visitorOf(caller)
     },
-    async mayOpen(visitor, runId) {
+    async canOpen(visitor, runId) {
       const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)
       const run = runs.row(runId)
       if (caller === undefined) return false
@@ -98,22 +98,22 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
       const resource = run ? runResource(run) : missingResource("run")
       return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
     },
-    refused({ visitor, address, code }) {
+    recordRefusal({ visitor, address, code }) {
       const name = async () => (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? nobody
       name()
         .then((userName) => events.refused({ userName, address, requestId: "" }, "openRun", { code }))
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
-    active: (id) => runs.markActive(id),
+    recordActivity: (id) => runs.markActive(id),
   }
 }
 
 /** Where the gateway records which port belongs to whom. */
-export function portLedger(store: Store): PortLedger {
+export function portLedger(store: Store): PortAssignments {
   return {
     ofUser: (userId, range) => store.ports.ofUser(userId, range),
-    taken: (range) => store.ports.taken(range),
-    take: (entry) => store.change((tx) => tx.ports.take(entry)),
+    assignedPorts: (range) => store.ports.taken(range),
+    assign: (entry) => store.change((tx) => tx.ports.take(entry)),
   }
 }
 

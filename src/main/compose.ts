@@ -126,7 +126,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   )
   const connections = connectionLimitOf(settings, logger)
   const gateway = createGateway({
-    host: gatewayHost({ store, identity, events, runs, logger }),
+    runs: gatewayHost({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
     ...(runPorts ? { ports: { ...runPorts, ledger: portLedger(store) } } : {}),

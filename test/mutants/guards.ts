@@ -4,7 +4,12 @@ import { faults } from "./mutant.ts"
 
 const proofs = ["test/access/proofs.test.ts"]
 const files = ["src/files/access/admission.test.ts", "src/files/access/rights-cache.test.ts"]
-const gateway = ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts", "src/gateway/flow.test.ts", "src/gateway/cut.test.ts"]
+const gateway = [
+  "src/gateway/forms/path-form.test.ts",
+  "src/gateway/forms/origin-form.test.ts",
+  "src/gateway/proxy/flow.test.ts",
+  "src/gateway/sessions/connection-registry.test.ts",
+]
 const refusals = ["test/api/refusals.test.ts"]
 
 /**
@@ -74,36 +79,36 @@ export const guards = [
       ["who reads or writes a file goes on without the right to", "await call.visible()\n", ""],
     ],
   ),
-  ...faults("src/gateway/path-form.ts", gateway, [
-    ["a page from elsewhere asks at a run's path", "  checkPlace(core, call)\n", ""],
+  ...faults("src/gateway/forms/path-form.ts", gateway, [
+    ["a page from elsewhere asks at a run's path", "  checkPlace(context, gatewayRequest)\n", ""],
     [
       "whoever has a proof is at every run",
-      "if (await core.openings.mayOpen(visitor, target)) return target",
+      "if (await context.connections.canOpen(visitor, target)) return target",
       "if (visitor) return target",
     ],
     ["a browser is served at a run's path", "if (isBrowserLoad(request)) {", "if (request.url === undefined) {"],
   ]),
-  ...faults("src/gateway/origin-form.ts", gateway, [
+  ...faults("src/gateway/forms/origin-form.ts", gateway, [
     [
       "a page from elsewhere acts at a run's origin",
-      "if (comesFromElsewhere(request, originSaid(core, call)))",
+      "if (isCrossOrigin(request, originSaid(context, gatewayRequest)))",
       "if (request.url === undefined)",
     ],
     ["a session outlives the right to open", "session: yes ? session : undefined", "session"],
   ]),
-  ...faults("src/gateway/enter.ts", gateway, [
+  ...faults("src/gateway/forms/enter.ts", gateway, [
     [
       "a ticket outlives the right to open",
-      "  if (!(await core.openings.mayOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)\n",
+      "  if (!(await context.connections.canOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)\n",
       "",
     ],
-    ["a ticket opens in any browser", "!core.sessionsOf(target).hasNonce(cookie, ticket.nonce) || ", ""],
-    ["a ticket opens twice", " || !core.tickets.use(ticket)) {", ") {"],
+    ["a ticket opens in any browser", "!context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || ", ""],
+    ["a ticket opens twice", " || !context.tickets.use(ticket)) {", ") {"],
     ["a ticket opens any run", "ticket !== undefined && ticket.key === target.key", "ticket !== undefined"],
   ]),
-  ...faults("src/gateway/openings.ts", gateway, [
-    ["a yes holds for ever", "if (age >= 0 && age < freshFor) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
-    ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.yesAt >= graceFor) cut(pair.open)\n", ""],
+  ...faults("src/gateway/sessions/connection-registry.ts", gateway, [
+    ["a yes holds for ever", "if (age >= 0 && age < maxAnswerAgeMs) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
+    ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)\n", ""],
   ]),
   ...faults("src/files/methods/handler.ts", files, [
     ["any Host has files", "      checkHost(request, scene.hosts)\n", ""],
@@ -153,11 +158,11 @@ export const guards = [
     ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
   ]),
   ...faults("src/api/pages.ts", refusals, [["refusals at /open are not counted", "if (run && !may) services", "if (run && may) services"]]),
-  ...faults("src/gateway/path-form.ts", refusals, [
-    ["who asks for a hidden run is not counted", '  noteRefusal(core, call, { visitor, code: "hidden" })\n', ""],
+  ...faults("src/gateway/forms/path-form.ts", refusals, [
+    ["who asks for a hidden run is not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
-    ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) note", "if (error === null) note"],
+    ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) audit", "if (error === null) note"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      noteRefusal(scene, request, { asker, error })\n", ""],
@@ -206,12 +211,12 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/gateway/path-form.ts",
+    "src/gateway/forms/path-form.ts",
     ["test/access/hidden.test.ts"],
-    [["what is not there is refused sooner than what is hidden", "await core.host.mayOpen(visitor, id).catch(() => false)", "{}"]],
+    [["what is not there is refused sooner than what is hidden", "await context.runs.canOpen(visitor, id).catch(() => false)", "{}"]],
   ),
   ...faults(
-    "src/gateway/openings.ts",
+    "src/gateway/sessions/connection-registry.ts",
     ["test/access/gateway.test.ts"],
     [
       [

@@ -72,12 +72,12 @@ export const isolation = [
   ),
   ...faults(
     "src/gateway/server.ts",
-    ["src/gateway/raw.test.ts"],
+    ["src/gateway/proxy/raw.test.ts"],
     [["a connection that is still being answered is given to another protocol", " && !hasPendingRequest(socket)", ""]],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
-    ["src/files/requests/limits.test.ts", "src/gateway/bytes.test.ts"],
+    ["src/files/requests/limits.test.ts", "src/gateway/proxy/bytes.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
@@ -256,8 +256,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/gateway/request-headers.ts",
-    ["src/gateway/path-form.test.ts", "src/gateway/origin-form.test.ts"],
+    "src/gateway/proxy/request-headers.ts",
+    ["src/gateway/forms/path-form.test.ts", "src/gateway/forms/origin-form.test.ts"],
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
@@ -311,8 +311,8 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/gateway/cookie-jar.ts",
-    ["src/gateway/port-form.test.ts"],
+    "src/gateway/sessions/cookie-jar.ts",
+    ["src/gateway/forms/port-form.test.ts"],
     [["a program gets cookies that another run's set", "signed[0] !== this.#owner || ", ""]],
   ),
   ...faults(

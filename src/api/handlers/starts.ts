@@ -122,7 +122,7 @@ async function requestOf(services: Services, context: Starting, action: "project
 /** Whoever is refused because the project runs already wants to go there. */
 function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
   const { run } = error
-  const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.urlOf(run.id) : ""
+  const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.runUrl(run.id) : ""
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
 }
 

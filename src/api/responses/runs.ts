@@ -91,7 +91,7 @@ function toWholeRun(
     Memory: fromMiB(row.memoryMiB, settings.memoryUnit),
     Gpus: row.gpus,
     GpuMemory: fromMiB(row.gpuMemoryMiB, settings.memoryUnit),
-    URL: mayOpen ? gateway.urlOf(row.id) : "",
+    URL: mayOpen ? gateway.runUrl(row.id) : "",
     ControlURL: "",
     State: row.state,
     Reason: reason,

@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net"
 import { bounds } from "#contract"
-import type { Address } from "../host.ts"
-import type { AnswerHead } from "./answer-head.ts"
-import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
+import type { Address } from "../run-directory.ts"
+import type { ResponseHead } from "./response-head.ts"
+import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
 /**
  * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing
@@ -10,7 +10,7 @@ import { AnswerParser, type AnswerSink } from "./answer-parser.ts"
  *
  * What `onData` gets is good for the call only: its memory is read into again.
  */
-export interface AnswerHandler extends AnswerSink {
+export interface ResponseHandler extends ResponseSink {
   onFail(error: Error): void
   /** All that has come so far was handed over, and the answer's end is not among it. */
   onPause(): void
@@ -20,8 +20,8 @@ export interface AnswerHandler extends AnswerSink {
 
 export interface ConnectionEvents {
   /** The connection may carry another request. */
-  onIdle(connection: Connection): void
-  onClose(connection: Connection): void
+  onIdle(connection: UpstreamConnection): void
+  onClose(connection: UpstreamConnection): void
 }
 
 const connectWithin = bounds.gateway.connectMs.value
@@ -32,12 +32,12 @@ const connectWithin = bounds.gateway.connectMs.value
 const memory = Buffer.allocUnsafeSlow(65_536)
 
 /** One connection to a run's program, for one request after the other. */
-export class Connection implements AnswerSink {
+export class UpstreamConnection implements ResponseSink {
   readonly #socket: Socket
   readonly #events: ConnectionEvents
-  readonly #parser = new AnswerParser()
-  #handler: AnswerHandler | undefined
-  #head: Pick<AnswerHead, "keep" | "keepFor" | "status"> | undefined
+  readonly #parser = new ResponseParser()
+  #handler: ResponseHandler | undefined
+  #head: Pick<ResponseHead, "keepAlive" | "keepAliveMs" | "status"> | undefined
   #bodySent = false
   #uses = 0
   #answering = false
@@ -87,12 +87,12 @@ export class Connection implements AnswerSink {
   }
 
   /** Lets somebody else receive the rest. */
-  handOver(handler: AnswerHandler): void {
+  setHandler(handler: ResponseHandler): void {
     this.#handler = handler
   }
 
   /** Sends a request's head; then come `write` and `endBody`. */
-  begin(request: { method: string; head: string }, handler: AnswerHandler): void {
+  begin(request: { method: string; head: string }, handler: ResponseHandler): void {
     this.#handler = handler
     this.#head = undefined
     this.#bodySent = false
@@ -144,13 +144,13 @@ export class Connection implements AnswerSink {
   /**
    * As `destroy`, but whoever waits for an answer is told, and does not ask the same address again.
    */
-  sever(): void {
+  abort(): void {
     this.#isSevered = true
     this.#fail(new Error("the run ended or moved"))
   }
 
-  onHead(head: AnswerHead): void {
-    this.#head = { keep: head.keep && head.framing.kind !== "close", keepFor: head.keepFor, status: head.status }
+  onHead(head: ResponseHead): void {
+    this.#head = { keepAlive: head.keepAlive && head.framing.kind !== "close", keepAliveMs: head.keepAliveMs, status: head.status }
     this.#handler?.onHead(head)
   }
 
@@ -189,10 +189,10 @@ export class Connection implements AnswerSink {
    */
   #settle(isSurplus: boolean): void {
     if (this.#handler !== undefined) return
-    if (isSurplus || !this.#bodySent || !this.#head?.keep || !this.isUsable) return void this.destroy()
+    if (isSurplus || !this.#bodySent || !this.#head?.keepAlive || !this.isUsable) return void this.destroy()
     this.#isPaused = false
     this.idleAt = performance.now()
-    this.idleFor = Math.min(60_000, this.#head.keepFor === undefined ? 4_000 : Math.max(0, this.#head.keepFor - 1_000))
+    this.idleFor = Math.min(60_000, this.#head.keepAliveMs === undefined ? 4_000 : Math.max(0, this.#head.keepAliveMs - 1_000))
     this.#events.onIdle(this)
   }
 

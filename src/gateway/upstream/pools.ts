@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
-import type { Address } from "../host.ts"
-import { Connection } from "./connection.ts"
+import type { Address } from "../run-directory.ts"
+import { UpstreamConnection } from "./connection.ts"
 
 /** Who a connection is for: it is never used for another key or another address. */
 export interface Upstream {
@@ -10,8 +10,8 @@ export interface Upstream {
 
 interface Pool {
   address: Address
-  idle: Connection[]
-  all: Set<Connection>
+  idle: UpstreamConnection[]
+  all: Set<UpstreamConnection>
 }
 
 const idleMost = bounds.gateway.idleConnections.value
@@ -22,7 +22,7 @@ const idleMost = bounds.gateway.idleConnections.value
 const surelyOpenFor = 1_000
 
 /** Kept connections to the runs' programs. */
-export class Pools implements Disposable {
+export class ConnectionPools implements Disposable {
   readonly #pools = new Map<string, Pool>()
   readonly #timer: NodeJS.Timeout
 
@@ -35,7 +35,7 @@ export class Pools implements Disposable {
    * A connection that carries nothing. `mayRepeat`: the request may be sent again when the
    * connection turns out to be closing.
    */
-  take(upstream: Upstream, options: { mayRepeat: boolean }): Connection {
+  acquire(upstream: Upstream, options: { mayRepeat: boolean }): UpstreamConnection {
     const pool = this.#pool(upstream)
     const idleFor = options.mayRepeat ? Number.POSITIVE_INFINITY : surelyOpenFor
     const now = performance.now()
@@ -47,9 +47,9 @@ export class Pools implements Disposable {
   }
 
   /** A new connection. */
-  open(upstream: Upstream): Connection {
+  open(upstream: Upstream): UpstreamConnection {
     const pool = this.#pool(upstream)
-    const connection = new Connection(upstream.address, {
+    const connection = new UpstreamConnection(upstream.address, {
       onIdle: (idle) => keep(pool, idle),
       onClose: (closed) => {
         pool.all.delete(closed)
@@ -62,7 +62,7 @@ export class Pools implements Disposable {
   }
 
   /** Cuts the connections of runs that are gone or moved, used or not. */
-  keepOnly(addressOf: (key: string) => Address | "stopping" | undefined): void {
+  retainOnly(addressOf: (key: string) => Address | "stopping" | undefined): void {
     for (const [key, pool] of this.#pools) {
       const address = addressOf(key)
       if (address === "stopping") drop(pool.idle)
@@ -93,7 +93,7 @@ export class Pools implements Disposable {
     this.#pools.delete(key)
     const all = [...pool.all]
     pool.idle.length = 0
-    for (const connection of all) connection.sever()
+    for (const connection of all) connection.abort()
   }
 
   #closeIdle(): void {
@@ -102,12 +102,12 @@ export class Pools implements Disposable {
   }
 }
 
-function keep(pool: Pool, idle: Connection): void {
+function keep(pool: Pool, idle: UpstreamConnection): void {
   if (pool.idle.length >= idleMost) return void idle.destroy()
   pool.idle.push(idle)
 }
 
-function drop(idle: readonly Connection[]): void {
+function drop(idle: readonly UpstreamConnection[]): void {
   for (const connection of [...idle]) connection.destroy()
 }
 

@@ -1,0 +1,30 @@
+import type { TrustedProxies } from "#http"
+import type { Clock, Logger } from "#kit"
+import type { RunAddresses } from "./forms/addresses.ts"
+import type { RunPorts } from "./forms/run-ports.ts"
+import type { ActivityReporter } from "./proxy/activity.ts"
+import type { LiveRun, RunDirectory, Visitor } from "./run-directory.ts"
+import type { ConnectionRegistry } from "./sessions/connection-registry.ts"
+import type { CookieJar } from "./sessions/cookie-jar.ts"
+import type { RunSessions } from "./sessions/run-sessions.ts"
+import type { Tickets } from "./sessions/tickets.ts"
+import type { ConnectionPools } from "./upstream/pools.ts"
+
+/** What the parts of one gateway share. */
+export interface GatewayContext {
+  readonly runs: RunDirectory
+  readonly addresses: RunAddresses
+  readonly proxies: TrustedProxies
+  /** The cookies of this run's origin. */
+  sessionsFor(target: LiveRun): RunSessions
+  /** Undefined where a run's origin has cookies of its own by itself. */
+  cookieJarFor(target: LiveRun, visitor: Visitor): CookieJar | undefined
+  /** Set where runs have ports of their own. */
+  readonly ports: RunPorts | undefined
+  readonly tickets: Tickets
+  readonly connections: ConnectionRegistry
+  readonly activity: ActivityReporter
+  readonly pools: ConnectionPools
+  readonly clock: Clock
+  readonly logger: Logger
+}

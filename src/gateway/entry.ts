@@ -1,0 +1,53 @@
+import type { IncomingMessage } from "node:http"
+import { bounds, Failure } from "#contract"
+import { transferEncodingError } from "#http"
+import type { GatewayContext } from "./context.ts"
+import { handleOriginForm } from "./forms/origin-form.ts"
+import { handlePathForm } from "./forms/path-form.ts"
+import type { GatewayRequest } from "./gateway-request.ts"
+import { sendFailure } from "./refusals.ts"
+
+/** Answers one request, whatever becomes of it. */
+export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRequest): void {
+  try {
+    if (gatewayRequest.expects === "unknown")
+      throw new Failure("invalid", "Of expectations only 100-continue is known", { status: 417, field: "Expect" })
+    const place = locate(context, gatewayRequest.request)
+    const done = place.form === "path" ? handlePathForm(context, gatewayRequest) : handleOriginForm(context, gatewayRequest, place.key)
+    done?.catch((error: unknown) => sendFailure(context, gatewayRequest, error))
+  } catch (error) {
+    sendFailure(context, gatewayRequest, error)
+  }
+}
+
+function locate({ addresses }: GatewayContext, request: IncomingMessage): { form: "origin"; key: string } | { form: "path" } {
+  checkHead(request)
+  const place = addresses.parseTarget(request.headers.host ?? "", request.socket.localPort)
+  if (place !== undefined) return place
+  const wanted = `${addresses.appsUrl.host} or a run's own name below it is wanted`
+  throw new Failure("invalid", `The gateway does not answer as ${JSON.stringify((request.headers.host ?? "").slice(0, 100))}; ${wanted}`, {
+    field: "Host",
+  })
+}
+
+const maxHeaders = bounds.gateway.headers.value
+
+/** Refuses what could be understood in two ways where Node's parser lets it pass. */
+function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `At most ${maxHeaders} headers are wanted`)
+  const seen = { host: 0, authorization: 0 }
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === "host") seen.host += 1
+    else if (name.length === 13 && name.toLowerCase() === "authorization") seen.authorization += 1
+  }
+  if (seen.host !== 1) throw new Failure("invalid", `One Host header is wanted, got ${seen.host}`, { field: "Host" })
+  if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
+  if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
+    throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
+  const fault = transferEncodingError(headers)
+  if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
+  if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
+    throw new Failure("invalid", "A request that changes the protocol has no body")
+  }
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { after, before, test } from "node:test"
+import { type Browser, type BrowserContext, chromium } from "playwright-core"
+import { WebSocketServer } from "ws"
+import { aLiveRun, ann, GatewayFixture, keyA, keyB, TestProgram } from "../testing/gateway-fixture.ts"
+
+let browser: Browser
+before(async () => {
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] })
+})
+after(() => browser.close())
+
+/** Two runs behind the gateway, a base URL where everybody is signed in as Ann, and a browser. */
+async function world() {
+  await using stack = new AsyncDisposableStack()
+  const seen: IncomingMessage[] = []
+  const program = new TestProgram((request, response) => {
+    seen.push(request)
+    response.writeHead(200, { "content-type": "text/html", "set-cookie": ["own=1; Path=/", "wide=1; Domain=localhost; Path=/"] })
+    response.end(`<!doctype html><title>program</title>${request.method} ${request.url}`)
+  })
+  const sockets = new WebSocketServer({ server: program.server })
+  sockets.on("connection", (socket) => socket.on("error", () => {}).on("message", (data) => socket.send(`echo ${data}`)))
+  const base = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://localhost")
+    const nonce = url.searchParams.get("nonce")
+    const path = url.searchParams.get("path") ?? undefined
+    const target = scene.runs.byId(Number(url.searchParams.get("ID")))
+    if (url.pathname !== "/open" || !target)
+      return response
+        .writeHead(200, { "content-type": "text/html", "set-cookie": "quayside_session=secret; HttpOnly; SameSite=Lax" })
+        .end("<title>base</title>")
+    const location =
+      nonce === null ? scene.gateway.openUrl(target, path) : scene.gateway.tickets.issue({ visitor: ann, target, nonce, path })
+    return response.writeHead(302, { location }).end()
+  })
+  await new Promise<void>((resolve) => base.listen(0, "127.0.0.1", resolve))
+  stack.defer(() => new Promise((resolve) => base.close(() => resolve()).closeAllConnections()))
+  const baseUrl = `http://localhost:${(base.address() as AddressInfo).port}`
+  const scene: GatewayFixture = stack.use(await GatewayFixture.open({ program, baseUrl }))
+  scene.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: scene.target.address })
+  const context = await browser.newContext()
+  stack.defer(() => context.close())
+  const held = stack.move()
+  return { scene, seen, context, baseUrl, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+async function pageAt(context: BrowserContext, url: string) {
+  const page = await context.newPage()
+  const answer = await page.goto(url)
+  return { page, status: answer?.status() }
+}
+
+test("the URL of an answer, pasted into a browser, ends at the run's own origin with a clean address", async () => {
+  await using made = await world()
+  await pageAt(made.context, made.baseUrl)
+  const { page, status } = await pageAt(made.context, `${made.scene.gateway.runUrl(1)}some/page?x=1#part`)
+  assert.equal(status, 200)
+  assert.equal(page.url(), `http://${made.scene.origin}/some/page?x=1#part`)
+  assert.match(await page.content(), /GET \/some\/page\?x=1/)
+  assert.ok(made.seen.every(({ headers }) => !/quayside|secret/.test(headers.cookie ?? "")))
+  const cookies = await made.context.cookies()
+  assert.deepEqual(cookies.map(({ name, domain }) => `${name} ${domain}`).sort(), [
+    `__Host-Http-quayside-nonce ${keyA}.localhost`,
+    `__Host-Http-quayside-run ${keyA}.localhost`,
+    `own ${keyA}.localhost`,
+    "quayside_session localhost",
+    `wide ${keyA}.localhost`,
+  ])
+})
+
+test("a program's page works with its own origin, and cannot touch the gateway's cookies", async () => {
+  await using made = await world()
+  const { page } = await pageAt(made.context, made.scene.gateway.runUrl(1))
+  const told = await page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noDocumentCookie: this is the attack
+    document.cookie = "__Host-Http-quayside-run=planted; Secure; Path=/"
+    // biome-ignore lint/suspicious/noDocumentCookie: and so is this
+    document.cookie = "quayside-run=planted"
+    const posted = await fetch("/post", { method: "POST", body: "x" })
+    const message = await new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://${location.host}/socket`)
+      socket.onopen = () => socket.send("hello")
+      socket.onmessage = (event) => resolve(event.data)
+      socket.onerror = () => reject(new Error("no socket"))
+    })
+    const frame = document.createElement("iframe")
+    frame.src = "/frame"
+    await new Promise((resolve) => {
+      frame.onload = resolve
+      document.body.append(frame)
+    })
+    return { posted: await posted.text(), message, cookie: document.cookie, framed: frame.contentDocument?.body.textContent }
+  })
+  assert.match(told.posted, /POST \/post/)
+  assert.equal(told.message, "echo hello")
+  assert.equal(told.framed, "GET /frame")
+  assert.doesNotMatch(told.cookie, /__Host-Http/)
+  assert.ok(made.seen.every(({ headers }) => !/quayside|planted/.test(headers.cookie ?? "")))
+  assert.equal((await page.goto(`http://${made.scene.origin}/again`))?.status(), 200)
+})
+
+test("a page of another run can lead to a run, but neither ask, frame, nor open a socket there", async () => {
+  await using made = await world()
+  await pageAt(made.context, made.scene.gateway.runUrl(1))
+  const { page } = await pageAt(made.context, made.scene.gateway.runUrl(2))
+  const before = made.seen.length
+  const told = await page.evaluate(
+    async ([origin, apps]) => {
+      const tried = async (work: () => Promise<unknown>) =>
+        work().then(
+          () => "worked",
+          () => "failed",
+        )
+      const socket = (url: string) =>
+        new Promise((resolve, reject) => {
+          const ws = new WebSocket(url)
+          ws.onopen = resolve
+          ws.onerror = reject
+        })
+      const script = (src: string) =>
+        new Promise((resolve, reject) => {
+          const element = document.createElement("script")
+          Object.assign(element, { src, onload: resolve, onerror: reject })
+          document.body.append(element)
+        })
+      return {
+        post: await tried(() => fetch(`http://${origin}/x`, { method: "POST", mode: "no-cors", credentials: "include" })),
+        cors: await tried(() => fetch(`http://${origin}/x`, { credentials: "include" })),
+        path: await tried(() => fetch(`http://${apps}/run/1/x`, { headers: { authorization: "Bearer ann" } })),
+        script: await tried(() => script(`http://${origin}/x`)),
+        pathScript: await tried(() => script(`http://${apps}/run/1/x`)),
+        socket: await tried(() => socket(`ws://${origin}/x`)),
+        pathSocket: await tried(() => socket(`ws://${apps}/run/1/x`)),
+      }
+    },
+    [made.scene.origin, made.scene.apps] as const,
+  )
+  assert.deepEqual(
+    Object.entries(told).filter(([, outcome]) => outcome !== "failed"),
+    [],
+  )
+  await page.evaluate((origin) => {
+    const frame = document.createElement("iframe")
+    frame.src = `http://${origin}/framed`
+    return new Promise((resolve) => {
+      frame.onload = resolve
+      document.body.append(frame)
+    })
+  }, made.scene.origin)
+  assert.deepEqual(
+    made.seen.slice(before).filter(({ headers }) => headers.host === made.scene.origin),
+    [],
+  )
+  await page.evaluate((origin) => location.assign(`http://${origin}/led`), made.scene.origin)
+  await page.waitForURL(`http://${made.scene.origin}/led`)
+})

@@ -1,0 +1,315 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import {
+  cookiesOf,
+  type FixtureRequest,
+  GatewayFixture,
+  type GatewayFixtureOptions,
+  keyA,
+  keyB,
+  navigationHeaders,
+  TestProgram,
+} from "../testing/gateway-fixture.ts"
+
+/** A scene whose `ask` carries a session of run 1. */
+async function entered(options: GatewayFixtureOptions = {}) {
+  await using stack = new AsyncDisposableStack()
+  const scene = stack.use(await GatewayFixture.open(options))
+  const { cookie } = await scene.enter()
+  const ask = (path: string, asked: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
+    scene.ask(scene.origin, path, { ...asked, headers: { cookie, ...asked.headers } })
+  const held = stack.move()
+  return { scene, cookie, ask, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+const answering = (headers: Record<string, string | string[]>, status = 200) =>
+  new TestProgram((request, response) => {
+    request.resume()
+    response.writeHead(status, headers).end("ok")
+  })
+
+test("the program gets the request as it came, but none of Quayside's cookies and tokens", async () => {
+  await using made = await entered()
+  const cookie = `a=1; quayside_session=secret; ${made.cookie}; __Host-quayside_session=secret; =quayside_session=x; __host-QUAYSIDE=x; b=2`
+  const { text } = await made.ask("/p%20q?x=1&y", {
+    method: "POST",
+    body: "hello",
+    headers: { cookie, authorization: "Bearer qs_secret", "sec-fetch-site": "same-origin", "x-own": ["1", "2"], "content-type": "a/b" },
+  })
+  const got = JSON.parse(text)
+  assert.equal(got.method, "POST")
+  assert.equal(got.url, "/p%20q?x=1&y")
+  assert.equal(got.body, "hello")
+  assert.equal(got.headers.host, made.scene.origin)
+  assert.equal(got.headers.cookie, "a=1; b=2")
+  assert.equal(got.headers.authorization, undefined)
+  assert.equal(got.headers["x-own"], "1, 2")
+  assert.equal(got.headers["content-type"], "a/b")
+  assert.doesNotMatch(text, /secret/)
+})
+
+test("a token of the program's own reaches it; Basic and Quayside's do not, and what the run adds takes their place", async () => {
+  await using made = await entered()
+  const sent = async (authorization: string) => JSON.parse((await made.ask("/", { headers: { authorization } })).text).headers.authorization
+  assert.equal(await sent("Bearer eyJhbGciOi.J9.aqs_b"), "Bearer eyJhbGciOi.J9.aqs_b")
+  assert.equal(await sent("token abc"), "token abc")
+  for (const ours of ["Bearer qs_abc", "bearer qf_abc.def", "Basic YW5uOnB3", "BASIC YW5uOnB3", "Token x=qs_abc"])
+    assert.equal(await sent(ours), undefined, ours)
+
+  made.scene.runs.targets.set(keyA, { ...made.scene.target, upstreamHeaders: { Authorization: "token run" } })
+  assert.equal(await sent("token abc"), "token run")
+})
+
+test("who a caller is cannot be forged, in any spelling", async () => {
+  await using made = await entered()
+  const forged = {
+    "x-forwarded-for": "6.6.6.6",
+    "X-Forwarded-Host": "evil",
+    "x-forwarded-proto": "https",
+    "x-forwarded-prefix": "/evil",
+    x_forwarded_for: "6.6.6.6",
+    "X_Forwarded-User": "root",
+    "x-real-ip": "6.6.6.6",
+    x_real_ip: "6.6.6.6",
+    forwarded: "for=6.6.6.6",
+    proxy: "http://evil",
+    "http2-settings": "x",
+    co_okie: "fine",
+    _cookie: "fine",
+  }
+  const { headers } = JSON.parse((await made.ask("/", { headers: forged })).text)
+  assert.equal(headers["x-forwarded-for"], "127.0.0.1")
+  assert.equal(headers["x-forwarded-host"], made.scene.origin)
+  assert.equal(headers["x-forwarded-proto"], "http")
+  for (const name of Object.keys(headers))
+    assert.doesNotMatch(name, /^(?:x.real|forwarded|proxy|http2|x.forwarded.(?!for$|host$|proto$)|x_)/, name)
+})
+
+test("a trusted proxy is believed, as far as it vouches", async () => {
+  await using made = await entered({ trustedProxies: ["127.0.0.1", "10.0.0.0/8"] })
+  const said = async (chain: string) =>
+    JSON.parse((await made.ask("/", { headers: { "x-forwarded-for": chain } })).text).headers["x-forwarded-for"]
+  assert.equal(await said("6.6.6.6, 10.1.1.1"), "6.6.6.6, 10.1.1.1, 127.0.0.1")
+  assert.equal(await said("junk, 10.1.1.1"), "10.1.1.1, 127.0.0.1")
+})
+
+test("headers for this connection only go no further, and cannot take others with them", async () => {
+  await using made = await entered()
+  const { headers } = JSON.parse(
+    (
+      await made.ask("/", {
+        headers: { connection: "x-hop, host, x-forwarded-for", "x-hop": "1", te: "gzip", "keep-alive": "x", "proxy-authorization": "x" },
+      })
+    ).text,
+  )
+  for (const name of ["x-hop", "te", "keep-alive", "proxy-authorization"]) assert.equal(headers[name], undefined, name)
+  assert.equal(headers["x-forwarded-for"], "127.0.0.1")
+  assert.equal(headers.host, made.scene.origin)
+})
+
+test("only top-level navigations may come from elsewhere", async () => {
+  await using made = await entered()
+  const own = `http://${made.scene.origin}`
+  const other = `http://${keyB}.localhost:${made.scene.port}`
+  const cross = { "sec-fetch-site": "cross-site" }
+  const sibling = { "sec-fetch-site": "same-site" }
+  const table: [string, Record<string, string>, number][] = [
+    ["GET", {}, 200],
+    ["GET", { ...navigationHeaders, ...cross }, 200],
+    ["GET", { ...navigationHeaders, ...sibling }, 200],
+    ["GET", { ...navigationHeaders, ...cross, "sec-fetch-dest": "iframe" }, 403],
+    ["GET", { ...navigationHeaders, ...sibling, "sec-fetch-dest": "frame" }, 403],
+    ["GET", { ...cross, "sec-fetch-dest": "script", "sec-fetch-mode": "no-cors" }, 403],
+    ["GET", { ...sibling, "sec-fetch-dest": "image", "sec-fetch-mode": "no-cors" }, 403],
+    ["GET", { ...cross, "sec-fetch-dest": "empty", "sec-fetch-mode": "cors", origin: other }, 403],
+    ["GET", { origin: other }, 403],
+    ["OPTIONS", { origin: other, "access-control-request-method": "PUT" }, 403],
+    ["GET", { "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty" }, 200],
+    ["GET", { "sec-fetch-site": "same-origin", "sec-fetch-dest": "iframe" }, 200],
+    ["POST", {}, 403],
+    ["POST", { origin: own }, 200],
+    ["POST", { origin: other }, 403],
+    ["POST", { origin: "null" }, 403],
+    ["POST", { origin: "null", "sec-fetch-site": "same-origin" }, 200],
+    ["POST", { origin: "null", ...cross }, 403],
+    ["POST", { origin: other, "sec-fetch-site": "same-origin" }, 403],
+    ["POST", { ...navigationHeaders, ...cross, origin: other }, 403],
+    ["POST", { ...navigationHeaders, ...sibling }, 403],
+    ["POST", { "sec-fetch-site": "same-origin" }, 200],
+    ["POST", { "sec-fetch-site": "none" }, 200],
+    ["DELETE", { "sec-fetch-site": "cross-site" }, 403],
+    ["PUT", {}, 403],
+    ["PROPFIND", {}, 403],
+    ["POST", { origin: own.replace("http:", "https:") }, 403],
+    ["POST", { origin: `http://${keyA}.localhost` }, 403],
+  ]
+  for (const [method, headers, status] of table) {
+    assert.equal((await made.ask("/", { method, headers })).status, status, `${method} ${JSON.stringify(headers)}`)
+  }
+})
+
+test("a program's cookies stay with its own host and under names of its own", async () => {
+  const cookies = [
+    "own=1; Path=/; HttpOnly",
+    "wide=1; Domain=localhost; Path=/",
+    "wide2=1; domain =.localhost;Secure",
+    "wide3=1; DOMAIN; SameSite=None",
+    "__Host-Http-quayside-run=planted; Path=/",
+    "__host-http-QUAYSIDE-nonce=planted; Path=/",
+    "quayside_session=planted",
+    "=quayside-run=planted",
+    " = __Host-quayside_session=planted",
+    "__Secure-__Host-quayside-x=planted",
+    "quayside-run",
+  ]
+  await using made = await entered({ program: answering({ "set-cookie": cookies }) })
+  const answer = await made.ask("/")
+  assert.deepEqual(answer.headers["set-cookie"], ["own=1; Path=/; HttpOnly", "wide=1; Path=/", "wide2=1;Secure", "wide3=1; SameSite=None"])
+})
+
+test("answers lose what reaches past the program's own origin, and keep the rest", async () => {
+  const lost = {
+    "clear-site-data": '"*"',
+    "strict-transport-security": "max-age=1; includeSubDomains",
+    "alt-svc": 'h2="evil:443"',
+    nel: "{}",
+    "report-to": "{}",
+    "x-hop": "1",
+    connection: "x-hop",
+    "proxy-authenticate": "Basic",
+  }
+  const kept = { "content-security-policy": "default-src 'self'", "service-worker-allowed": "/", etag: '"1"', "x-own": "1", refresh: "9" }
+  await using made = await entered({ program: answering({ ...lost, ...kept }) })
+  const { headers } = await made.ask("/")
+  for (const name of Object.keys(lost)) if (name !== "connection") assert.equal(headers[name], undefined, name)
+  for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
+})
+
+test("addresses of the run's own host in Location become relative, others stay", async () => {
+  for (const [sent, got] of [
+    ["/a?b#c", "/a?b#c"],
+    ["a/b", "a/b"],
+    ["https://{own}/a?b", "/a?b"],
+    ["//{own}/a", "/a"],
+    ["http://{own}//evil.example/", "http://{own}//evil.example/"],
+    ["https://other.example/a", "https://other.example/a"],
+    ["//other.example/a", "//other.example/a"],
+    ["mailto:x", "mailto:x"],
+  ] as const) {
+    const program = new TestProgram((request, response) =>
+      response.writeHead(302, { location: sent.replace("{own}", request.headers.host ?? "") }).end(),
+    )
+    await using made = await entered({ program })
+    assert.equal((await made.ask("/")).headers.location, got.replace("{own}", made.scene.origin))
+  }
+})
+
+test("hosts and keys that are unknown are refused, as JSON for programs and as a page for people", async () => {
+  await using scene = await GatewayFixture.open()
+  const unknown = `${keyB}.localhost:${scene.port}`
+  const json = await scene.ask(unknown, "/")
+  assert.equal(json.status, 404)
+  assert.deepEqual(JSON.parse(json.text), { ok: false, msg: "There is no such run, or it is over", code: "not_found" })
+  const html = await scene.ask(unknown, "/", { headers: navigationHeaders })
+  assert.equal(html.status, 404)
+  assert.match(html.headers["content-type"] ?? "", /^text\/html/)
+  assert.match(
+    String(html.headers["content-security-policy"]),
+    /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+  )
+  for (const host of ["x.localhost", `${keyA}x.localhost`, `${keyA.toUpperCase()}G.localhost`, `a.${keyA}.localhost`]) {
+    assert.equal((await scene.ask(host, "/")).status, 404, host)
+  }
+  for (const host of [
+    "evil.example",
+    `${keyA}.localhost.evil.example`,
+    `${keyA}.localhost.`,
+    "user@localhost",
+    "localhost:x",
+    "localhost/x",
+    "8.8.8.8",
+  ]) {
+    assert.equal((await scene.ask(host, "/")).status, 400, host)
+  }
+  assert.equal((await scene.ask(scene.origin.toUpperCase(), "/", { headers: navigationHeaders })).status, 302)
+})
+
+test("without a session, what is no navigation is told so, and reaches nothing", async () => {
+  await using scene = await GatewayFixture.open()
+  for (const headers of [
+    {},
+    { accept: "*/*", "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+    { authorization: "Bearer ann" },
+  ]) {
+    const answer = await scene.ask(scene.origin, "/", { headers })
+    assert.equal(answer.status, 401)
+    assert.equal(JSON.parse(answer.text).code, "unauthorized")
+    assert.equal(answer.headers["www-authenticate"], "Bearer")
+    assert.equal(answer.headers["set-cookie"], undefined)
+  }
+  const framed = await scene.ask(scene.origin, "/x", {
+    headers: { ...navigationHeaders, "sec-fetch-dest": "iframe", "sec-fetch-site": "same-origin" },
+  })
+  assert.equal(framed.status, 401)
+  assert.match(framed.text, /href="\/.quayside\/start\?path=%2Fx" target="_top"/)
+  assert.equal(scene.program.requests.length, 0)
+})
+
+test("a run that is not ready tells its state, by a page that goes on by itself or with Retry-After", async () => {
+  for (const state of ["queued", "pulling", "starting", "stopping"]) {
+    await using made = await entered({ target: { state } })
+    made.scene.runs.targets.set(keyA, { ...made.scene.target, address: undefined, state })
+    const json = await made.ask("/")
+    assert.equal(json.status, 503)
+    assert.equal(json.headers["retry-after"], "2")
+    assert.deepEqual(JSON.parse(json.text), { ok: false, msg: `The run is not ready: it is ${state}`, code: "unavailable" })
+    const html = await made.ask("/", { headers: navigationHeaders })
+    assert.equal(html.status, 503)
+    assert.match(html.text, /http-equiv="refresh" content="2"/)
+  }
+})
+
+test("a program that listens no more gives 503 in both shapes", async () => {
+  await using made = await entered()
+  await new Promise((resolve) => made.scene.program.server.close(resolve).closeAllConnections())
+  const json = await made.ask("/")
+  assert.equal(json.status, 503)
+  assert.equal(JSON.parse(json.text).code, "unavailable")
+  assert.match((await made.ask("/", { headers: navigationHeaders })).text, /does not answer/)
+})
+
+test("who comes from elsewhere to a program's front door gets its landing page; the program's own links do not", async () => {
+  await using strip = await entered({ target: { landing: "vnc.html" } })
+  assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "cross-site" } })).headers.location, "/vnc.html")
+  assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).status, 200)
+  assert.equal((await strip.ask("/?x=1", { headers: navigationHeaders })).status, 200)
+  await using keep = await entered({ target: { landing: "lab" }, prefix: "keep" })
+  assert.equal((await keep.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).headers.location, "/run/1/lab")
+  assert.equal((await keep.ask("/run/1/", { headers: navigationHeaders })).headers.location, "/run/1/lab")
+  assert.equal(JSON.parse((await keep.ask("/run/1/api")).text).url, "/run/1/api")
+})
+
+test("where browsers do not say where requests come from, answers are for their own origin only", async () => {
+  await using scene = await GatewayFixture.open({ appsUrl: "http://apps.example.com" })
+  const host = `${keyA}.apps.example.com`
+  const started = await scene.ask(host, "/.quayside/start")
+  const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
+  const ticket = new URL(scene.gateway.tickets.issue({ visitor: { userId: 1, credentialId: "p" }, target: scene.target, nonce }))
+  const cookie = cookiesOf(await scene.ask(host, ticket.pathname + ticket.search, { headers: { cookie: cookiesOf(started) } }))
+  const answer = await scene.ask(host, "/", { headers: { cookie } })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers["content-security-policy"], "frame-ancestors 'self'")
+  assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin")
+})
+
+test("two Authorization headers, two Hosts and targets that are no path are refused", async () => {
+  await using scene = await GatewayFixture.open()
+  const host = `Host: ${scene.origin}\r\nConnection: close\r\n`
+  const status = async (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(await scene.raw(text))?.[1])
+  assert.equal(await status(`GET / HTTP/1.1\r\n${host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`), 401)
+  assert.equal(await status(`GET / HTTP/1.1\r\n${host}Host: localhost\r\n\r\n`), 400)
+  assert.equal(await status("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), 400)
+  assert.equal(await status(`GET http://${scene.origin}/ HTTP/1.1\r\n${host}\r\n`), 400)
+  assert.equal(await status(`OPTIONS * HTTP/1.1\r\n${host}\r\n`), 400)
+  assert.equal(await status(`GET /#x HTTP/1.1\r\n${host}\r\n`), 400)
+})

@@ -1,0 +1,90 @@
+import type { GatewayContext } from "../context.ts"
+import type { GatewayRequest } from "../gateway-request.ts"
+import { RunEntityTags } from "../proxy/entity-tags.ts"
+import { forwardRequest } from "../proxy/forward-request.ts"
+import { checkAddress, countConnection, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
+import type { LiveRun } from "../run-directory.ts"
+import type { RunSession } from "../sessions/run-sessions.ts"
+import { isCrossOrigin, isExternalNavigation, isNavigation, isServiceWorkerScript } from "./browser.ts"
+import { handleOwnPath, redirectToSignIn, sessionLost, startPath } from "./enter.ts"
+import { isGatewayPath, isProgramRoot, pathAtOrigin, pathInProgram } from "./paths.ts"
+
+/**
+ * Answers a request at a run's own origin, where a signed cookie of that origin is the only proof.
+ */
+export function handleOriginForm(context: GatewayContext, gatewayRequest: GatewayRequest, key: string): void | Promise<void> {
+  const { request } = gatewayRequest
+  const target = /^[0-9a-f]{32}$/.test(key) ? context.runs.byKey(key) : undefined
+  if (target === undefined || context.ports?.canServe(target) === false) throw notFound()
+  if (context.ports && isServiceWorkerScript(request))
+    throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
+  const path = request.url as string
+  if (isGatewayPath(path)) return handleOwnPath(context, gatewayRequest, target)
+  if (isCrossOrigin(request, originSaid(context, gatewayRequest)))
+    throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
+  checkAddress(path)
+  const session = context.sessionsFor(target).find(request.headers.cookie, key)
+  const may = session !== undefined && context.connections.canOpen(session.visitor, target)
+  if (typeof may !== "boolean") return may.then((yes) => decide(context, gatewayRequest, { target, session: yes ? session : undefined }))
+  decide(context, gatewayRequest, { target, session: may ? session : undefined })
+}
+
+/** As the browser sees it: its scheme is the apps URL's, its port may be another (a tunnel). */
+function originSaid({ addresses }: GatewayContext, { request }: GatewayRequest): string {
+  return `${addresses.appsUrl.protocol}//${request.headers.host?.toLowerCase()}`
+}
+
+function decide(
+  context: GatewayContext,
+  gatewayRequest: GatewayRequest,
+  { target, session }: { target: LiveRun; session: RunSession | undefined },
+): void {
+  const { request, response } = gatewayRequest
+  if (response.destroyed) return
+  if (session) countConnection(session.visitor, gatewayRequest)
+  const path = request.url as string
+  if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: pathInProgram(target, path) })
+  if (leadsToLanding(gatewayRequest, target)) {
+    const landing = pathAtOrigin(target, "")
+    if (landing !== path) return void redirect(gatewayRequest, landing)
+  }
+  if (target.address === undefined) throw notReady(target)
+  forwardRequest(context, gatewayRequest, {
+    form: "origin",
+    visitor: session.visitor,
+    target,
+    address: target.address,
+    path,
+    prefix: "",
+    session,
+    jar: context.cookieJarFor(target, session.visitor),
+    tags: context.ports && new RunEntityTags(target.key),
+  })
+}
+
+function withoutSession(
+  context: GatewayContext,
+  gatewayRequest: GatewayRequest,
+  { target, path }: { target: LiveRun; path: string },
+): void {
+  const { request } = gatewayRequest
+  if (isNavigation(request) && gatewayRequest.upgrade === undefined) {
+    if (context.sessionsFor(target).wasJustCreated(request.headers.cookie)) throw sessionLost(path)
+    return void redirectToSignIn(context, gatewayRequest, { target, path })
+  }
+  throw unauthorized(
+    "No session at this run's address: open it in a browser, or ask with an Authorization header below /run/<ID>/ at the apps URL",
+    { title: "Your session has ended", text: "Open the run again to go on.", link: { href: startPath(path), text: "Open the run" } },
+  )
+}
+
+/**
+ * Nothing of a program that lives below `/run/<ID>/` is at `/`; and who comes from elsewhere to a
+ * program's front door wants its landing page.
+ */
+function leadsToLanding({ request, upgrade }: GatewayRequest, target: LiveRun): boolean {
+  if (upgrade !== undefined || !isNavigation(request)) return false
+  const path = request.url as string
+  if (target.prefix === "keep" && path === "/") return true
+  return isProgramRoot(target, path) && isExternalNavigation(request)
+}

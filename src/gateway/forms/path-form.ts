@@ -1,0 +1,91 @@
+import { Failure } from "#contract"
+import type { GatewayContext } from "../context.ts"
+import type { GatewayRequest } from "../gateway-request.ts"
+import { forwardRequest } from "../proxy/forward-request.ts"
+import { auditRefusal, checkAddress, countConnection, forbidden, notFound, notReady, redirect, send, unauthorized } from "../refusals.ts"
+import type { LiveRun, Visitor } from "../run-directory.ts"
+import { declaresOtherOrigin, isBrowserLoad } from "./browser.ts"
+import { parseRunPath, sanitizePath } from "./paths.ts"
+
+/**
+ * Answers a request at the apps URL itself, where an `Authorization` header is the only proof and
+ * browsers load nothing.
+ */
+export async function handlePathForm(context: GatewayContext, gatewayRequest: GatewayRequest): Promise<void> {
+  const { request } = gatewayRequest
+  const url = request.url as string
+  const split = parseRunPath(url)
+  if (split === undefined) return answerBeside(gatewayRequest, url)
+  const { id, rest } = split
+  if (request.headers["service-worker"] !== undefined)
+    throw forbidden("No service worker may be registered here: all runs share this address")
+  if (isBrowserLoad(request)) {
+    checkAddress(url)
+    return redirect(gatewayRequest, context.addresses.openUrl(id, { path: sanitizePath(rest) }))
+  }
+  checkPlace(context, gatewayRequest)
+  const visitor = await identify(context, gatewayRequest)
+  countConnection(visitor, gatewayRequest)
+  checkAddress(url)
+  const target = await admitted(context, gatewayRequest, { visitor, id })
+  if (gatewayRequest.response.destroyed) return
+  if (rest[0] !== "/" && !gatewayRequest.upgrade) return addSlash(gatewayRequest, { id, rest })
+  if (target.address === undefined) throw notReady(target)
+  const strips = target.prefix === "strip"
+  const path = strips ? rest.replace(/^(?!\/)/, "/") : url
+  forwardRequest(context, gatewayRequest, {
+    form: "path",
+    visitor,
+    target,
+    address: target.address,
+    path,
+    prefix: strips ? `/run/${id}` : "",
+  })
+}
+
+function answerBeside(gatewayRequest: GatewayRequest, url: string): void {
+  if (url === "/healthz") return void send(gatewayRequest, 200, { body: '{"ok":true}', type: "application/json", headers: {} })
+  throw new Failure("not_found", "A run's address is wanted: /run/<ID>/")
+}
+
+/** No browser's page may ask here. */
+function checkPlace({ addresses }: GatewayContext, { request }: GatewayRequest): void {
+  const { host = "" } = request.headers
+  const origins = [addresses.appsUrl.origin, `${addresses.appsUrl.protocol}//${host.toLowerCase()}`]
+  if (declaresOtherOrigin(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
+}
+
+async function identify(context: GatewayContext, { request }: GatewayRequest): Promise<Visitor> {
+  const { authorization } = request.headers
+  if (authorization === undefined)
+    throw unauthorized("No Authorization header: Basic (user name with password or token) or Bearer (a token) is wanted")
+  const found = await context.runs.authenticate(authorization, context.proxies.clientAddress(request))
+  if (!("status" in found)) return found
+  if (found.status === 401) throw unauthorized(found.msg)
+  const wait = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)
+  throw new Failure(refusedProof[found.status], found.msg, wait === undefined ? {} : { headers: { "Retry-After": String(wait) } })
+}
+
+const refusedProof = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
+
+/** The run, when it is live and this visitor may open it: hidden and missing look the same. */
+async function admitted(
+  context: GatewayContext,
+  gatewayRequest: GatewayRequest,
+  { visitor, id }: { visitor: Visitor; id: number },
+): Promise<LiveRun> {
+  const target = context.runs.byId(id)
+  if (target === undefined) {
+    // What is not there costs what is hidden does.
+    if (visitor.scopedRunId === undefined || visitor.scopedRunId === id) await context.runs.canOpen(visitor, id).catch(() => false)
+    throw notFound()
+  }
+  if (await context.connections.canOpen(visitor, target)) return target
+  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })
+  throw notFound()
+}
+
+/** Relative links in the program's pages need the slash. */
+function addSlash(gatewayRequest: GatewayRequest, { id, rest }: { id: number; rest: string }): void {
+  send(gatewayRequest, 308, { body: "", type: "text/plain", headers: { Location: `/run/${id}/${rest}` } })
+}

@@ -1,0 +1,184 @@
+import { bounds } from "#contract"
+import type { Clock, Logger } from "#kit"
+import type { LiveRun } from "../run-directory.ts"
+import { choosePort, type NoPortReason, type PortAssignment, type PortAssignments, type PortChoice, type PortRange } from "./port-choice.ts"
+
+/** A port that the gateway listens on. */
+export interface OpenPort {
+  close(): void
+}
+
+export interface RunPortsOptions {
+  range: PortRange
+  ledger: PortAssignments
+  /** Default 32; never more than half of the range. */
+  maxPerPerson?: number | undefined
+  /** Rejects if something else listens on the port. */
+  open(port: number): Promise<OpenPort>
+  /** Whether there is a live run with this key. */
+  isLive(key: string): boolean
+  logger: Logger
+  clock: Clock
+}
+
+/** How long the gateway leaves a port alone that something else listens on. */
+const retryAfterMs = 10_000
+/** Ports that are tried for one run at a time. */
+const maxAttempts = 8
+
+interface HeldPort {
+  entry: PortAssignment
+  open: OpenPort
+}
+
+/**
+ * Which live run has which port.
+ *
+ * Browsers keep caches and storage by port. So a port belongs to one person and one set of authors
+ * for ever, recorded in the ledger before a single request is answered there. A run gets its port
+ * when a browser first opens it; runs that only programs reach use up none.
+ */
+export class RunPorts {
+  readonly #options: RunPortsOptions
+  readonly #held = new Map<string, HeldPort>()
+  readonly #keys = new Map<number, string>()
+  readonly #blockedUntil = new Map<number, number>()
+  #turn: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+  /** Warnings come one at a time. */
+  #quietUntil = 0
+
+  constructor(options: RunPortsOptions) {
+    this.#options = options
+  }
+
+  has(port: number): boolean {
+    const { first, last } = this.#options.range
+    return port >= first && port <= last
+  }
+
+  portOf(key: string): number | undefined {
+    return this.#held.get(key)?.entry.port
+  }
+
+  keyAt(port: number): string | undefined {
+    return this.#keys.get(port)
+  }
+
+  /**
+   * Whether the run's pages may be served at the port that it holds: its authors may have changed
+   * while it was queued.
+   */
+  canServe({ key, authors }: LiveRun): boolean {
+    return this.#held.get(key)?.entry.authors === authors
+  }
+
+  /**
+   * Whether the port's last run was of another project: then browsers drop what they stored there.
+   */
+  isHandedOver(key: string): boolean {
+    return this.#held.get(key)?.entry.isHandedOver ?? false
+  }
+
+  /** Opens the ports again that these runs had when the gateway stopped. */
+  restore(targets: readonly LiveRun[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const { ledger, range } = this.#options
+      for (const [userId, runs] of Map.groupBy(targets, (target) => target.userId)) {
+        const had = new Set((await ledger.ofUser(userId, range)).map(({ runKey }) => runKey))
+        for (const target of runs) if (had.has(target.key)) await this.#give(target)
+      }
+    })
+  }
+
+  /** Closes the ports of all other runs. */
+  retainOnly(targets: readonly LiveRun[]): void {
+    const live = new Set(targets.map(({ key }) => key))
+    for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
+  }
+
+  /** Makes sure that this run has a port that is right for it, or says why it has none. */
+  async ensure(target: LiveRun): Promise<NoPortReason | undefined> {
+    if (this.canServe(target)) return undefined
+    return this.#inTurn(() => this.#give(target))
+  }
+
+  /** Gives no more ports. Those that are open are the server's to close. */
+  async stop(): Promise<void> {
+    this.#isClosed = true
+    await this.#turn
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #give(target: LiveRun): Promise<NoPortReason | undefined> {
+    if (this.#isClosed) return "blocked"
+    if (this.canServe(target)) return undefined
+    this.#release(target.key)
+    // A port whose run has just ended is free at once: else quick restarts would use up one port
+    // after the other.
+    for (const key of [...this.#held.keys()]) if (!this.#options.isLive(key)) this.#release(key)
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const chosen = await this.#choose(target)
+      if (typeof chosen === "string") return this.#refuse(target, chosen)
+      if (await this.#tryOpen(target, chosen)) return undefined
+    }
+    return this.#refuse(target, "blocked")
+  }
+
+  #choose(target: LiveRun): Promise<PortChoice | NoPortReason> {
+    const { ledger, range, isLive, clock, maxPerPerson = bounds.gateway.portsPerPerson.value } = this.#options
+    return choosePort(target, {
+      ...{ ledger, range, maxPerPerson },
+      isBusy: (port) => this.#keys.has(port) || clock.now() < (this.#blockedUntil.get(port) ?? 0),
+      isLive: (key) => key !== target.key && isLive(key),
+    })
+  }
+
+  /** The port is recorded once it could be opened, and answers for the run once it is recorded. */
+  async #tryOpen(target: LiveRun, { entry, isRecorded }: PortChoice): Promise<boolean> {
+    const { open, ledger, logger, clock } = this.#options
+    const { port } = entry
+    let opened: OpenPort
+    try {
+      opened = await open(port)
+    } catch (err) {
+      this.#blockedUntil.set(port, clock.now() + retryAfterMs)
+      logger.warn({ err, port, run: target.id }, "the gateway cannot listen on a port for runs")
+      return false
+    }
+    const isTaken =
+      isRecorded ||
+      (await ledger.assign(entry).catch((error: unknown) => {
+        opened.close()
+        throw error
+      }))
+    if (!isTaken) {
+      opened.close()
+      return false
+    }
+    this.#held.set(target.key, { entry, open: opened })
+    this.#keys.set(port, target.key)
+    return true
+  }
+
+  #refuse(target: LiveRun, why: NoPortReason): NoPortReason {
+    const { logger, range, clock } = this.#options
+    if (clock.now() >= this.#quietUntil)
+      logger.warn({ run: target.id, user: target.userId, why, ...range }, "a run has no port for browsers")
+    this.#quietUntil = clock.now() + retryAfterMs
+    return why
+  }
+
+  #release(key: string): void {
+    const held = this.#held.get(key)
+    if (!held) return
+    this.#held.delete(key)
+    this.#keys.delete(held.entry.port)
+    held.open.close()
+  }
+}

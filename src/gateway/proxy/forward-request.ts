@@ -1,0 +1,189 @@
+import { hasBody } from "#http"
+import type { GatewayContext } from "../context.ts"
+import type { GatewayRequest } from "../gateway-request.ts"
+import { sendFailure, unavailable } from "../refusals.ts"
+import type { OpenConnection } from "../sessions/connection-registry.ts"
+import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
+import { BadResponse, type ResponseHead } from "../upstream/response-head.ts"
+import type { ProxyRequest } from "./proxy-request.ts"
+import { RequestBody } from "./request-body.ts"
+import { requestHead } from "./request-headers.ts"
+import { responseHeaders, responseTrailers } from "./response-headers.ts"
+import { openTunnel } from "./tunnel.ts"
+
+/** Sends a request on to the run's program and the answer back, as each side can take it. */
+export function forwardRequest(context: GatewayContext, gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest): void {
+  new ForwardedRequest(context, gatewayRequest, proxyRequest).start()
+}
+
+class ForwardedRequest implements ResponseHandler, OpenConnection {
+  readonly #context: GatewayContext
+  readonly #gatewayRequest: GatewayRequest
+  readonly #proxyRequest: ProxyRequest
+  readonly #mayRepeat: boolean
+  readonly #close: () => void
+  #connection: UpstreamConnection | undefined
+  #hasHead = false
+  /** The beginning of the body is held until it is known whether it is all. */
+  #first: Buffer | undefined
+  #isFlushed = false
+  readonly #body: RequestBody | undefined
+  #readerSince: number | undefined
+
+  constructor(context: GatewayContext, gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest) {
+    this.#context = context
+    this.#gatewayRequest = gatewayRequest
+    this.#proxyRequest = proxyRequest
+    if (hasBody(gatewayRequest.request)) this.#body = new RequestBody(gatewayRequest, proxyRequest, context.clock)
+    this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(gatewayRequest.request.method ?? "")
+    this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
+  }
+
+  start(): void {
+    const { response, expects } = this.#gatewayRequest
+    this.#context.activity.report(this.#proxyRequest.target.id)
+    response.on("close", () => this.#gone())
+    response.on("drain", () => {
+      this.#readerSince = response.writableEnded ? this.#context.clock.now() : undefined
+      this.#connection?.resume()
+    })
+    this.#send(this.#context.pools.acquire(this.#upstream(), { mayRepeat: this.#mayRepeat }))
+    if (expects) response.writeContinue()
+    if (this.#connection === undefined) return
+    if (this.#body) this.#body.start(this.#connection)
+    else this.#connection.endBody()
+  }
+
+  get stalledSince(): number | undefined {
+    return this.#body?.waitingSince ?? this.#readerSince
+  }
+
+  abort(): void {
+    this.#gatewayRequest.response.destroy()
+    this.#gone()
+  }
+
+  onHead(head: ResponseHead): void {
+    if (head.status === 101) return void this.#switch(head)
+    this.#hasHead = true
+    const { response, request } = this.#gatewayRequest
+    const { host = "", "sec-fetch-site": site } = request.headers
+    const { isTrustworthy } = this.#context.addresses
+    const hasTrailers = head.framing.kind === "chunked" && request.httpVersion === "1.1"
+    const options = {
+      proxyRequest: this.#proxyRequest,
+      host,
+      isTrustworthy,
+      isBrowser: site !== undefined,
+      hasTrailers,
+      renewal: this.#renewal(),
+    }
+    response.writeHead(head.status, head.message, responseHeaders(head, options))
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#first === undefined && !this.#isFlushed) this.#first = Buffer.from(chunk)
+    else this.#write(Buffer.from(chunk))
+  }
+
+  /** A program may think long, or stream events: what it said so far goes out. */
+  onPause(): void {
+    if (this.#isFlushed || !this.#hasHead) return
+    if (this.#first === undefined) this.#gatewayRequest.response.flushHeaders()
+    this.#flush()
+  }
+
+  onEnd(trailers: string[]): void {
+    this.#connection = undefined
+    this.#body?.stop()
+    const { response } = this.#gatewayRequest
+    if (trailers.length > 0) response.addTrailers(responseTrailers(trailers))
+    const last = this.#first
+    this.#first = undefined
+    if (last === undefined) response.end()
+    else response.end(last)
+    if (!response.writableFinished) this.#readerSince ??= this.#context.clock.now()
+  }
+
+  onDrain(): void {
+    this.#body?.goOn()
+  }
+
+  onFail(error: Error): void {
+    const isStale = this.#connection?.isStale ?? false
+    this.#connection = undefined
+    if (isStale && this.#mayRepeat && this.#isStillThere()) return void this.#repeat()
+    this.#context.logger.debug({ err: error, run: this.#proxyRequest.target.id }, "a run's program did not answer")
+    this.#body?.stop()
+    if (this.#hasHead) this.#gatewayRequest.response.destroy()
+    else sendFailure(this.#context, this.#gatewayRequest, unavailable(error instanceof BadResponse ? "malformed" : "silent"))
+  }
+
+  #upstream() {
+    return { key: this.#proxyRequest.target.key, address: this.#proxyRequest.address }
+  }
+
+  #send(connection: UpstreamConnection): void {
+    const { request, upgrade } = this.#gatewayRequest
+    const options = {
+      proxyRequest: this.#proxyRequest,
+      forwardedFor: this.#context.proxies.forwardedFor(request),
+      scheme: this.#context.addresses.appsUrl.protocol.slice(0, -1),
+      isUpgrade: upgrade !== undefined,
+    }
+    this.#connection = connection
+    connection.begin({ method: request.method ?? "", head: requestHead(request, options) }, this)
+  }
+
+  #isStillThere(): boolean {
+    const { address, target } = this.#proxyRequest
+    const now = this.#context.runs.byKey(target.key)?.address
+    return !this.#gatewayRequest.response.destroyed && now?.host === address.host && now.port === address.port
+  }
+
+  #repeat(): void {
+    this.#send(this.#context.pools.open(this.#upstream()))
+    this.#connection?.endBody()
+  }
+
+  #flush(): void {
+    this.#isFlushed = true
+    const first = this.#first
+    this.#first = undefined
+    if (first !== undefined) this.#write(first)
+  }
+
+  #write(chunk: Buffer): void {
+    if (!this.#isFlushed) this.#flush()
+    if (this.#gatewayRequest.response.write(chunk)) return
+    this.#readerSince ??= this.#context.clock.now()
+    this.#connection?.pause()
+  }
+
+  #switch(head: ResponseHead): void {
+    const connection = this.#connection
+    const { upgrade } = this.#gatewayRequest
+    if (connection === undefined || upgrade === undefined) throw new BadResponse("a change of protocol that nobody asked for")
+    this.#close()
+    openTunnel(this.#context, {
+      gatewayRequest: { ...this.#gatewayRequest, upgrade },
+      proxyRequest: this.#proxyRequest,
+      connection,
+      head,
+      renewal: this.#renewal(),
+    })
+    this.#connection = undefined
+  }
+
+  #renewal(): string | undefined {
+    const { session } = this.#proxyRequest
+    return session && this.#context.sessionsFor(this.#proxyRequest.target).renewCookie(session)
+  }
+
+  #gone(): void {
+    this.#close()
+    this.#body?.stop()
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from "#kit"
+import type { GatewayRequest } from "../gateway-request.ts"
+import type { UpstreamConnection } from "../upstream/connection.ts"
+import type { ProxyRequest } from "./proxy-request.ts"
+import { requestTrailers } from "./request-headers.ts"
+
+/** Hands a request's body on as the program takes it. */
+export class RequestBody {
+  readonly #gatewayRequest: GatewayRequest
+  readonly #proxyRequest: ProxyRequest
+  readonly #clock: Clock
+  /** Since when the client has been waited for; undefined when it is not its turn. */
+  waitingSince: number | undefined
+  #to: UpstreamConnection | undefined
+
+  constructor(gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest, clock: Clock) {
+    this.#gatewayRequest = gatewayRequest
+    this.#proxyRequest = proxyRequest
+    this.#clock = clock
+  }
+
+  start(connection: UpstreamConnection): void {
+    const { request } = this.#gatewayRequest
+    const isChunked = request.headers["transfer-encoding"] !== undefined
+    this.#to = connection
+    this.waitingSince = this.#clock.now()
+    request.on("data", (chunk: Buffer) => {
+      const hasRoom = this.#to === undefined || (isChunked ? writeChunk(this.#to, chunk) : this.#to.write(chunk))
+      this.waitingSince = hasRoom ? this.#clock.now() : undefined
+      if (!hasRoom) request.pause()
+    })
+    request.on("end", () => {
+      this.waitingSince = undefined
+      if (isChunked) this.#to?.write(`0\r\n${requestTrailers(request.rawTrailers, this.#proxyRequest)}\r\n`)
+      this.#to?.endBody()
+    })
+  }
+
+  /** The program has room again. */
+  goOn(): void {
+    const { request } = this.#gatewayRequest
+    this.waitingSince = request.complete ? undefined : this.#clock.now()
+    request.resume()
+  }
+
+  /** What still comes is read and forgotten: the answer is there. */
+  stop(): void {
+    this.#to = undefined
+    if (!this.#gatewayRequest.request.complete) this.#gatewayRequest.request.resume()
+  }
+}
+
+function writeChunk(connection: UpstreamConnection, chunk: Buffer): boolean {
+  connection.cork()
+  connection.write(`${chunk.length.toString(16)}\r\n`)
+  connection.write(chunk)
+  const hasRoom = connection.write("\r\n")
+  connection.uncork()
+  return hasRoom
+}

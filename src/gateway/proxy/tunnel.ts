@@ -1,0 +1,135 @@
+import type { Duplex } from "node:stream"
+import type { GatewayContext } from "../context.ts"
+import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
+import type { OpenConnection } from "../sessions/connection-registry.ts"
+import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
+import { BadResponse, type ResponseHead } from "../upstream/response-head.ts"
+import type { ProxyRequest } from "./proxy-request.ts"
+import { responseHeaders } from "./response-headers.ts"
+
+const halfOpenTimeoutMs = 60_000
+
+export interface TunnelOptions {
+  gatewayRequest: GatewayRequest & { upgrade: Upgrade }
+  proxyRequest: ProxyRequest
+  connection: UpstreamConnection
+  /** The program's 101. */
+  head: ResponseHead
+  renewal: string | undefined
+}
+
+/**
+ * Joins client and program byte by byte after a 101, until either ends. Throws `BadResponse` when
+ * the 101 is not what was asked for.
+ */
+export function openTunnel(context: GatewayContext, options: TunnelOptions): void {
+  const { gatewayRequest, connection, proxyRequest } = options
+  const head = switchingHead(context, options)
+  const { socket } = gatewayRequest.upgrade
+  gatewayRequest.response.detachSocket(socket as never)
+  const tunnel = new Tunnel({ context, socket, connection, proxyRequest })
+  connection.setHandler(tunnel)
+  tunnel.start(head, gatewayRequest.upgrade.takeEarly())
+}
+
+/** Keeps no more than it needs: there may be thousands that say nothing. */
+class Tunnel implements ResponseHandler, OpenConnection {
+  readonly #socket: Duplex
+  readonly #connection: UpstreamConnection
+  readonly #context: GatewayContext
+  readonly #run: number
+  readonly #close: () => void
+  stalledSince: number | undefined
+
+  constructor({
+    context,
+    socket,
+    connection,
+    proxyRequest,
+  }: { context: GatewayContext; socket: Duplex; connection: UpstreamConnection; proxyRequest: ProxyRequest }) {
+    this.#context = context
+    this.#socket = socket
+    this.#connection = connection
+    this.#run = proxyRequest.target.id
+    this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
+  }
+
+  start(head: string, early: Buffer): void {
+    this.#socket.write(head, "latin1")
+    if (early.length > 0) this.#connection.write(early)
+    this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
+    this.#socket.on("drain", () => {
+      this.stalledSince = undefined
+      this.#connection.resume()
+    })
+    this.#socket.on("end", () => this.#endUpstream())
+    this.#socket.on("close", () => this.#gone())
+  }
+
+  abort(): void {
+    this.#socket.destroy()
+    this.#gone()
+  }
+
+  onHead(): void {}
+
+  onData(chunk: Buffer): void {
+    this.#context.activity.report(this.#run)
+    if (this.#socket.write(Buffer.from(chunk))) return
+    this.stalledSince ??= this.#context.clock.now()
+    this.#connection.pause()
+  }
+
+  onPause(): void {}
+
+  onDrain(): void {
+    this.#socket.resume()
+  }
+
+  /** What the program sent last still reaches the client. */
+  onEnd(): void {
+    this.stalledSince ??= this.#context.clock.now()
+    this.#socket.end(() => this.#socket.destroy())
+  }
+
+  onFail(): void {
+    this.#socket.destroy()
+  }
+
+  #fromClient(chunk: Buffer): void {
+    this.#context.activity.report(this.#run)
+    if (!this.#connection.write(chunk)) this.#socket.pause()
+  }
+
+  /** A program may have more to say to a client that says no more, but not for ever. */
+  #endUpstream(): void {
+    this.#connection.end()
+    const late = setTimeout(() => this.abort(), halfOpenTimeoutMs).unref()
+    this.#socket.once("close", () => clearTimeout(late))
+  }
+
+  #gone(): void {
+    this.#close()
+    this.#connection.destroy()
+  }
+}
+
+/** Whether an `Upgrade` header names a protocol. */
+export function includesProtocol(upgrade: string, protocol: string): boolean {
+  const names = upgrade.toLowerCase().split(",")
+  return names.some((name) => name.trim() === protocol.toLowerCase())
+}
+
+function switchingHead(context: GatewayContext, { gatewayRequest, proxyRequest, head, renewal }: TunnelOptions): string {
+  const { host = "", upgrade = "" } = gatewayRequest.request.headers
+  const at = head.names.indexOf("upgrade")
+  const protocol = head.headers[2 * at + 1] ?? ""
+  if (at < 0 || !includesProtocol(upgrade, protocol)) throw new BadResponse("a change to a protocol that nobody asked for")
+  const { isTrustworthy } = context.addresses
+  const headers = responseHeaders(head, { proxyRequest, host, isTrustworthy, isBrowser: true, hasTrailers: false, renewal })
+  let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`
+  for (let i = 0; i < headers.length; i += 2) {
+    text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  }
+  return `${text}\r\n`
+}

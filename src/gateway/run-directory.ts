@@ -1,0 +1,87 @@
+/**
+ * What the gateway asks of the rest. All lookups are answered from memory: no query per request.
+ */
+export interface RunDirectory {
+  /** The run with this ID or key, when it is live (any state before `ended`). */
+  byId(id: number): LiveRun | undefined
+  byKey(key: string): LiveRun | undefined
+
+  /** All live runs. */
+  liveRuns(): LiveRun[]
+
+  /**
+   * Who an `Authorization` header belongs to, or with which status and sentence to refuse it.
+   * `address` is the caller's, after trusted proxies.
+   */
+  authenticate(
+    authorization: string,
+    address: string,
+  ): Promise<Visitor | { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>
+
+  /**
+   * Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s
+   * for each open connection's pair.
+   */
+  canOpen(visitor: Visitor, runId: number): Promise<boolean>
+
+  /**
+   * A request was refused, for the audit; `code` is the failure's, or `hidden` where there is a run
+   * that this visitor may not open. Must not throw.
+   */
+  recordRefusal(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
+
+  /** Bytes or a request passed; called at most once a second for each run. */
+  recordActivity(runId: number): void
+}
+
+export interface Address {
+  host: string
+  port: number
+  /**
+   * Whether the run has it still, where one can tell: asked for each new connection, before
+   * anything is sent.
+   */
+  isCurrent?: (() => boolean) | undefined
+}
+
+/** A live run as the gateway sees it. */
+export interface LiveRun {
+  id: number
+  /** Who started it. */
+  userId: number
+  projectId: number
+  /**
+   * Who decides what its pages do, by a name: runs of one person share an origin only if it is the
+   * same.
+   */
+  authors: string
+  /** 32 hexadecimal digits; the first label of the run's own origin. */
+  key: string
+  /** Undefined until the run is `ready`, and again while it stops. */
+  address: Address | undefined
+  /**
+   * `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives
+   * at `/`.
+   */
+  prefix: "keep" | "strip"
+  /**
+   * Sent to the program with every request, such as the run's own token; replaces what the visitor
+   * sent under that name.
+   */
+  upstreamHeaders: Readonly<Record<string, string>>
+  /**
+   * Where a browser goes first, relative to the program's base (`lab`, `vnc.html?autoconnect=1`);
+   * may be empty.
+   */
+  landing: string
+  state: string
+}
+
+/** A person who proved who they are, and by what: ending that proof ends what it opened. */
+export interface Visitor {
+  userId: number
+  /** Identifies the token or browser session; empty for a password. */
+  credentialId: string
+  /** Set when the proof opens only this run. */
+  scopedRunId?: number
+}

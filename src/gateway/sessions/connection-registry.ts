@@ -1,0 +1,158 @@
+import { bounds, Failure } from "#contract"
+import { abortable, type Clock, deadline, type Logger } from "#kit"
+import type { LiveRun, RunDirectory, Visitor } from "../run-directory.ts"
+
+const maxAnswerAgeMs = 2_000
+/**
+ * How long a yes holds while nobody can be asked: as long as a restart of the part that knows may
+ * take.
+ */
+const graceMs = 60_000
+const answerTimeoutMs = 2_500
+/** How long a client may neither send nor take anything while the program waits for it. */
+const stallTimeoutMs = bounds.gateway.silentMs.value
+
+/** One exchange or tunnel that is open for a visitor at a run. */
+export interface OpenConnection {
+  /**
+   * Since when it has waited for the client to send or to take anything, in milliseconds since the
+   * epoch; undefined while it does not.
+   */
+  readonly stalledSince: number | undefined
+  /** Ends it at once, both sides. */
+  abort(): void
+}
+
+interface Pair {
+  readonly visitor: Visitor
+  readonly id: number
+  readonly key: string
+  readonly open: Set<OpenConnection>
+  /** When the last yes was asked for. */
+  allowedAt: number
+  pendingCheck: Promise<boolean> | undefined
+}
+
+export interface ConnectionRegistryOptions {
+  runs: RunDirectory
+  clock: Clock
+  logger: Logger
+  /** Default 4,096. */
+  maxPerPair?: number
+}
+
+/** Who has what open, and whether they still may. */
+export class ConnectionRegistry {
+  readonly #runs: RunDirectory
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #maxPerPair: number
+  readonly #pairs = new Map<string, Pair>()
+  #isClosed = false
+
+  constructor({ runs, clock, logger, maxPerPair = bounds.gateway.openPerPerson.value }: ConnectionRegistryOptions) {
+    this.#runs = runs
+    this.#clock = clock
+    this.#logger = logger
+    this.#maxPerPair = maxPerPair
+  }
+
+  /**
+   * Whether the visitor may open the run. A yes is at most 2 s old and then answered at once.
+   * Rejects with `unavailable` when nobody can tell.
+   */
+  canOpen(visitor: Visitor, target: LiveRun): boolean | Promise<boolean> {
+    if (visitor.scopedRunId !== undefined && visitor.scopedRunId !== target.id) return false
+    const pair = this.#pair(visitor, target)
+    const age = this.#clock.now() - pair.allowedAt
+    if (age >= 0 && age < maxAnswerAgeMs) return true
+    return this.#ask(pair).catch((error) => {
+      if (this.#clock.now() - pair.allowedAt < graceMs) return true
+      throw new Failure("unavailable", "Whether you may open this run cannot be told at the moment", {
+        cause: error,
+        headers: { "Retry-After": "2" },
+      })
+    })
+  }
+
+  /**
+   * Notes what is open until the returned function is called. Refused (429) when the visitor has
+   * too much open at this run.
+   */
+  add(visitor: Visitor, target: LiveRun, opening: OpenConnection): () => void {
+    if (this.#isClosed) throw new Failure("unavailable", "The gateway is stopping", { headers: { "Retry-After": "2" } })
+    const { open } = this.#pair(visitor, target)
+    if (open.size >= this.#maxPerPair) {
+      throw new Failure("too_many_requests", `At most ${this.#maxPerPair} requests and sockets may be open at one run`, {
+        headers: { "Retry-After": "2" },
+      })
+    }
+    open.add(opening)
+    return () => open.delete(opening)
+  }
+
+  get size(): number {
+    let size = 0
+    for (const { open } of this.#pairs.values()) size += open.size
+    return size
+  }
+
+  /**
+   * Asks about every pair that has something open, and cuts what may no longer be. Resolves when
+   * all have answered.
+   */
+  async recheck(): Promise<void> {
+    await Promise.all([...this.#pairs].map(([id, pair]) => this.#recheck(id, pair)))
+  }
+
+  /** Cuts everything, and lets nothing more be opened. */
+  close(): void {
+    this.#isClosed = true
+    for (const pair of this.#pairs.values()) cut(pair.open)
+  }
+
+  async #recheck(id: string, pair: Pair): Promise<void> {
+    const target = this.#runs.byKey(pair.key)
+    if (target === undefined || target.id !== pair.id) cut(pair.open)
+    const now = this.#clock.now()
+    cut([...pair.open].filter(({ stalledSince = now }) => now - stalledSince >= stallTimeoutMs))
+    if (pair.open.size === 0) {
+      if (!pair.pendingCheck && this.#clock.now() - pair.allowedAt > maxAnswerAgeMs) this.#pairs.delete(id)
+      return
+    }
+    await this.#ask(pair).catch((error) =>
+      this.#logger.warn({ err: error, run: pair.id }, "whether a visitor may open a run was not answered"),
+    )
+    if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)
+  }
+
+  #ask(pair: Pair): Promise<boolean> {
+    pair.pendingCheck ??= this.#answer(pair).finally(() => {
+      pair.pendingCheck = undefined
+    })
+    return pair.pendingCheck
+  }
+
+  async #answer(pair: Pair): Promise<boolean> {
+    const askedAt = this.#clock.now()
+    using limit = deadline(answerTimeoutMs, "The answer whether a visitor may open a run")
+    const yes = await abortable(this.#runs.canOpen(pair.visitor, pair.id), limit)
+    pair.allowedAt = yes ? askedAt : Number.NEGATIVE_INFINITY
+    if (!yes) cut(pair.open)
+    return yes
+  }
+
+  #pair(visitor: Visitor, target: LiveRun): Pair {
+    const id = `${target.key} ${target.id} ${visitor.userId} ${visitor.scopedRunId ?? ""} ${visitor.credentialId}`
+    let pair = this.#pairs.get(id)
+    if (pair === undefined) {
+      pair = { visitor, id: target.id, key: target.key, open: new Set(), allowedAt: Number.NEGATIVE_INFINITY, pendingCheck: undefined }
+      this.#pairs.set(id, pair)
+    }
+    return pair
+  }
+}
+
+function cut(open: Iterable<OpenConnection>): void {
+  for (const opening of [...open]) opening.abort()
+}

@@ -1,0 +1,52 @@
+import type { Signer } from "#kit"
+import { confineCookie } from "./cookies.ts"
+
+/**
+ * Keeps a program's cookies apart where its origin is a port: browsers send a host's cookies to all
+ * of its ports.
+ *
+ * They are named after the port, signed for the run and the visitor, and kept from scripts, those
+ * of other runs included. What a script set, here or elsewhere, reaches no program.
+ */
+export class CookieJar {
+  readonly #signer: Signer
+  readonly #owner: string
+  readonly #prefix: string
+
+  constructor({ signer, port, key, userId }: { signer: Signer; port: number; key: string; userId: number }) {
+    this.#signer = signer
+    this.#owner = `${key} ${userId}`
+    this.#prefix = `quayside-at-${port}-`
+  }
+
+  /** A browser's `Cookie` as this run's program may read it; undefined when nothing is left. */
+  decode(header: string): string | undefined {
+    const own: string[] = []
+    for (const pair of header.split(";")) {
+      const text = pair.trim()
+      const equals = text.indexOf("=")
+      if (equals < 0 || !text.startsWith(this.#prefix)) continue
+      const name = text.slice(this.#prefix.length, equals)
+      const signed = this.#signer.verify(text.slice(equals + 1))
+      if (!Array.isArray(signed) || signed[0] !== this.#owner || signed[1] !== name) continue
+      own.push(`${name}=${signed[2]}`)
+    }
+    return own.length === 0 ? undefined : own.join("; ")
+  }
+
+  /** A program's `Set-Cookie` as the browser gets it; undefined for what it may not set. */
+  encode(setCookie: string): string | undefined {
+    const held = confineCookie(setCookie)
+    if (held === undefined) return undefined
+    const [pair = "", ...attributes] = held.split(";")
+    const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=(.*)$/s.exec(pair) ?? []
+    if (name === "") return undefined
+    const signed = this.#signer.sign([this.#owner, name, value.trim()])
+    if (signed.length > maxCookieLength) return undefined
+    const kept = attributes.filter((attribute) => !/^\s*httponly\s*(?:=|$)/i.test(attribute))
+    return [`${this.#prefix}${name}=${signed}`, ...kept, " HttpOnly"].join(";")
+  }
+}
+
+/** What browsers keep of a cookie, and less than `Signer` reads. */
+const maxCookieLength = 3_800

@@ -1,0 +1,53 @@
+/**
+ * All of Quayside's own cookies, the base URL's among them, under any prefix that browsers know.
+ */
+const ours = /^(?:__(?:host|secure|http)-)*(?:http-)?quayside/i
+
+/**
+ * The values of every cookie of this name, in the order sent, at most 16: a planted one may come
+ * before the real one.
+ */
+export function cookieValues(header: string | undefined, name: string): string[] {
+  if (header === undefined || !header.includes(name)) return []
+  const values: string[] = []
+  for (const pair of header.split(";")) {
+    const text = pair.trim()
+    if (text.startsWith(`${name}=`) && values.push(text.slice(name.length + 1)) === 16) break
+  }
+  return values
+}
+
+/** A `Cookie` header without our own; undefined when nothing is left. */
+export function stripOwnCookies(header: string): string | undefined {
+  if (!/quayside/i.test(header)) return header
+  const left = header.split(";").filter((pair) => !isOurs(pair))
+  return left.length === 0 ? undefined : left.join(";").trim()
+}
+
+/**
+ * Also a cookie without a name: browsers send its value alone, so that it looks like name and
+ * value.
+ */
+function isOurs(pair: string): boolean {
+  return ours.test(pair.replace(/^[\s=]+/, ""))
+}
+
+/**
+ * A program's `Set-Cookie` as it may reach the client: for this host only, never under one of our
+ * names; undefined when nothing of it may. `base`, where given, is the path to which the cookie is
+ * held: a path that the program names is put below it unless it lies there already.
+ */
+export function confineCookie(setCookie: string, base?: string): string | undefined {
+  const [pair = "", ...attributes] = setCookie.split(";")
+  if (isOurs(pair)) return undefined
+  const kept = attributes.filter((attribute) => !/^\s*domain\s*(?:=|$)/i.test(attribute))
+  if (base === undefined) return [pair, ...kept].join(";")
+  const path = kept.findLast((attribute) => /^\s*path\s*=/i.test(attribute))?.replace(/^[^=]*=\s*/, "")
+  const rest = kept.filter((attribute) => !/^\s*path\s*(?:=|$)/i.test(attribute))
+  return [pair, ...rest, ` Path=${pathBelow(base, path?.trim())}`].join(";")
+}
+
+function pathBelow(base: string, path: string | undefined): string {
+  if (!path?.startsWith("/")) return `${base}/`
+  return path === base || path.startsWith(`${base}/`) ? path : base + path
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto"
+import { bounds, Failure } from "#contract"
+import { type Clock, ReplayGuard, Signer } from "#kit"
+import type { RunAddresses } from "../forms/addresses.ts"
+import { ownPrefix, sanitizePath } from "../forms/paths.ts"
+import type { LiveRun, Visitor } from "../run-directory.ts"
+
+const ticketLifetimeMs = bounds.gateway.ticketMs.value
+
+export interface TicketRequest {
+  visitor: Visitor
+  target: Pick<LiveRun, "id" | "key">
+  /** The `nonce` that `/open` was called with, as it came. */
+  nonce: string
+  /** The `path` that `/open` was called with, as it came; without one the landing page. */
+  path?: string | undefined
+}
+
+/** What a ticket says. `path` is relative to the program's base. */
+export interface Ticket {
+  id: string
+  key: string
+  visitor: Visitor
+  nonce: string
+  path: string
+}
+
+/**
+ * One-time tickets from the base URL to a run's own origin. They are signed, so that the process
+ * that gives them need not be the one that takes them; that they are used once is remembered where
+ * they are taken.
+ */
+export class Tickets {
+  readonly #signer: Signer
+  readonly #addresses: RunAddresses
+  readonly #clock: Clock
+  readonly #used = new ReplayGuard()
+
+  constructor(options: { cookieKey: Buffer; addresses: RunAddresses; clock: Clock }) {
+    this.#signer = new Signer(options.cookieKey, "gateway ticket")
+    this.#addresses = options.addresses
+    this.#clock = options.clock
+  }
+
+  /**
+   * The address at the run's own origin that lets this visitor's browser in, once, within 30
+   * seconds. The caller has checked the visitor's right. Throws a `Failure`: `invalid` (`nonce`) on
+   * a nonce that the gateway did not make, `unavailable` for a run without a port.
+   */
+  issue({ visitor, target, nonce, path }: TicketRequest): string {
+    if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
+    const { userId, credentialId, scopedRunId = null } = visitor
+    const body = [
+      randomBytes(9).toString("base64url"),
+      target.key,
+      this.#clock.now(),
+      userId,
+      credentialId,
+      scopedRunId,
+      nonce,
+      sanitizePath(path),
+    ]
+    return `${requireOrigin(this.#addresses, target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
+  }
+
+  /**
+   * What a ticket says, however often asked and however old; undefined when it was not signed here.
+   */
+  read(text: string): (Ticket & { endsAt: number }) | undefined {
+    const signed = this.#signer.verify(text)
+    if (!Array.isArray(signed)) return undefined
+    const [id, key, issuedAt, userId, credentialId, scopedRunId, nonce, path] = signed
+    const visitor = { userId, credentialId, ...(scopedRunId === null ? {} : { scopedRunId }) }
+    return { id, key, visitor, nonce, path, endsAt: issuedAt + ticketLifetimeMs }
+  }
+
+  /** Uses a ticket up. False when it was used before or its time is over. */
+  use(ticket: { id: string; endsAt: number }): boolean {
+    return this.#used.once(ticket, this.#clock.now())
+  }
+}
+
+/** Throws a `Failure` (503) for a run that has no port where runs have ports of their own. */
+export function requireOrigin(addresses: RunAddresses, target: Pick<LiveRun, "key">): string {
+  const origin = addresses.originOf(target)
+  if (origin !== undefined) return origin
+  throw new Failure(
+    "unavailable",
+    "This run has no address for browsers: all ports of the person who started it are in use, or there are none for them",
+  )
+}

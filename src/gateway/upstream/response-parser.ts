@@ -1,0 +1,210 @@
+import { bounds } from "#contract"
+import { ChunkBuffer } from "#kit"
+import { BadResponse, parseResponseHead, type ResponseHead, readField } from "./response-head.ts"
+
+/**
+ * Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows
+ * is data.
+ */
+export interface ResponseSink {
+  onHead(head: ResponseHead): void
+  onData(chunk: Buffer): void
+  onEnd(trailers: string[]): void
+}
+
+const headMost = bounds.gateway.answerHeadBytes.value
+const lineMost = 4_096
+const trailersMost = bounds.gateway.answerTrailerBytes.value
+const interimsMost = bounds.gateway.interimAnswers.value
+const headEnd = Buffer.from("\r\n\r\n")
+const lineEnd = Buffer.from("\r\n")
+
+/** A size and its extensions. */
+const chunkSize = /^([0-9a-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9a-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9a-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/i
+
+type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "close" | "done"
+
+/**
+ * Reads the answers of one upstream connection, one after the other.
+ *
+ * It is strict: whatever two readers could understand differently is a `BadResponse`. Data handed
+ * to the sink is a view of what was fed.
+ */
+export class ResponseParser {
+  #state: State = "done"
+  #method = ""
+  #sink: ResponseSink | undefined
+  /** Holds the beginning of a head or a line whose end has not come yet. */
+  #held: Buffer | undefined
+  #heldBytes = 0
+  #left = 0
+  #interims = 0
+  #trailers: string[] = []
+  #trailerBytes = 0
+  /** The data of the chunks of one feed: handed on together, since there may be thousands in it. */
+  readonly #chunks = new ChunkBuffer()
+
+  begin(method: string, sink: ResponseSink): void {
+    this.#method = method
+    this.#sink = sink
+    this.#state = "head"
+    this.#held = undefined
+    this.#heldBytes = 0
+    this.#interims = 0
+    this.#trailers = []
+    this.#trailerBytes = 0
+    this.#chunks.take()
+  }
+
+  /** Nothing more reaches the sink. */
+  stop(): void {
+    this.#sink = undefined
+    this.#state = "done"
+  }
+
+  get isDone(): boolean {
+    return this.#state === "done"
+  }
+
+  /** Takes what came; answers how many bytes of it belong to this answer. */
+  feed(data: Buffer): number {
+    let at = 0
+    while (at < data.length && this.#state !== "done") at = this.#step(data, at)
+    this.#handOn()
+    return at
+  }
+
+  /**
+   * The other side has ended in good order: the end of an answer without length, a failure of every
+   * other.
+   */
+  finish(): void {
+    if (this.#state === "done") return
+    if (this.#state !== "close") throw new BadResponse("the program closed the connection before the end of its answer")
+    this.#end()
+  }
+
+  #step(data: Buffer, at: number): number {
+    switch (this.#state) {
+      case "head":
+        return this.#head(data, at)
+      case "length":
+      case "chunk":
+        return this.#counted(data, at)
+      case "size":
+        return this.#line(data, at, (line) => this.#size(line))
+      case "chunk-end":
+        return this.#line(data, at, (line) => this.#chunkEnd(line))
+      case "trailer":
+        return this.#line(data, at, (line) => this.#trailer(line))
+      default:
+        this.#sink?.onData(at === 0 ? data : data.subarray(at))
+        return data.length
+    }
+  }
+
+  #head(data: Buffer, at: number): number {
+    const { found, next } = this.#until(headEnd, { data, at, most: headMost })
+    if (found === undefined) return next
+    const head = parseResponseHead(found, this.#method)
+    if (head.status < 200 && head.status !== 101) {
+      this.#interims += 1
+      if (this.#interims > interimsMost) throw new BadResponse(`more than ${interimsMost} interim answers`)
+      return next
+    }
+    this.#state = afterHead(head)
+    this.#left = head.framing.kind === "length" ? head.framing.length : 0
+    this.#sink?.onHead(head)
+    if (this.#state === "length" && this.#left === 0) this.#end()
+    else if (head.framing.kind === "none" && head.status !== 101) this.#end()
+    return next
+  }
+
+  #counted(data: Buffer, at: number): number {
+    const to = Math.min(data.length, at + this.#left)
+    this.#left -= to - at
+    const last = this.#left === 0
+    const part = at === 0 && to === data.length ? data : data.subarray(at, to)
+    if (this.#state === "chunk") this.#chunks.add(part)
+    else this.#sink?.onData(part)
+    if (last && this.#state === "length") this.#end()
+    else if (last && this.#state === "chunk") this.#state = "chunk-end"
+    return to
+  }
+
+  #handOn(): void {
+    if (this.#chunks.length === 0) return
+    for (const buffer of this.#chunks.take()) this.#sink?.onData(buffer)
+  }
+
+  #size(line: string): void {
+    const match = chunkSize.exec(line)
+    if (match === null) throw new BadResponse("a malformed chunk size")
+    this.#left = Number.parseInt(match[1] as string, 16)
+    this.#state = this.#left === 0 ? "trailer" : "chunk"
+  }
+
+  #chunkEnd(line: string): void {
+    if (line !== "") throw new BadResponse("a chunk longer than its size")
+    this.#state = "size"
+  }
+
+  #trailer(line: string): void {
+    if (line === "") return void this.#end()
+    this.#trailerBytes += line.length + 2
+    if (this.#trailerBytes > trailersMost) throw new BadResponse(`more than ${trailersMost} bytes of trailers`)
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadResponse("a control character in a trailer")
+    const names: string[] = []
+    readField(line, this.#trailers, names)
+    if (names[0] === "content-length" || names[0] === "transfer-encoding") throw new BadResponse("a trailer about the answer's end")
+  }
+
+  #line(data: Buffer, at: number, take: (line: string) => void): number {
+    const { found, next } = this.#until(lineEnd, { data, at, most: lineMost })
+    if (found !== undefined) take(found)
+    return next
+  }
+
+  #until(end: Buffer, { data, at, most }: { data: Buffer; at: number; most: number }): { found: string | undefined; next: number } {
+    const held = this.#heldBytes
+    const all = held === 0 ? data.subarray(at) : this.#hold(data.subarray(at))
+    // What was held before has been searched: only its last bytes can begin the end.
+    const to = all.indexOf(end, Math.max(0, held - end.length + 1))
+    if ((to < 0 ? all.length : to) > most) throw new BadResponse(`more than ${most} bytes of head or chunk line`)
+    if (to < 0) {
+      if (held === 0) this.#hold(all)
+      return { found: undefined, next: data.length }
+    }
+    this.#held = undefined
+    this.#heldBytes = 0
+    return { found: all.toString("latin1", 0, to), next: at + to + end.length - held }
+  }
+
+  /**
+   * Copies bytes behind those that are held; the buffer doubles, so that a head of single bytes
+   * costs its length.
+   */
+  #hold(data: Buffer): Buffer {
+    const length = this.#heldBytes + data.length
+    if (this.#held === undefined || this.#held.length < length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * length, 1_024))
+      this.#held?.copy(grown, 0, 0, this.#heldBytes)
+      this.#held = grown
+    }
+    data.copy(this.#held, this.#heldBytes)
+    this.#heldBytes = length
+    return this.#held.subarray(0, length)
+  }
+
+  #end(): void {
+    this.#handOn()
+    const sink = this.#sink
+    this.stop()
+    sink?.onEnd(this.#trailers)
+  }
+}
+
+function afterHead({ status, framing }: ResponseHead): State {
+  if (status === 101 || framing.kind === "close") return "close"
+  return framing.kind === "chunked" ? "size" : "length"
+}
