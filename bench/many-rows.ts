@@ -68,8 +68,8 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
       const project = await tx.projects.get(1 + Math.floor((i * rows) / 150) * 3 + 1)
       if (!project) throw new Error("There is no such project")
       await tx.grants.put({
-        thingType: "project",
-        thingId: project.id,
+        resourceType: "project",
+        resourceId: project.id,
         ownerId: project.userId,
         userId: eyes.member.userId,
         groupId: 0,

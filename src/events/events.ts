@@ -136,8 +136,8 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
     },
     async granted(tx, actor, { verb, grant, was, people }) {
       const event = `grant.${verb}`
-      const { id, thingType: type, thingId, userName, groupName, access } = grant
-      const resource: Resource = { type, id: thingId }
+      const { id, resourceType: type, resourceId, userName, groupName, access } = grant
+      const resource: Resource = { type, id: resourceId }
       await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, sight: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
       await events.sightChanged(tx, { resources: [resource], people })

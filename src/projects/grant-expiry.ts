@@ -17,7 +17,10 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
       for (const grant of await tx.grants.trim(maxAtOnce)) {
-        await events.sightChanged(tx, { resources: [{ type: grant.thingType, id: grant.thingId }], people: await granteesOf(tx, grant) })
+        await events.sightChanged(tx, {
+          resources: [{ type: grant.resourceType, id: grant.resourceId }],
+          people: await granteesOf(tx, grant),
+        })
       }
     })
   }

@@ -3,19 +3,7 @@ import type { ScanTurns } from "./lists/scan-limits.ts"
 import type { SearchCounts } from "./lists/search-counts.ts"
 import type { Dialect } from "./migrations/index.ts"
 import type { Query } from "./queries/query.ts"
-
-/** What a column holds. */
-export type Value = string | number | null
-/** What a parameter takes: flags become 0 and 1, a list is one parameter. */
-export type Arg = Value | boolean | readonly number[] | readonly string[]
-
-/**
- * The database keeps no NUL in a text, and PostgreSQL would refuse to compare with one: it becomes
- * what other unreadable characters become.
- */
-export function withoutNul(text: string): string {
-  return text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text
-}
+import type { Value } from "./values.ts"
 
 /** Runs queries. Rows come as arrays, in the order of `sql/columns.ts`. */
 export interface Session {

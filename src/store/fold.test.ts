@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fold, key, searched } from "./fold.ts"
+import { fold, indexKey, searchText } from "./fold.ts"
 
 test("Texts that differ in case, width or ligatures alone are folded to one", () => {
   for (const [a, b] of [
@@ -19,16 +19,16 @@ test("Texts that differ in case, width or ligatures alone are folded to one", ()
 })
 
 test("A key is the beginning of a text, never half a character", () => {
-  assert.equal(key("x".repeat(300)), "x".repeat(300))
-  assert.equal(key("x".repeat(301)), "x".repeat(300))
-  const cut = key(`${"x".repeat(299)}🎈y`)
+  assert.equal(indexKey("x".repeat(300)), "x".repeat(300))
+  assert.equal(indexKey("x".repeat(301)), "x".repeat(300))
+  const cut = indexKey(`${"x".repeat(299)}🎈y`)
   assert.equal(cut, "x".repeat(299))
-  assert.ok(key("🎈".repeat(400)).isWellFormed())
+  assert.ok(indexKey("🎈".repeat(400)).isWellFormed())
 })
 
 test("What is searched of a name and a comment is bounded also where one character becomes many", () => {
-  assert.equal(searched("A", "b c"), "a\nb c")
-  assert.equal([...searched("x".repeat(200), "x".repeat(2_000))].length, 2_201)
-  assert.equal([...searched("🎈".repeat(200), "🎈".repeat(2_000))].length, 2_201)
-  assert.equal([...searched("x", "\ufdfa".repeat(2_000))].length, 2_400)
+  assert.equal(searchText("A", "b c"), "a\nb c")
+  assert.equal([...searchText("x".repeat(200), "x".repeat(2_000))].length, 2_201)
+  assert.equal([...searchText("🎈".repeat(200), "🎈".repeat(2_000))].length, 2_201)
+  assert.equal([...searchText("x", "\ufdfa".repeat(2_000))].length, 2_400)
 })

@@ -16,7 +16,7 @@ export function fold(text: string): string {
 const keyLength = 300
 
 /** The beginning of a text, as it stands in an index. Never ends within a pair of surrogates. */
-export function key(text: string): string {
+export function indexKey(text: string): string {
   if (text.length <= keyLength) return text
   const last = text.charCodeAt(keyLength - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? keyLength - 1 : keyLength)
@@ -28,7 +28,7 @@ const searchedLength = bounds.texts.searchedCharacters.value
  * What searches look at: some characters become up to 18 others, and each search would go through
  * all of these.
  */
-export function searched(name: string, comment: string): string {
+export function searchText(name: string, comment: string): string {
   const folded = fold(`${name}\n${comment}`)
   return folded.length <= searchedLength ? folded : [...folded].slice(0, searchedLength).join("")
 }

@@ -1,6 +1,7 @@
 import { Failure } from "#contract"
-import type { Session, Transaction, Value } from "./driver.ts"
+import type { Session, Transaction } from "./driver.ts"
 import type { Query } from "./queries/query.ts"
+import type { Value } from "./values.ts"
 
 /** What one change may use of the group's transaction, and only while it is the change's turn. */
 export class Member implements Session {

@@ -179,12 +179,12 @@ export interface GrantReads {
   get(id: number): Promise<GrantRow | undefined>
   /** What grants give one person on these resources, by their groups too. */
   given(
-    type: GrantRow["thingType"],
+    type: GrantRow["resourceType"],
     ids: readonly number[],
     to: Pick<Viewer, "userId" | "groupIds">,
-  ): Promise<{ thingId: number; access: GrantRow["access"] }[]>
+  ): Promise<{ resourceId: number; access: GrantRow["access"] }[]>
   /** All on these resources, those on deleted ones too, oldest first. */
-  of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]>
+  of(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]>
   /** Whether any is past its time and not yet removed. */
   anyExpired(): Promise<boolean>
   /**
@@ -195,7 +195,9 @@ export interface GrantReads {
 }
 export interface GrantFilter {
   ids?: readonly number[]
-  where?: Partial<Pick<GrantRow, "id" | "thingType" | "thingId" | "userId" | "groupId" | "userName" | "groupName" | "access" | "expiresAt">>
+  where?: Partial<
+    Pick<GrantRow, "id" | "resourceType" | "resourceId" | "userId" | "groupId" | "userName" | "groupName" | "access" | "expiresAt">
+  >
 }
 export interface GrantWrites {
   /**

@@ -122,7 +122,11 @@ export const store = [
         "{ ...columns, id, updated_at: row.updatedAt }",
       ],
       ["a restored row stays deleted", "deleted_at: deleted ? now : null", "deleted_at: now"],
-      ["a name that is taken is given again", 'throw new Duplicate(this.kind.unique ?? "userName")', "return this.kind.toRow([])"],
+      [
+        "a name that is taken is given again",
+        'throw new Duplicate(uniqueNames[this.table.name === "groups" ? "groups" : "users"])',
+        "return this.table.toRow([])",
+      ],
     ],
   ),
   ...faults(

@@ -30,7 +30,7 @@ export async function loadGrants(
   const [first] = open
   if (!first) return [...asked.resources]
   const ids = open.map((resource) => resource.id as number)
-  const given = Map.groupBy(await reads.grants.given(first.type as GrantRow["thingType"], ids, caller), ({ thingId }) => thingId)
+  const given = Map.groupBy(await reads.grants.given(first.type as GrantRow["resourceType"], ids, caller), ({ resourceId }) => resourceId)
   return asked.resources.map((resource) => {
     const own = given.get(resource.id as number)
     return own ? { ...resource, grants: own.map(({ access }): Grant => ({ access, userId: caller.userId })) } : resource
@@ -41,12 +41,16 @@ export async function loadGrants(
  * Resources of one type with all grants in force on them: for telling those who see them. One
  * query.
  */
-export async function loadAllGrants(reads: GrantReads, type: GrantRow["thingType"], resources: readonly Resource[]): Promise<Resource[]> {
+export async function loadAllGrants(
+  reads: GrantReads,
+  type: GrantRow["resourceType"],
+  resources: readonly Resource[],
+): Promise<Resource[]> {
   const rows = await reads.grants.of(
     type,
     resources.map(({ id }) => id as number),
   )
-  const given = Map.groupBy(rows, ({ thingId }) => thingId)
+  const given = Map.groupBy(rows, ({ resourceId }) => resourceId)
   return resources.map((resource) => {
     const own = given.get(resource.id as number)
     return own ? { ...resource, grants: own.map(toGrant) } : resource

@@ -6,7 +6,7 @@ import { type Action, actions, rights } from "./rights.ts"
 
 const ownerId = 1
 const groupId = 7
-const thingId = 50
+const resourceId = 50
 
 const actor = (userId: number, more: Partial<Principal> = {}): Principal => ({
   userId,
@@ -111,7 +111,7 @@ const table = {
 const meaning: Record<string, Decision> = { y: "yes", n: "forbidden", h: "hidden" }
 
 function resource(action: string, more: Partial<Resource> = {}): Resource {
-  return { type: action.split(":")[0] as Resource["type"], id: thingId, ownerId, ...more }
+  return { type: action.split(":")[0] as Resource["type"], id: resourceId, ownerId, ...more }
 }
 
 describe("the policy", () => {
@@ -141,7 +141,7 @@ describe("the policy", () => {
 
   it("finds deleted resources only for who may restore them, and where another object refers to them", () => {
     for (const type of ["image", "data", "project"] as const) {
-      const gone: Resource = { type, id: thingId, ownerId, deleted: true, published: true }
+      const gone: Resource = { type, id: resourceId, ownerId, deleted: true, published: true }
       const verbs = Object.keys(rights[type]).filter((verb) => !["restore", "refer", "list", "create"].includes(verb))
       for (const verb of verbs) {
         for (const who of [owner, other, admin]) assert.equal(can(who, `${type}:${verb}` as Action, gone), "hidden", `${type}:${verb}`)

@@ -19,7 +19,7 @@ import type { Context, Handlers, Result } from "../context.ts"
 import { checkMatch, etagOf } from "../http/etag.ts"
 import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 
-type Granted = GrantRow["thingType"]
+type Granted = GrantRow["resourceType"]
 /** What a grant may be on: the field that names it, and what messages call it. */
 const kinds = {
   image: { field: "ImageID", what: "image" },
@@ -30,7 +30,7 @@ const kinds = {
 const types = Object.keys(kinds) as Granted[]
 
 function toGrantResponse(row: GrantRow): Grant {
-  const on = (type: Granted) => (row.thingType === type ? row.thingId : 0)
+  const on = (type: Granted) => (row.resourceType === type ? row.resourceId : 0)
   return {
     ID: row.id,
     CreatedAt: iso(row.createdAt),
@@ -122,7 +122,7 @@ async function create(context: Context<"createGrant">): Promise<Result<"createGr
       throw new Failure("invalid", `This ${kinds[type].what} belongs to ${given.UserName}, who may do everything with it`, {
         field: "UserName",
       })
-    const put = { thingType: type, thingId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
+    const put = { resourceType: type, resourceId: id, ownerId, ...to, access: given.Access, expiresAt, createdBy: caller.userId }
     await context.server.objectLimits.checkRoom(tx, caller, ownerId)
     const granted = await tx.grants.put(put)
     if (type === "data") await checkShared(tx, id)
@@ -153,7 +153,7 @@ function whereOf(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | unde
   }
   const { UserName, GroupName, Access, Until } = query
   return {
-    ...(type === undefined ? {} : { thingType: type, thingId: query[kinds[type].field] as number }),
+    ...(type === undefined ? {} : { resourceType: type, resourceId: query[kinds[type].field] as number }),
     ...(UserName === undefined ? {} : UserName === "" ? { userId: 0 } : { userName: UserName }),
     ...(GroupName === undefined ? {} : { groupName: GroupName }),
     ...(Access === undefined ? {} : { access: Access }),
@@ -189,12 +189,12 @@ async function remove(context: Context<"deleteGrant">): Promise<Result<"deleteGr
   const { services } = context
   await services.store.change(async (tx) => {
     const grant = await pick(tx, context)
-    const resource = await resourceOf(tx, grant.thingType, grant.thingId)
-    if (!resource || (await decideWithGrants(tx, context.caller, `${grant.thingType}:grant` as Action, resource)) !== "yes")
-      throw new Failure("forbidden", `Who may grant this ${kinds[grant.thingType].what} takes its grants back, nobody else`)
+    const resource = await resourceOf(tx, grant.resourceType, grant.resourceId)
+    if (!resource || (await decideWithGrants(tx, context.caller, `${grant.resourceType}:grant` as Action, resource)) !== "yes")
+      throw new Failure("forbidden", `Who may grant this ${kinds[grant.resourceType].what} takes its grants back, nobody else`)
     checkMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)
-    if (grant.thingType === "data") await checkShared(tx, grant.thingId)
+    if (grant.resourceType === "data") await checkShared(tx, grant.resourceId)
     await services.events.granted(tx, context.actor, {
       verb: "deleted",
       grant,

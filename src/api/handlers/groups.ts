@@ -104,7 +104,7 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
   if (projects.total + granted.total > toldMax) return events.everythingChanged(tx, people)
   const resources = [
     ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),
-    ...granted.rows.map(({ thingType, thingId }) => ({ type: thingType, id: thingId })),
+    ...granted.rows.map(({ resourceType, resourceId }) => ({ type: resourceType, id: resourceId })),
   ]
   await events.sightChanged(tx, { resources, people })
 }

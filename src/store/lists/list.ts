@@ -1,23 +1,20 @@
 import { bounds, Failure } from "#contract"
-import type { Session, Value } from "../driver.ts"
-import { fold, key } from "../fold.ts"
+import type { Session } from "../driver.ts"
+import { fold, indexKey } from "../fold.ts"
 import type { ListArgs, ListedTable, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import type { ResourceFilter } from "../store.ts"
+import type { Column } from "../tables/column.ts"
+import type { RowTable } from "../tables/table.ts"
+import type { Value } from "../values.ts"
 import { outlinesOf } from "./outlines.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
 import { findHolders, rangeOfSearch, searchBlocks } from "./search.ts"
 
-/** Field by field the column that holds it. Fields without one cannot be compared with. */
-export type Columns<Row> = Partial<Record<keyof Row, string>>
-
-export interface Listed<Row> {
-  table: ListedTable
-  columns: Columns<Row>
-  toRow(values: readonly Value[]): Row
-}
+/** A table that has lists. */
+export type ListTable<Row> = RowTable<Row, ListedTable>
 
 export interface ListRequest<Row> {
   filter: ResourceFilter<Row> & { memberId?: number }
@@ -27,15 +24,16 @@ export interface ListRequest<Row> {
   now: number
 }
 
-/** Names are looked up, so a filter by name is one by the ID that has the name. */
-const names: Record<string, "userId" | "groupId"> = { user_name: "userId", group_name: "groupId" }
-
 /** One page of the rows that match and that the viewer sees. */
-export async function listRows<Row extends Stamped>(session: Session, kind: Listed<Row>, request: ListRequest<Row>): Promise<Page<Row>> {
+export async function listRows<Row extends Stamped>(
+  session: Session,
+  table: ListTable<Row>,
+  request: ListRequest<Row>,
+): Promise<Page<Row>> {
   const { filter, viewer } = request
   const args: ListArgs = { now: request.now }
-  const shape: ListShape = { table: kind.table, part: filter.deleted ? "deleted" : "live", sees: "all" }
-  if (!(await addWhere(session, kind, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+  const shape: ListShape = { table: table.name, part: filter.deleted ? "deleted" : "live", sees: "all" }
+  if (!(await addWhere(session, table, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
   if (filter.ids) {
     shape.ids = true
     args.ids = filter.ids.filter(Number.isSafeInteger)
@@ -50,8 +48,8 @@ export async function listRows<Row extends Stamped>(session: Session, kind: List
     shape.member = true
     args.member = filter.memberId
   }
-  addViewer(kind.table, viewer, { args, shape })
-  return fetchPage(session, kind, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+  addViewer(table.name, viewer, { args, shape })
+  return fetchPage(session, table, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
 }
 
 const longestSearch = bounds.texts.searchCharacters.value
@@ -80,27 +78,24 @@ async function narrow(session: Session, { args, shape, userId }: Draft & { userI
 }
 
 /** False when no row can match. */
-export async function addWhere<Row>(session: Session, kind: Listed<Row>, where: Partial<Row>, draft: Draft): Promise<boolean> {
+export async function addWhere<Row>(session: Session, table: ListTable<Row>, where: Partial<Row>, draft: Draft): Promise<boolean> {
   const conditions: string[] = []
   for (const [field, value] of Object.entries(where)) {
-    let column = kind.columns[field as keyof Row]
-    if (column === undefined) throw new TypeError(`The field ${field} of ${kind.table} cannot be compared with`)
+    const column = comparableColumn(table, field)
+    let name = column.name
     let wanted: unknown = value
-    const named = names[column]
-    if (named && kind.table !== "users" && kind.table !== "groups") {
-      wanted = await idOfName(session, named, String(value))
-      column = column === "user_name" ? "user_id" : "group_id"
+    if (column.isCopied || column.isJoined) {
+      wanted = await idOfName(session, column.name, String(value))
+      name = column.name === "user_name" ? "user_id" : "group_id"
       if (wanted === undefined) return false
     }
     if (wanted === null) {
-      conditions.push(`${column} null`)
+      conditions.push(`${name} null`)
       continue
     }
     if (!isScalar(wanted) || (typeof wanted === "number" && !Number.isSafeInteger(wanted))) return false
-    addCondition(column, wanted, { conditions, args: draft.args })
-    // The index over names holds them folded.
-    if (column === "name" || column === "project_name")
-      addCondition("name_fold", key(fold(String(wanted))), { conditions, args: draft.args })
+    addCondition(name, wanted, { conditions, args: draft.args })
+    if (column.foldedIn) addCondition(column.foldedIn, indexKey(fold(String(wanted))), { conditions, args: draft.args })
   }
   if (conditions.length > 0) draft.shape.where = conditions.sort()
   return true
@@ -115,10 +110,17 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 }
 
+function comparableColumn({ name, fields }: ListTable<unknown>, field: string): Column {
+  const column = Object.hasOwn(fields, field) ? fields[field] : undefined
+  if (column === undefined || column.codec === "json" || column.isSecret)
+    throw new TypeError(`The field ${field} of ${name} cannot be compared with`)
+  return column
+}
+
 /** The empty name is that of no group. */
-async function idOfName(session: Session, named: "userId" | "groupId", name: string): Promise<number | undefined> {
-  if (named === "groupId" && name === "") return 0
-  const values = await session.first(query(named), { name })
+async function idOfName(session: Session, column: string, name: string): Promise<number | undefined> {
+  if (column === "group_name" && name === "") return 0
+  const values = await session.first(query(column === "user_name" ? "userId" : "groupId"), { name })
   return values?.[0] as number | undefined
 }
 
@@ -137,7 +139,7 @@ interface Fetch extends Draft {
 
 const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
 
-export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch: Fetch): Promise<Page<Row>> {
+export async function fetchPage<Row>(session: Session, table: ListTable<Row>, fetch: Fetch): Promise<Page<Row>> {
   const { args, shape, page } = fetch
   const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
   const [granted, bare] = await Promise.all([grantedTo(session, shape, args), planOf(shape, args, fetch.viewer)])
@@ -148,22 +150,22 @@ export async function fetchPage<Row>(session: Session, kind: Listed<Row>, fetch:
   }
   let total = plan && (await plannedTotal(session, plan))
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
-  const planned = plan && total && (await plannedPage(session, { table: kind.table, plan, page, sort }, total))
-  if (planned && total) return { ...outlinesOf(kind, planned), total }
+  const planned = plan && total && (await plannedPage(session, { table: table.name, plan, page, sort }, total))
+  if (planned && total) return { ...outlinesOf(table, planned), total }
   if (shape.words && sort.by === "id") {
     const found = await searchedPage(session, { ...fetch, sort })
-    if (found) return { ...outlinesOf(kind, found.values), total: found.total }
+    if (found) return { ...outlinesOf(table, found.values), total: found.total }
   }
   if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
     const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
-    return { ...outlinesOf(kind, all), total: all.length }
+    return { ...outlinesOf(table, all), total: all.length }
   }
   const scanning =
     total !== undefined && isNear(shape, page, total) ? session : await forScans(session, { shape, args, userId: fetch.viewer.userId })
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
-  return { ...outlinesOf(kind, values), total }
+  return { ...outlinesOf(table, values), total }
 }
 
 /**

@@ -1,31 +1,19 @@
-import type { Value } from "../driver.ts"
 import type { Outlines } from "../rows.ts"
-import { columns, longColumns, type RowTable } from "../tables/columns.ts"
-
-interface Mapper<Row> {
-  table: RowTable
-  toRow(values: readonly Value[]): Row
-}
-
-/** What stands in place of a text that was left out, by its position in a row. */
-const placeholders = new Map(
-  (Object.entries(longColumns) as [RowTable, object][]).map(([table, long]) => [
-    table,
-    Object.keys(long).map((name) => ({ at: (columns[table] as readonly string[]).indexOf(name), text: name === "spec" ? "{}" : "" })),
-  ]),
-)
+import type { RowTable } from "../tables/table.ts"
+import type { Value } from "../values.ts"
 
 /** Rows from the columns of `outlineColumns`. */
-export function outlinesOf<Row>({ table, toRow }: Mapper<Row>, found: readonly Value[][]): Outlines<Row> {
-  const long = placeholders.get(table)
-  if (long === undefined) return { rows: found.map(toRow) }
+export function outlinesOf<Row>(table: Pick<RowTable<Row>, "fields" | "toRow">, found: readonly Value[][]): Outlines<Row> {
+  const columns = Object.values(table.fields)
+  const long = columns.flatMap(({ maxListedBytes, codec }, i) => (maxListedBytes === undefined ? [] : [{ i, codec }]))
+  if (long.length === 0) return { rows: found.map(table.toRow) }
   let isCut = false
   for (const values of found) {
-    for (const { at, text } of long) {
-      if (values[at] !== null) continue
-      values[at] = text
-      if (text === "") isCut = true
+    for (const { i, codec } of long) {
+      if (values[i] !== null) continue
+      values[i] = codec === "json" ? "{}" : ""
+      if (codec !== "json") isCut = true
     }
   }
-  return { rows: found.map(toRow), bytes: found.map((values) => values.at(-1) as number), isCut }
+  return { rows: found.map(table.toRow), bytes: found.map((values) => values[columns.length] as number), isCut }
 }

@@ -1,9 +1,10 @@
-import type { Session, Value } from "../driver.ts"
+import type { Session } from "../driver.ts"
 import type { ListArgs, ListedTable, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { SeekShape, StreamsArgs, StreamsShape } from "../queries/streams.ts"
 import type { PageRequest } from "../rows.ts"
-import { longColumns } from "../tables/columns.ts"
+import { tables } from "../tables/index.ts"
+import type { Value } from "../values.ts"
 import { type Range, rangeOf } from "./blocks.ts"
 import type { Plan } from "./plan.ts"
 
@@ -73,9 +74,12 @@ export async function forScans(session: Session, { shape, args, userId }: Scan):
   }
   if (table === "users" || table === "groups" || table === "grants") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
-  const long = longColumns[table] ?? {}
-  if (where.some((name) => name in long)) return session.scans.of(userId)
+  if (where.some((name) => isLong(table, name))) return session.scans.of(userId)
   return (await liveRows(session, table)) > many ? session.scans.of(userId) : session
+}
+
+function isLong(table: ListedTable, column: string): boolean {
+  return Object.values(tables[table].fields).some(({ name, maxListedBytes }) => name === column && maxListedBytes !== undefined)
 }
 
 /** About how many rows that are not deleted a table has; of runs, how many are over. */

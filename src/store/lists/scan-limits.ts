@@ -1,7 +1,8 @@
 import { bounds, Failure } from "#contract"
 import { Overloaded, Semaphore } from "#kit"
-import type { Session, Value } from "../driver.ts"
+import type { Session } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
+import type { Value } from "../values.ts"
 
 const { scans, waitingScans } = bounds.texts
 

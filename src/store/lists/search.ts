@@ -2,7 +2,7 @@ import type { Session } from "../driver.ts"
 import { blockSize } from "../queries/block-size.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import { type ResourceTable, resourceTables } from "../tables/columns.ts"
+import { type ResourceTable, resourceTables } from "../tables/index.ts"
 import { type Range, walkTo } from "./blocks.ts"
 import { forScans } from "./pages.ts"
 

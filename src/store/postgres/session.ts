@@ -1,8 +1,9 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
+import type { Search, Session } from "../driver.ts"
 import type { ScanTurns } from "../lists/scan-limits.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
+import { type Arg, type Value, withoutNul } from "../values.ts"
 
 /**
  * Statements that a connection keeps prepared; the server keeps them as long as the connection

@@ -1,6 +1,10 @@
 import { sql } from "kysely"
+import { subjectUser } from "../tables/credentials.ts"
 import type { Build } from "./build.ts"
-import { rowColumns } from "./select.ts"
+import { insertedValues } from "./rows.ts"
+import { pickColumns, rowColumns } from "./select.ts"
+
+type Args = Readonly<Record<string, unknown>>
 
 /** People, groups, and what proves them. */
 export const accounts = {
@@ -63,20 +67,24 @@ export const accounts = {
     db.deleteFrom("group_members").where("group_id", "=", args.group_id).where("user_id", "=", args.user_id),
 
   subject: ({ db }: Build, args: { issuer: string; subject: string }) =>
-    db.selectFrom("openid_subjects").select("user_id").where("issuer", "=", args.issuer).where("subject", "=", args.subject),
+    db
+      .selectFrom("openid_subjects")
+      .select(pickColumns("openid_subjects", subjectUser))
+      .where("issuer", "=", args.issuer)
+      .where("subject", "=", args.subject),
 
   subjectsOfUser: ({ db }: Build, args: { user_id: number }) =>
     db
       .selectFrom("openid_subjects")
-      .select(["issuer", "subject", "created_at"])
+      .select(rowColumns("openid_subjects"))
       .where("user_id", "=", args.user_id)
       .orderBy("issuer")
       .orderBy("subject"),
 
-  insertSubject: ({ db }: Build, args: { issuer: string; subject: string; user_id: number; created_at: number }) =>
-    db
+  insertSubject: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("openid_subjects")
-      .values({ issuer: args.issuer, subject: args.subject, user_id: args.user_id, created_at: args.created_at })
+      .values(insertedValues("openid_subjects", args))
       .onConflict((conflict) => conflict.doNothing()),
 
   tokenByHash: ({ db }: Build, args: { hash: string }) =>
@@ -94,20 +102,10 @@ export const accounts = {
   tokenTotal: ({ db }: Build, args: { user_id: number }) =>
     db.selectFrom("tokens").select(sql<number>`count(*)`.as("count")).where("user_id", "=", args.user_id),
 
-  insertToken: (
-    { db }: Build,
-    args: { user_id: number; name: string; hash: string; created_at: number; expires_at: number | null; scopes: string },
-  ) =>
-    db
+  insertToken: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("tokens")
-      .values({
-        user_id: args.user_id,
-        name: args.name,
-        hash: args.hash,
-        created_at: args.created_at,
-        expires_at: args.expires_at,
-        scopes: args.scopes,
-      } as never)
+      .values(insertedValues("tokens", args))
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("tokens")),
 
@@ -121,10 +119,10 @@ export const accounts = {
   sessionByHash: ({ db }: Build, args: { hash: string }) =>
     db.selectFrom("sessions").select(rowColumns("sessions")).where("hash", "=", args.hash),
 
-  insertSession: ({ db }: Build, args: { hash: string; user_id: number; created_at: number; expires_at: number }) =>
-    db
+  insertSession: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("sessions")
-      .values({ hash: args.hash, user_id: args.user_id, created_at: args.created_at, expires_at: args.expires_at })
+      .values(insertedValues("sessions", args))
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("sessions")),
 

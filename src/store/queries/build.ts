@@ -13,7 +13,9 @@ import {
   sql,
 } from "kysely"
 import type { Dialect } from "../migrations/index.ts"
-import type { Tables } from "../tables/schema.ts"
+import type { Schema } from "../tables/schema.ts"
+
+type AnySchema = Record<string, Record<string, unknown>>
 
 /**
  * What queries are built with. Constants are written with `sql.lit`: partial indexes are
@@ -21,7 +23,9 @@ import type { Tables } from "../tables/schema.ts"
  */
 export interface Build {
   readonly dialect: Dialect
-  readonly db: Kysely<Tables>
+  readonly db: Kysely<Schema>
+  /** For queries of which the table is part of the shape. */
+  readonly anyTable: Kysely<AnySchema>
   /** Whether the column holds one of a list that is one argument. */
   among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
   /** The numbers of a list that is one argument, as rows of one column, `id`. */
@@ -39,7 +43,7 @@ const dialects = {
 
 export function builder(dialect: Dialect): Build {
   const { adapter, compiler, introspector } = dialects[dialect]
-  const db = new Kysely<Tables>({
+  const db = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new adapter(),
       createDriver: () => new DummyDriver(),
@@ -47,10 +51,12 @@ export function builder(dialect: Dialect): Build {
       createQueryCompiler: () => new compiler(),
     },
   })
+  const anyTable: Kysely<AnySchema> = db.$extendTables()
   if (dialect === "postgres") {
     return {
       dialect,
       db,
+      anyTable,
       among: (column, list) => sql<SqlBool>`${column} = any(${list})`,
       forEach: (list, subquery) =>
         sql`select found.id from unnest(${list}::bigint[]) as each(number) cross join lateral (${subquery(sql`each.number`)}) as found`,
@@ -62,6 +68,7 @@ export function builder(dialect: Dialect): Build {
   return {
     dialect,
     db,
+    anyTable,
     among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
     // A lateral join in SQLite's words.
     forEach: (list, subquery) =>

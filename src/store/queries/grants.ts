@@ -1,9 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
-import type { GrantedType } from "../rows.ts"
-import { type GrantedTable, grantedType } from "../tables/columns.ts"
+import { grantedAccess } from "../tables/grants.ts"
+import { type GrantableTable, tables } from "../tables/index.ts"
+import type { ResourceType } from "../tables/resource-type.ts"
 import type { Build } from "./build.ts"
+import { insertedValues } from "./rows.ts"
 import { isHistory } from "./runs.ts"
-import { column, rowColumns } from "./select.ts"
+import { column, pickColumns, rowColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
 
 export const inForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
@@ -28,7 +30,7 @@ interface To {
 /**
  * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
  */
-export function grantedThings({ among }: Build, type: GrantedType, to: To): RawBuilder<unknown> {
+export function grantedThings({ among }: Build, type: ResourceType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
     sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForce(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
@@ -41,14 +43,14 @@ export const grants = {
    * Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made
    * of.
    */
-  granted: (build: Build, args: To, shape: { table: GrantedTable; part: "live" | "history" }) => {
+  granted: (build: Build, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
     const { table, part } = shape
     const classes = sees(table, args, ofGroups(build, table, args.groups))
     const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? isHistory : sql`1 = 1`
-    return build.db
-      .selectFrom(table as "images")
+    return build.anyTable
+      .selectFrom(table)
       .select(["id", "user_id"])
-      .where(sql<boolean>`id in (${grantedThings(build, grantedType(table), args)})`)
+      .where(sql<boolean>`id in (${grantedThings(build, tables[table].resourceType, args)})`)
       .where(sql<boolean>`${isThere}`)
       .where(sql<boolean>`not (${sql.join(classes, sql` or `)})`)
       .orderBy("id", "desc")
@@ -58,7 +60,7 @@ export const grants = {
   grantedOn: ({ db, among }: Build, args: To & { thing_type: string; ids: readonly number[] }) =>
     db
       .selectFrom("grants")
-      .select(["thing_id", "access"])
+      .select(pickColumns("grants", grantedAccess))
       .where("thing_type", "=", args.thing_type)
       .where(among(sql.ref("thing_id"), args.ids))
       .where(sql<boolean>`(user_id = ${args.user_id} or (group_id <> 0 and ${among(sql.ref("group_id"), args.groups)}))`)
@@ -82,30 +84,14 @@ export const grants = {
       .where(inForce(args.now)),
 
   /** Another grant of the same thing to the same one takes the place of the first. */
-  putGrant: ({ db }: Build, args: Columns) =>
-    db
+  putGrant: ({ anyTable }: Build, args: Columns) =>
+    anyTable
       .insertInto("grants")
-      .values({
-        created_at: args.at,
-        updated_at: args.at,
-        version: sql.lit(1),
-        thing_type: args.thing_type,
-        thing_id: args.thing_id,
-        owner_id: args.owner_id,
-        is_live: sql.lit(1),
-        user_id: args.user_id,
-        group_id: args.group_id,
-        access: args.access,
-        expires_at: args.expires_at,
-        created_by: args.created_by,
-      } as never)
+      .values({ ...insertedValues("grants", args), version: sql.lit(1), is_live: sql.lit(1) })
       .onConflict((conflict) =>
         conflict.columns(["thing_type", "thing_id", "user_id", "group_id"]).doUpdateSet({
-          updated_at: sql`excluded.updated_at`,
+          ...Object.fromEntries(tables.grants.updateColumns.map((name) => [name, sql.ref(`excluded.${name}`)])),
           version: sql`grants.version + 1`,
-          access: sql`excluded.access`,
-          expires_at: sql`excluded.expires_at`,
-          created_by: sql`excluded.created_by`,
         }),
       )
       .returning(rowColumns("grants")),
@@ -119,12 +105,8 @@ export const grants = {
     db.deleteFrom("grants").where("group_id", "<>", sql.lit(0)).where("group_id", "=", args.group_id),
 
   /** A thing was deleted or restored. */
-  setGrantsLive: ({ db }: Build, args: { thing_type: string; thing_id: number; is_live: boolean }) =>
-    db
-      .updateTable("grants")
-      .set({ is_live: args.is_live as never })
-      .where("thing_type", "=", args.thing_type)
-      .where("thing_id", "=", args.thing_id),
+  setGrantsLive: ({ db }: Build, args: { thing_type: string; thing_id: number; is_live: 0 | 1 }) =>
+    db.updateTable("grants").set({ is_live: args.is_live }).where("thing_type", "=", args.thing_type).where("thing_id", "=", args.thing_id),
 
   /** A thing has another owner. */
   handOverGrants: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>

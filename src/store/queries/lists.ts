@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
-import type { ResourceTable } from "../tables/columns.ts"
+import type { ResourceTable } from "../tables/index.ts"
 import type { Build } from "./build.ts"
 import { inForce, ofGroups, seesGrant } from "./grants.ts"
 import { isHistory, isLive } from "./runs.ts"
@@ -60,8 +60,8 @@ export const lists = {
     pageOf(build, shape, { matches: matches(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
 
   total: (build: Build, args: ListArgs, shape: ListShape) =>
-    build.db
-      .selectFrom(shape.table as "images")
+    build.anyTable
+      .selectFrom(shape.table)
       .select(sql<number>`count(*)`.as("count"))
       .where(matches(build, args, shape)),
 }

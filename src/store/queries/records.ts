@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from "kysely"
-import type { Tables } from "../tables/schema.ts"
 import type { Build } from "./build.ts"
 import { grantedThings } from "./grants.ts"
-import { column, rowColumns } from "./select.ts"
+import { insertedValues } from "./rows.ts"
+import { column, outlineColumns, rowColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
+
+type Args = Readonly<Record<string, unknown>>
 
 /** Which of the conditions on audit rows there are. */
 export interface AuditShape {
@@ -38,35 +40,12 @@ export const records = {
       .values({ key: args.key, value: args.value })
       .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: sql`excluded.value` })),
 
-  journal: ({ db }: Build, args: Omit<Tables["journal"], "id">) =>
-    db.insertInto("journal").values({
-      at: args.at,
-      event: args.event,
-      thing_type: args.thing_type,
-      thing_id: args.thing_id,
-      data: args.data,
-    }),
+  journal: ({ anyTable }: Build, args: Args) => anyTable.insertInto("journal").values(insertedValues("journal", args)),
 
-  audit: ({ db }: Build, args: Omit<Tables["audit"], "id">) =>
-    db.insertInto("audit").values({
-      at: args.at,
-      actor: args.actor,
-      action: args.action,
-      thing_type: args.thing_type,
-      thing_id: args.thing_id,
-      outcome: args.outcome,
-      address: args.address,
-      request_id: args.request_id,
-      count: args.count,
-    }),
+  audit: ({ anyTable }: Build, args: Args) => anyTable.insertInto("audit").values(insertedValues("audit", args)),
 
   journalAfter: ({ db }: Build, args: { id: number; limit: number }) =>
-    db
-      .selectFrom("journal")
-      .select(["id", "at", "event", "thing_type", "thing_id", "data"])
-      .where("id", ">", args.id)
-      .orderBy("id")
-      .limit(args.limit),
+    db.selectFrom("journal").select(rowColumns("journal")).where("id", ">", args.id).orderBy("id").limit(args.limit),
 
   journalBounds: ({ db }: Build, _: object) =>
     db.selectNoFrom((eb) => [
@@ -95,7 +74,7 @@ export const records = {
   auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
     db
       .selectFrom("audit")
-      .select(["id", "at", "actor", "action", "thing_type", "thing_id", "outcome", "address", "request_id", "count"])
+      .select(rowColumns("audit"))
       .where(auditMatches(args, shape))
       .orderBy("id", "desc")
       .limit(args.limit)
@@ -107,7 +86,7 @@ export const records = {
   links: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
-      .select(["project_id", "data_id", "mount_path"])
+      .select(rowColumns("project_datasets"))
       .where(among(sql.ref("project_id"), args.project_ids))
       .orderBy("project_id")
       .orderBy("position"),
@@ -116,31 +95,22 @@ export const records = {
   linkOutlines: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
-      .select(["project_id", "data_id"])
-      .select([
-        sql<string | null>`case when octet_length(mount_path) <= 256 then mount_path end`.as("mount_path"),
-        sql<number>`octet_length(mount_path)`.as("bytes"),
-      ])
+      .select(outlineColumns("project_datasets"))
       .where(among(sql.ref("project_id"), args.project_ids))
       .orderBy("project_id")
       .orderBy("position"),
 
   clearLinks: ({ db }: Build, args: { project_id: number }) => db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
 
-  addLink: ({ db }: Build, args: { project_id: number; position: number; data_id: number; mount_path: string }) =>
-    db.insertInto("project_datasets").values({
-      project_id: args.project_id,
-      position: args.position,
-      data_id: args.data_id,
-      mount_path: args.mount_path,
-    }),
+  addLink: ({ anyTable }: Build, args: Args) =>
+    anyTable.insertInto("project_datasets").values({ ...insertedValues("project_datasets", args), position: args.position }),
 
-  plannedMoves: ({ db }: Build, _: object) => db.selectFrom("moves").select(["data_id", "from_path", "to_path"]).orderBy("data_id"),
+  plannedMoves: ({ db }: Build, _: object) => db.selectFrom("moves").select(rowColumns("moves")).orderBy("data_id"),
 
-  planMove: ({ db }: Build, args: { data_id: number; from_path: string; to_path: string }) =>
-    db
+  planMove: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("moves")
-      .values({ data_id: args.data_id, from_path: args.from_path, to_path: args.to_path })
+      .values(insertedValues("moves", args))
       .onConflict((conflict) => conflict.doNothing()),
 
   endMove: ({ db }: Build, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),

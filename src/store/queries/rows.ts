@@ -1,64 +1,59 @@
 import { sql } from "kysely"
-import { carried, insertedColumns, type RowTable, type StampedTable, updatedColumns } from "../tables/columns.ts"
+import { type StampedTable, type TableName, tables } from "../tables/index.ts"
 import type { Build } from "./build.ts"
 import { column, outlineColumns, partColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
-/** Tables share the columns that these queries name; Kysely is told so by one of them. */
-type Any = "images"
 
 /**
  * What all tables of rows have in common. The shape is the table; arguments of writes are its
  * columns.
  */
 export const rows = {
-  get: ({ db }: Build, args: { id: number }, table: Exclude<RowTable, "sessions">) =>
-    db
-      .selectFrom(table as Any)
-      .select(rowColumns(table))
-      .where(column(table, "id"), "=", args.id),
+  get: ({ anyTable }: Build, args: { id: number }, table: StampedTable | "tokens" | "runs") =>
+    anyTable.selectFrom(table).select(rowColumns(table)).where(column(table, "id"), "=", args.id),
 
-  getMany: ({ db, among }: Build, args: { ids: readonly number[] }, table: RowTable) =>
-    db
-      .selectFrom(table as Any)
+  getMany: ({ anyTable, among }: Build, args: { ids: readonly number[] }, table: TableName) =>
+    anyTable
+      .selectFrom(table)
       .select(rowColumns(table))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  /** As lists read rows; `part`: as they stand inside other things. */
-  outlines: ({ db, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: RowTable; part: boolean }) =>
-    db
-      .selectFrom(table as Any)
+  /** As lists read rows; `part`: as they are inside other answers. */
+  outlines: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
+    anyTable
+      .selectFrom(table)
       .select(outlineColumns(table, { withDoc: !part }))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  parts: ({ db, among }: Build, args: { ids: readonly number[] }, { table }: { table: RowTable }) =>
-    db
-      .selectFrom(table as Any)
+  parts: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table }: { table: TableName }) =>
+    anyTable
+      .selectFrom(table)
       .select(partColumns(table))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  /** Gives no row when what may stand only once stands already. */
-  insert: ({ db }: Build, args: Args, table: StampedTable) =>
-    db
-      .insertInto(table as Any)
-      .values({ ...pick(args, insertedColumns(table)), ...namesFor(table, args), version: sql.lit(1) } as never)
+  /** Returns no row when a row has one of its unique values already. */
+  insert: ({ anyTable }: Build, args: Args, table: StampedTable) =>
+    anyTable
+      .insertInto(table)
+      .values({ ...insertedValues(table, args), version: sql.lit(1) })
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns(table)),
 
-  update: ({ db }: Build, args: Args & { id: number }, table: StampedTable) =>
-    db
-      .updateTable(table as Any)
-      .set({ ...pick(args, updatedColumns(table)), ...namesFor(table, args), version: sql`version + 1` } as never)
+  update: ({ anyTable }: Build, args: Args & { id: number }, table: StampedTable) =>
+    anyTable
+      .updateTable(table)
+      .set({ ...pick(args, tables[table].updateColumns), ...copiedNames(table, args), version: sql`version + 1` })
       .where(column(table, "id"), "=", args.id)
       .returning(rowColumns(table)),
 
-  setDeleted: ({ db }: Build, args: { id: number; deleted_at: number | null; updated_at: number }, table: StampedTable) =>
-    db
-      .updateTable(table as Any)
-      .set({ deleted_at: args.deleted_at, updated_at: args.updated_at, version: sql`version + 1` } as never)
+  setDeleted: ({ anyTable }: Build, args: { id: number; deleted_at: number | null; updated_at: number }, table: StampedTable) =>
+    anyTable
+      .updateTable(table)
+      .set({ deleted_at: args.deleted_at, updated_at: args.updated_at, version: sql`version + 1` })
       .where(column(table, "id"), "=", args.id)
       .returning(rowColumns(table)),
 }
@@ -67,13 +62,17 @@ export function pick(args: Args, names: readonly string[]): Record<string, unkno
   return Object.fromEntries(names.map((name) => [name, args[name]]))
 }
 
-const nameOf = {
-  user_name: (args: Args) => sql`(select users.user_name from users where users.id = ${args.user_id})`,
-  group_name: (args: Args) => sql`coalesce((select groups.group_name from groups where groups.id = ${args.group_id}), '')`,
+/** All values that an insert into the table gets as arguments, and the names that it copies. */
+export function insertedValues(table: TableName, args: Args): Record<string, unknown> {
+  return { ...pick(args, tables[table].insertColumns), ...copiedNames(table, args) }
 }
 
-/** The names that a row of this table carries, by the IDs that it is written with. */
-export function namesFor(table: StampedTable | "runs", args: Args): Record<string, unknown> {
-  const names: readonly (keyof typeof nameOf)[] = table in carried ? carried[table as keyof typeof carried] : []
-  return Object.fromEntries(names.map((name) => [name, nameOf[name](args)]))
+/** The names of the person and the group whose IDs the row is written with. */
+function copiedNames(table: TableName, args: Args): Record<string, unknown> {
+  return Object.fromEntries(tables[table].copiedNames.map((name) => [name, copiedName(name, args)]))
+}
+
+function copiedName(name: string, args: Args) {
+  if (name === "user_name") return sql`(select users.user_name from users where users.id = ${args.user_id})`
+  return sql`coalesce((select groups.group_name from groups where groups.id = ${args.group_id}), '')`
 }

@@ -1,25 +1,21 @@
+import { tables } from "../tables/index.ts"
 import type { Build } from "./build.ts"
+import { insertedValues, pick } from "./rows.ts"
+import { rowColumns } from "./select.ts"
 
 interface RangeArgs {
   first: number
   last: number
 }
 
-interface PortArgs {
-  port: number
-  user_id: number
-  authors: string
-  project_id: number
-  run_key: string
-  is_handed_over: number
-}
+type Args = Readonly<Record<string, unknown>>
 
 /** Ports that runs have of their own. */
 export const runPorts = {
   portsOfUser: ({ db }: Build, args: RangeArgs & { user_id: number }) =>
     db
       .selectFrom("run_ports")
-      .select(["port", "user_id", "authors", "project_id", "run_key", "is_handed_over"])
+      .select(rowColumns("run_ports"))
       .where("user_id", "=", args.user_id)
       .where("port", ">=", args.first)
       .where("port", "<=", args.last)
@@ -28,25 +24,17 @@ export const runPorts = {
   portsTaken: ({ db }: Build, args: RangeArgs) =>
     db.selectFrom("run_ports").select("port").where("port", ">=", args.first).where("port", "<=", args.last).orderBy("port"),
 
-  addPort: ({ db }: Build, args: PortArgs & { created_at: number }) =>
-    db
+  addPort: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("run_ports")
-      .values({
-        port: args.port,
-        user_id: args.user_id,
-        authors: args.authors,
-        project_id: args.project_id,
-        run_key: args.run_key,
-        is_handed_over: args.is_handed_over,
-        created_at: args.created_at,
-      })
+      .values({ ...insertedValues("run_ports", args), created_at: args.created_at })
       .onConflict((conflict) => conflict.doNothing()),
 
   /** Changes nothing of a port that is somebody else's, or other authors'. */
-  usePort: ({ db }: Build, args: PortArgs) =>
-    db
+  usePort: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .updateTable("run_ports")
-      .set({ project_id: args.project_id, run_key: args.run_key, is_handed_over: args.is_handed_over })
+      .set(pick(args, tables.run_ports.updateColumns))
       .where("port", "=", args.port)
       .where("user_id", "=", args.user_id)
       .where("authors", "=", args.authors),

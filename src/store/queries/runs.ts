@@ -1,8 +1,9 @@
 import { sql } from "kysely"
-import { insertedColumns, updatedColumns } from "../tables/columns.ts"
+import { tables } from "../tables/index.ts"
+import { liveRuns, removedRuns } from "../tables/runs.ts"
 import type { Build } from "./build.ts"
-import { namesFor, pick } from "./rows.ts"
-import { rowColumns } from "./select.ts"
+import { insertedValues, pick } from "./rows.ts"
+import { pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -14,31 +15,15 @@ export const isHistory = sql<boolean>`state in ('ended', 'failed')`
 const isHeld = sql<boolean>`state not in ('queued', 'ended', 'failed')`
 const isQueued = sql<boolean>`state = 'queued'`
 
-/** What admission looks at, without the plan, which is long. */
-const demandColumns = [
-  "id",
-  "user_id",
-  "user_name",
-  "state",
-  "cpus",
-  "memory_mib",
-  "gpus",
-  "gpu_memory_mib",
-  "node_names",
-  "gpu_devices",
-  "created_at",
-  "start_time",
-] as const
-
 export const runs = {
   runByKey: ({ db }: Build, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
 
   liveRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
 
   /** Runs that hold something of the engine, or are about to. */
-  heldRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isHeld).orderBy("id"),
+  heldRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(pickColumns("runs", liveRuns)).where(isHeld).orderBy("id"),
 
-  queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(demandColumns).where(isQueued).orderBy("id"),
+  queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(pickColumns("runs", liveRuns)).where(isQueued).orderBy("id"),
 
   /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
   holdingsOf: ({ db }: Build, args: { user_id: number }) =>
@@ -84,15 +69,14 @@ export const runs = {
       .orderBy("project_id"),
 
   /** Gives no row when the person has a live run of the project already. */
-  insertRun: ({ db }: Build, args: Args) =>
-    db
+  insertRun: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("runs")
       .values({
-        ...pick(args, insertedColumns("runs")),
-        ...namesFor("runs", args),
+        ...insertedValues("runs", args),
         version: sql.lit(1),
         owner_id: sql`(select projects.user_id from projects where projects.id = ${args.project_id})`,
-      } as never)
+      })
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("runs")),
 
@@ -106,10 +90,10 @@ export const runs = {
     return { compile: () => statement.compile(db) }
   },
 
-  updateRun: ({ db }: Build, args: Args & { id: number }) =>
-    db
+  updateRun: ({ anyTable }: Build, args: Args & { id: number }) =>
+    anyTable
       .updateTable("runs")
-      .set({ ...pick(args, updatedColumns("runs")), version: sql`version + 1` } as never)
+      .set({ ...pick(args, tables.runs.updateColumns), version: sql`version + 1` })
       .where("id", "=", args.id)
       .returning(rowColumns("runs")),
 
@@ -124,7 +108,7 @@ export const runs = {
   oldRuns: ({ db }: Build, args: { until: number; limit: number }) =>
     db
       .selectFrom("runs")
-      .select(["id", "key", "user_id"])
+      .select(pickColumns("runs", removedRuns))
       .where(isHistory)
       .where("end_time", "<=", args.until)
       .orderBy("end_time")
@@ -145,7 +129,7 @@ export const runs = {
   firstOfHistory: ({ db }: Build, args: { user_id: number; limit: number }) =>
     db
       .selectFrom("runs")
-      .select(["id", "key", "user_id"])
+      .select(pickColumns("runs", removedRuns))
       .where("user_id", "=", args.user_id)
       .where(isHistory)
       .orderBy("id")
@@ -169,21 +153,15 @@ export const runs = {
   recalled: ({ db }: Build, args: { user_id: number; key: string; after: number }) =>
     db
       .selectFrom("idempotency_keys")
-      .select(["user_id", "key", "body_hash", "run_id", "created_at"])
+      .select(rowColumns("idempotency_keys"))
       .where("user_id", "=", args.user_id)
       .where("key", "=", args.key)
       .where("created_at", ">", args.after),
 
-  remember: ({ db }: Build, args: { user_id: number; key: string; body_hash: string; run_id: number; created_at: number }) =>
-    db
+  remember: ({ anyTable }: Build, args: Args) =>
+    anyTable
       .insertInto("idempotency_keys")
-      .values({
-        user_id: args.user_id,
-        key: args.key,
-        body_hash: args.body_hash,
-        run_id: args.run_id,
-        created_at: args.created_at,
-      })
+      .values(insertedValues("idempotency_keys", args))
       .onConflict((conflict) => conflict.doNothing()),
 
   forgetOld: ({ db }: Build, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),

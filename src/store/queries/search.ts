@@ -1,5 +1,5 @@
 import { sql } from "kysely"
-import type { ResourceTable } from "../tables/columns.ts"
+import type { ResourceTable } from "../tables/index.ts"
 import { blockSize } from "./block-size.ts"
 import type { Build } from "./build.ts"
 import { type ListArgs, type ListShape, matches } from "./lists.ts"
@@ -42,51 +42,41 @@ export const search = {
 
   /** The versions of blocks in which a row was ever changed; each change makes it grow. */
   blockVersions: ({ db }: Build, _: object, table: ResourceTable) =>
-    db
-      .selectFrom(sql<{ block: number; version: number }>`block_versions`.as("versions"))
-      .select(["block", "version"])
-      .where(sql<boolean>`kind = ${sql.lit(table)}`),
+    db.selectFrom("block_versions").select(["block", "version"]).where("kind", "=", sql.lit(table)),
 
   /** Changed rows whose texts the index of SQLite does not hold yet. */
   changedTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
-    db
-      .selectFrom(sql<{ kind: string; id: number }>`search_pending`.as("pending"))
-      .select("id")
-      .where(sql<boolean>`kind = ${sql.lit(table)}`)
-      .limit(args.limit),
+    db.selectFrom("search_pending").select("id").where("kind", "=", sql.lit(table)).limit(args.limit),
 
   /** The same for new rows, the oldest first. */
-  newTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
-    db
-      .selectFrom(table as "images")
+  newTexts: ({ anyTable }: Build, args: { limit: number }, table: ResourceTable) =>
+    anyTable
+      .selectFrom(table)
       .select("id")
       .where(sql<boolean>`id > ${markOf(table)}`)
       .orderBy("id")
       .limit(args.limit),
 
   markIndexed: ({ db }: Build, args: { id: number }, table: ResourceTable) =>
-    db
-      .updateTable("search_marks" as never)
-      .set({ id: args.id } as never)
-      .where(sql<boolean>`kind = ${sql.lit(table)}`),
+    db.updateTable("search_marks").set({ id: args.id }).where("kind", "=", sql.lit(table)),
 
   removeIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
-    build.db.deleteFrom(`${table}_search` as never).where(build.among(sql.ref("rowid"), args.ids)),
+    build.anyTable.deleteFrom(`${table}_search`).where(build.among(sql.ref("rowid"), args.ids)),
 
   addIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
-    build.db
-      .insertInto(`${table}_search` as never)
-      .columns(["rowid", "search"] as never)
+    build.anyTable
+      .insertInto(`${table}_search`)
+      .columns(["rowid", "search"])
       .expression(
-        build.db
-          .selectFrom(table as "images")
+        build.anyTable
+          .selectFrom(table)
           .select(["id", "search"])
-          .where(build.among(sql.ref("id"), args.ids)) as never,
+          .where(build.among(sql.ref("id"), args.ids)),
       ),
 
   removePending: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
     build.db
-      .deleteFrom("search_pending" as never)
-      .where(sql<boolean>`kind = ${sql.lit(table)}`)
+      .deleteFrom("search_pending")
+      .where("kind", "=", sql.lit(table))
       .where(build.among(sql.ref("id"), args.ids)),
 }

@@ -64,8 +64,8 @@ export const streams = {
   },
 
   /** The highest ID of a table, 0 of an empty one. */
-  newest: ({ db }: Build, _args: object, { table }: { table: ListedTable }) =>
-    db.selectFrom(table as "images").select(sql<number>`coalesce(max(id), 0)`.as("id")),
+  newest: ({ anyTable }: Build, _args: object, { table }: { table: ListedTable }) =>
+    anyTable.selectFrom(table).select(sql<number>`coalesce(max(id), 0)`.as("id")),
 
   /** Block by block, highest first, from one block to another. */
   blocks: ({ db, among }: Build, args: BlocksArgs) => {
@@ -100,8 +100,8 @@ export const streams = {
     )
     const once = shape.streams.includes("group") ? sql`group by id` : sql``
     const ids = sql`select id from (${union(build, each, { args, shape })}) as seen ${once} order by id ${direction} limit ${args.limit} offset ${args.offset}`
-    return build.db
-      .selectFrom(shape.table as "images")
+    return build.anyTable
+      .selectFrom(shape.table)
       .select(outlineColumns(shape.table))
       .where(sql<boolean>`${column(shape.table, "id")} in (${ids})`)
       .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
@@ -114,8 +114,8 @@ export const streams = {
       (stream) => sql`select id from ${sql.table(shape.table)} where ${stream === "group" ? ofGroups : conditionOf(stream, args)}`,
     )
     const direction = shape.descending ? "desc" : "asc"
-    return build.db
-      .selectFrom(shape.table as "images")
+    return build.anyTable
+      .selectFrom(shape.table)
       .select(outlineColumns(shape.table))
       .where(sql<boolean>`${column(shape.table, "id")} in (${union(build, each, { args, shape })})`)
       .orderBy(column(shape.table, shape.by), direction)

@@ -2,9 +2,10 @@ import { listRows } from "../lists/list.ts"
 import { query } from "../queries/query.ts"
 import type { GroupRow, Page, PageRequest, UserRow, Viewer } from "../rows.ts"
 import type { GroupReads, GroupWrites, NewRow, ResourceFilter, UserReads } from "../store.ts"
-import { resourceTables } from "../tables/columns.ts"
-import { groups, users } from "../tables/kinds.ts"
-import { type Context, StampedRows } from "./resource.ts"
+import { groups } from "../tables/groups.ts"
+import { resourceTables } from "../tables/index.ts"
+import { users } from "../tables/users.ts"
+import { type RepositoryContext, StampedRows } from "./resource.ts"
 
 const q = {
   userByName: query("userByName"),
@@ -29,7 +30,7 @@ function ownedKeys(userId: number): string[] {
 const everybody: Viewer = { userId: 0, groupIds: [], everything: true }
 
 export class Users extends StampedRows<UserRow> implements UserReads {
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     super(context, users)
   }
 
@@ -63,7 +64,7 @@ export class Users extends StampedRows<UserRow> implements UserReads {
 }
 
 export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWrites {
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     super(context, groups)
   }
 

@@ -1,10 +1,11 @@
-import type { Arg, Value } from "../driver.ts"
-import { addViewer, addWhere, fetchPage, type Listed } from "../lists/list.ts"
+import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { GrantRow, Page, PageRequest, Viewer } from "../rows.ts"
 import type { GrantFilter, GrantReads, GrantWrites } from "../store.ts"
-import type { Context } from "./resource.ts"
+import { grantedAccess, grants } from "../tables/grants.ts"
+import type { Value } from "../values.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   get: query("grantInForce"),
@@ -16,58 +17,49 @@ const q = {
 }
 
 export class Grants implements GrantReads, GrantWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
   async get(id: number): Promise<GrantRow | undefined> {
     const { session, clock } = this.#context
     const values = Number.isSafeInteger(id) ? await session.first(q.get, { id, now: clock.now() }) : undefined
-    return values && toGrant(values)
+    return values && grants.toRow(values)
   }
 
   async given(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["given"]>): ReturnType<GrantReads["given"]> {
     const { session, clock } = this.#context
     const args = { thing_type: type, ids, user_id: userId, groups: groupIds, now: clock.now() }
     const found = ids.length === 0 ? [] : await session.all(q.grantedOn, args)
-    return found.map(([thingId, access]) => ({ thingId: thingId as number, access: access as GrantRow["access"] }))
+    return found.map(grantedAccess.toRow)
   }
 
-  async of(type: GrantRow["thingType"], ids: readonly number[]): Promise<GrantRow[]> {
+  async of(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]> {
     if (ids.length === 0) return []
     const { session, clock } = this.#context
-    return (await session.all(q.of, { thing_type: type, ids, now: clock.now() })).map(toGrant)
+    return (await session.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grants.toRow)
   }
 
   async list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>> {
     const { session, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "grants", part: "live", sees: "all" }
-    if (!(await addWhere(session, listed, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(session, grants, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("grants", viewer, { args, shape })
-    return fetchPage(session, listed, { args, shape, viewer, page, sort: { by: "id", descending: true } })
+    return fetchPage(session, grants, { args, shape, viewer, page, sort: { by: "id", descending: true } })
   }
 
   async put(row: Parameters<GrantWrites["put"]>[0]): Promise<GrantRow> {
     const { session, clock } = this.#context
-    const columns: Record<string, Arg> = {
-      at: clock.now(),
-      thing_type: row.thingType,
-      thing_id: row.thingId,
-      owner_id: row.ownerId,
-      user_id: row.userId,
-      group_id: row.groupId,
-      access: row.access,
-      expires_at: row.expiresAt,
-      created_by: row.createdBy,
-    }
-    return toGrant((await session.first(q.put, columns)) as Value[])
+    const now = clock.now()
+    const columns = { ...grants.toColumns(row), created_at: now, updated_at: now }
+    return grants.toRow((await session.first(q.put, columns)) as Value[])
   }
 
   async delete(id: number): Promise<boolean> {
@@ -81,43 +73,8 @@ export class Grants implements GrantReads, GrantWrites {
 
   async trim(limit: number): Promise<GrantRow[]> {
     const { session, clock } = this.#context
-    const rows = (await session.all(q.expired, { now: clock.now(), limit })).map(toGrant)
+    const rows = (await session.all(q.expired, { now: clock.now(), limit })).map(grants.toRow)
     for (const { id } of rows) await this.delete(id)
     return rows
-  }
-}
-
-const listed: Listed<GrantRow> = {
-  table: "grants",
-  columns: {
-    id: "id",
-    thingType: "thing_type",
-    thingId: "thing_id",
-    userId: "user_id",
-    userName: "user_name",
-    groupId: "group_id",
-    groupName: "group_name",
-    access: "access",
-    expiresAt: "expires_at",
-  },
-  toRow: toGrant,
-}
-
-function toGrant(v: readonly Value[]): GrantRow {
-  return {
-    id: v[0] as number,
-    createdAt: v[1] as number,
-    updatedAt: v[2] as number,
-    version: v[3] as number,
-    thingType: v[4] as GrantRow["thingType"],
-    thingId: v[5] as number,
-    ownerId: v[6] as number,
-    userId: v[7] as number,
-    userName: v[8] as string,
-    groupId: v[9] as number,
-    groupName: v[10] as string,
-    access: v[11] as GrantRow["access"],
-    expiresAt: v[12] as number | null,
-    createdBy: v[13] as number,
   }
 }

@@ -3,21 +3,21 @@ import type { Session } from "../driver.ts"
 import type { Member } from "../group-member.ts"
 import type { ImageRow } from "../rows.ts"
 import type { AuditEntry, Change, JournalEntry, Reads } from "../store.ts"
-import { images } from "../tables/kinds.ts"
+import { images } from "../tables/images.ts"
 import { Groups, Users } from "./accounts.ts"
 import { Datasets } from "./datasets.ts"
 import { Grants } from "./grants.ts"
 import { Projects } from "./projects.ts"
 import { Sessions, Tokens } from "./proofs.ts"
 import { Audit, Journal } from "./records.ts"
-import { type Context, ResourceRows } from "./resource.ts"
+import { type RepositoryContext, ResourceRows } from "./resource.ts"
 import { RunPorts } from "./run-ports.ts"
 import { Runs } from "./runs.ts"
 import { Subjects } from "./subjects.ts"
 
 /** All tables over one session, each made when it is first asked for: most changes touch two. */
 export class TablesOver implements Reads {
-  protected readonly context: Context
+  protected readonly context: RepositoryContext
   #users: Users | undefined
   #groups: Groups | undefined
   #tokens: Tokens | undefined

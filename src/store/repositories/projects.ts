@@ -1,8 +1,9 @@
+import { outlinesOf } from "../lists/outlines.ts"
 import { query } from "../queries/query.ts"
 import type { LinkOutline, LinkRow, ProjectRow } from "../rows.ts"
 import type { NewRow, ProjectReads, ProjectWrites } from "../store.ts"
-import { projects } from "../tables/kinds.ts"
-import { type Context, ResourceRows } from "./resource.ts"
+import { projectDatasets, projects } from "../tables/projects.ts"
+import { type RepositoryContext, ResourceRows } from "./resource.ts"
 
 const links = query("links")
 const linkOutlines = query("linkOutlines")
@@ -11,7 +12,7 @@ const addLink = query("addLink")
 const handOverRuns = query("handOverRuns")
 
 export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, ProjectWrites {
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     super(context, projects)
   }
 
@@ -23,26 +24,22 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
 
   async links(projectIds: readonly number[]): Promise<LinkRow[]> {
     if (projectIds.length === 0) return []
-    const found = await this.session.all(links, { project_ids: projectIds })
-    return found.map((v) => ({ projectId: v[0] as number, dataId: v[1] as number, mountPath: v[2] as string }))
+    return (await this.session.all(links, { project_ids: projectIds })).map(projectDatasets.toRow)
   }
 
   async linkOutlines(projectIds: readonly number[]): Promise<LinkOutline[]> {
     if (projectIds.length === 0) return []
     const found = await this.session.all(linkOutlines, { project_ids: projectIds })
-    return found.map(([projectId, dataId, mountPath, bytes]) => ({
-      projectId: projectId as number,
-      dataId: dataId as number,
-      mountPath: (mountPath as string | null) ?? "",
-      bytes: bytes as number,
-      isCut: mountPath === null,
-    }))
+    return found.map((values) => {
+      const { rows, bytes, isCut } = outlinesOf(projectDatasets, [values])
+      return { ...(rows[0] as LinkRow), bytes: bytes?.[0] ?? 0, isCut: isCut ?? false }
+    })
   }
 
   async setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void> {
     await this.session.run(clearLinks, { project_id: projectId })
-    for (const [position, { dataId, mountPath }] of links.entries()) {
-      await this.session.run(addLink, { project_id: projectId, position, data_id: dataId, mount_path: mountPath })
+    for (const [position, link] of links.entries()) {
+      await this.session.run(addLink, { ...projectDatasets.toColumns({ ...link, projectId }), position })
     }
   }
 }

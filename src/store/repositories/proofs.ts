@@ -1,9 +1,9 @@
-import type { Value } from "../driver.ts"
 import { Duplicate } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { Page, PageRequest, SessionRow, TokenRow } from "../rows.ts"
 import type { SessionReads, SessionWrites, TokenReads, TokenWrites } from "../store.ts"
-import type { Context } from "./resource.ts"
+import { sessions, tokens } from "../tables/credentials.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   token: query("get", "tokens"),
@@ -23,41 +23,34 @@ const q = {
 }
 
 export class Tokens implements TokenReads, TokenWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
   async get(id: number): Promise<TokenRow | undefined> {
     if (!Number.isSafeInteger(id)) return undefined
     const values = await this.#context.session.first(q.token, { id })
-    return values && toToken(values)
+    return values && tokens.toRow(values)
   }
 
   async byHash(hash: string): Promise<TokenRow | undefined> {
     const values = await this.#context.session.first(q.tokenByHash, { hash })
-    return values && toToken(values)
+    return values && tokens.toRow(values)
   }
 
   async list(userId: number, { page, pageSize }: PageRequest): Promise<Page<TokenRow>> {
     const { session } = this.#context
     const [total] = (await session.first(q.tokenTotal, { user_id: userId })) as [number]
     const values = await session.all(q.tokenPage, { user_id: userId, limit: pageSize, offset: (page - 1) * pageSize })
-    return { rows: values.map(toToken), total }
+    return { rows: values.map(tokens.toRow), total }
   }
 
   async insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow> {
     const { session, clock } = this.#context
-    const values = await session.first(q.insertToken, {
-      user_id: row.userId,
-      name: row.name,
-      hash: row.hash,
-      created_at: clock.now(),
-      expires_at: row.expiresAt,
-      scopes: JSON.stringify(row.scopes),
-    })
-    if (values) return toToken(values)
+    const values = await session.first(q.insertToken, tokens.toColumns({ ...row, createdAt: clock.now() }))
+    if (values) return tokens.toRow(values)
     throw new Duplicate("tokenHash")
   }
 
@@ -75,22 +68,21 @@ export class Tokens implements TokenReads, TokenWrites {
 }
 
 export class Sessions implements SessionReads, SessionWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
   async byHash(hash: string): Promise<SessionRow | undefined> {
     const values = await this.#context.session.first(q.sessionByHash, { hash })
-    return values && toSession(values)
+    return values && sessions.toRow(values)
   }
 
   async insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow> {
     const { session, clock } = this.#context
-    const columns = { hash: row.hash, user_id: row.userId, created_at: clock.now(), expires_at: row.expiresAt }
-    const values = await session.first(q.insertSession, columns)
-    if (values) return toSession(values)
+    const values = await session.first(q.insertSession, sessions.toColumns({ ...row, createdAt: clock.now() }))
+    if (values) return sessions.toRow(values)
     throw new Duplicate("sessionHash")
   }
 
@@ -109,21 +101,4 @@ export class Sessions implements SessionReads, SessionWrites {
   deleteExpired(now: number): Promise<number> {
     return this.#context.session.run(q.deleteExpired, { now })
   }
-}
-
-function toToken(v: readonly Value[]): TokenRow {
-  return {
-    id: v[0] as number,
-    userId: v[1] as number,
-    name: v[2] as string,
-    hash: v[3] as string,
-    createdAt: v[4] as number,
-    expiresAt: v[5] as number | null,
-    lastUsedAt: v[6] as number | null,
-    scopes: JSON.parse(v[7] as string) as string[],
-  }
-}
-
-function toSession(v: readonly Value[]): SessionRow {
-  return { hash: v[0] as string, userId: v[1] as number, createdAt: v[2] as number, expiresAt: v[3] as number }
 }

@@ -1,9 +1,10 @@
-import type { Value } from "../driver.ts"
 import { query } from "../queries/query.ts"
 import type { AuditArgs, AuditShape } from "../queries/records.ts"
 import type { Page, PageRequest } from "../rows.ts"
 import type { AuditEntry, AuditFilter, AuditReads, AuditRow, JournalEntry, JournalReads, JournalRow } from "../store.ts"
-import type { Context } from "./resource.ts"
+import { audit, journal, type StoredEvent } from "../tables/history.ts"
+import type { Value } from "../values.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   journal: query("journal"),
@@ -17,9 +18,9 @@ const q = {
 
 /** What happened, to be told and forgotten. */
 export class Journal implements JournalReads {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
@@ -34,8 +35,9 @@ export class Journal implements JournalReads {
 
   async add({ event, data, resource, sight = {} }: JournalEntry): Promise<void> {
     const { session, clock } = this.#context
-    const kept = JSON.stringify(Object.keys(sight).length > 0 ? [data, sight] : data)
-    await session.run(q.journal, { at: clock.now(), event, thing_type: resource.type, thing_id: resource.id, data: kept })
+    const stored = Object.keys(sight).length > 0 ? [data, sight] : data
+    const row = { at: clock.now(), event, resourceType: resource.type, resourceId: resource.id, data: stored }
+    await session.run(q.journal, journal.toColumns(row))
   }
 
   trim(upTo: number): Promise<number> {
@@ -45,9 +47,9 @@ export class Journal implements JournalReads {
 
 /** Who did what. */
 export class Audit implements AuditReads {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
@@ -63,17 +65,9 @@ export class Audit implements AuditReads {
 
   async add(entry: AuditEntry): Promise<void> {
     const { session, clock } = this.#context
-    await session.run(q.audit, {
-      at: entry.at ?? clock.now(),
-      actor: entry.actor,
-      action: entry.action,
-      thing_type: entry.resource?.type ?? null,
-      thing_id: entry.resource?.id ?? null,
-      outcome: entry.outcome,
-      address: entry.address,
-      request_id: entry.requestId,
-      count: entry.count ?? 1,
-    })
+    const { resource, at = clock.now(), count = 1 } = entry
+    const row = { ...entry, at, count, resourceType: resource?.type ?? null, resourceId: resource?.id ?? null }
+    await session.run(q.audit, audit.toColumns(row))
   }
 
   trim(until: number, limit: number): Promise<number> {
@@ -85,31 +79,18 @@ export class Audit implements AuditReads {
   }
 }
 
-/** `data` is what is told, or a list of that and of what decides who is told. */
-function toJournal(v: readonly Value[]): JournalRow {
-  type Told = Record<string, unknown>
-  const kept = JSON.parse(v[5] as string) as Told | [Told, Told]
-  const [data, sight] = Array.isArray(kept) ? kept : [kept, {}]
-  return {
-    id: v[0] as number,
-    at: v[1] as number,
-    event: v[2] as string,
-    resource: { type: v[3] as string, id: v[4] as number },
-    data,
-    sight,
-  }
+/** `data` is what subscribers receive, or a list of that and of what decides who receives it. */
+function toJournal(values: readonly Value[]): JournalRow {
+  const { resourceType, resourceId, data: stored, ...row } = journal.toRow(values)
+  const [data, sight] = isPair(stored) ? stored : [stored, {}]
+  return { ...row, resource: { type: resourceType, id: resourceId }, data, sight }
 }
 
-function toAudit(v: readonly Value[]): AuditRow {
-  return {
-    id: v[0] as number,
-    at: v[1] as number,
-    actor: v[2] as string,
-    action: v[3] as string,
-    resource: v[4] === null ? null : { type: v[4] as string, id: v[5] as number },
-    outcome: v[6] as AuditRow["outcome"],
-    address: v[7] as string,
-    requestId: v[8] as string,
-    count: v[9] as number,
-  }
+function isPair(stored: StoredEvent["data"]): stored is Extract<StoredEvent["data"], readonly unknown[]> {
+  return Array.isArray(stored)
+}
+
+function toAudit(values: readonly Value[]): AuditRow {
+  const { resourceType, resourceId, ...row } = audit.toRow(values)
+  return { ...row, resource: resourceType === null || resourceId === null ? null : { type: resourceType, id: resourceId } }
 }

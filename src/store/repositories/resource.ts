@@ -1,26 +1,19 @@
 import type { Clock } from "#kit"
-import type { Arg, Session, Value } from "../driver.ts"
-import { Duplicate, type Unique } from "../errors.ts"
-import { type Columns, listRows } from "../lists/list.ts"
+import type { Session } from "../driver.ts"
+import { Duplicate } from "../errors.ts"
+import { listRows } from "../lists/list.ts"
 import { outlinesOf } from "../lists/outlines.ts"
 import { type Query, query } from "../queries/query.ts"
 import type { Outlines, Page, PageRequest, Stamped, Viewer } from "../rows.ts"
 import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
-import { grantedType, type ResourceTable, type StampedTable } from "../tables/columns.ts"
+import { type ResourceTable, type StampedTable, tables } from "../tables/index.ts"
+import type { RowTable } from "../tables/table.ts"
 
-/** How rows of one table are read and written. */
-export interface Kind<Row extends Stamped> {
-  table: StampedTable
-  /** Field by field the column that holds it, as far as it may be compared with. */
-  columns: Columns<Row>
-  /** The column that `sort: name` goes by stands in every table. */
-  unique?: Unique
-  toRow(values: readonly Value[]): Row
-  /** All columns that a caller decides on. */
-  toColumns(row: NewRow<Row>): Record<string, Arg>
-}
+/** A table of rows that are stamped, named, and deleted softly. */
+export type StampedRowTable<Row> = RowTable<Row, StampedTable>
+const uniqueNames = { users: "userName", groups: "groupName" } as const
 
-export interface Context {
+export interface RepositoryContext {
   session: Session
   clock: Clock
 }
@@ -29,54 +22,54 @@ export interface Context {
 export class StampedRows<Row extends Stamped> implements Writes<Row> {
   protected readonly session: Session
   protected readonly clock: Clock
-  protected readonly kind: Kind<Row>
+  protected readonly table: StampedRowTable<Row>
   readonly #queries: Queries
 
-  constructor({ session, clock }: Context, kind: Kind<Row>) {
+  constructor({ session, clock }: RepositoryContext, table: StampedRowTable<Row>) {
     this.session = session
     this.clock = clock
-    this.kind = kind
-    this.#queries = queriesOf(kind.table)
+    this.table = table
+    this.#queries = queriesOf(table.name)
   }
 
   async get(id: number): Promise<Row | undefined> {
     if (!Number.isSafeInteger(id)) return undefined
     const values = await this.session.first(this.#queries.get, { id })
-    return values && this.kind.toRow(values)
+    return values && this.table.toRow(values)
   }
 
   async getMany(ids: readonly number[]): Promise<Row[]> {
     if (ids.length === 0) return []
     const rows = await this.session.all(this.#queries.getMany, { ids: ids.filter(Number.isSafeInteger) })
-    return rows.map(this.kind.toRow)
+    return rows.map(this.table.toRow)
   }
 
   async insert(row: NewRow<Row>): Promise<Row> {
     const now = this.clock.now()
-    const values = await this.session.first(this.#queries.insert, { ...this.kind.toColumns(row), created_at: now, updated_at: now })
-    if (values) return this.kind.toRow(values)
-    throw new Duplicate(this.kind.unique ?? "userName")
+    const values = await this.session.first(this.#queries.insert, { ...this.table.toColumns(row), created_at: now, updated_at: now })
+    if (values) return this.table.toRow(values)
+    throw new Duplicate(uniqueNames[this.table.name === "groups" ? "groups" : "users"])
   }
 
   async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
     const row = await this.get(id)
     if (row === undefined) return undefined
-    const columns = this.kind.toColumns({ ...row, ...fields } as unknown as NewRow<Row>)
+    const columns = this.table.toColumns({ ...row, ...fields })
     const values = await this.session.first(this.#queries.update, { ...columns, id, updated_at: this.clock.now() })
-    return values && this.kind.toRow(values)
+    return values && this.table.toRow(values)
   }
 
   async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
     const now = this.clock.now()
     const values = await this.session.first(this.#queries.setDeleted, { id, deleted_at: deleted ? now : null, updated_at: now })
-    return values && this.kind.toRow(values)
+    return values && this.table.toRow(values)
   }
 }
 
 /** Rows that somebody owns and may publish. */
 export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
-    return listRows(this.session, this.kind, { filter, viewer, page, now: this.clock.now() })
+    return listRows(this.session, this.table, { filter, viewer, page, now: this.clock.now() })
   }
 
   async outlines(ids: readonly number[]): Promise<Outlines<Row>> {
@@ -89,17 +82,17 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
 
   async #outlines(ids: readonly number[], part: boolean): Promise<Outlines<Row>> {
     if (ids.length === 0) return { rows: [] }
-    const { table } = this.kind
-    return outlinesOf(this.kind, await this.session.all(query("outlines", { table, part }), { ids }))
+    const { name: table } = this.table
+    return outlinesOf(this.table, await this.session.all(query("outlines", { table, part }), { ids }))
   }
 
   async parts(ids: readonly number[]): Promise<Row[]> {
     if (ids.length === 0) return []
-    return (await this.session.all(query("parts", { table: this.kind.table }), { ids })).map(this.kind.toRow)
+    return (await this.session.all(query("parts", { table: this.table.name }), { ids })).map(this.table.toRow)
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
-    await this.session.run(setGrantsLive, { ...this.#resource(id), is_live: !deleted })
+    await this.session.run(setGrantsLive, { ...this.#resource(id), is_live: deleted ? 0 : 1 })
     return super.setDeleted(id, deleted)
   }
 
@@ -112,7 +105,7 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
   }
 
   #resource(id: number) {
-    return { thing_type: grantedType(this.kind.table as ResourceTable), thing_id: id }
+    return { thing_type: tables[this.table.name as ResourceTable].resourceType, thing_id: id }
   }
 }
 

@@ -1,7 +1,8 @@
 import { query } from "../queries/query.ts"
 import type { RunPortRow } from "../rows.ts"
 import type { PortReads, PortWrites } from "../store.ts"
-import type { Context } from "./resource.ts"
+import { runPorts } from "../tables/run-ports.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   ofUser: query("portsOfUser"),
@@ -12,22 +13,15 @@ const q = {
 
 /** Ports that runs have of their own. No port is ever removed: browsers do not forget either. */
 export class RunPorts implements PortReads, PortWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
   async ofUser(userId: number, { first, last }: { first: number; last: number }): Promise<RunPortRow[]> {
     const rows = await this.#context.session.all(q.ofUser, { user_id: userId, first, last })
-    return rows.map((v) => ({
-      port: v[0] as number,
-      userId: v[1] as number,
-      authors: v[2] as string,
-      projectId: v[3] as number,
-      runKey: v[4] as string,
-      isHandedOver: v[5] === 1,
-    }))
+    return rows.map(runPorts.toRow)
   }
 
   async taken({ first, last }: { first: number; last: number }): Promise<number[]> {
@@ -36,14 +30,7 @@ export class RunPorts implements PortReads, PortWrites {
 
   async take(row: RunPortRow): Promise<boolean> {
     const { session, clock } = this.#context
-    const columns = {
-      port: row.port,
-      user_id: row.userId,
-      authors: row.authors,
-      project_id: row.projectId,
-      run_key: row.runKey,
-      is_handed_over: row.isHandedOver ? 1 : 0,
-    }
+    const columns = runPorts.toColumns(row)
     if ((await session.run(q.add, { ...columns, created_at: clock.now() })) > 0) return true
     return (await session.run(q.use, columns)) > 0
   }

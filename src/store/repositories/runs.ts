@@ -1,14 +1,15 @@
 import type { RunState } from "#contract"
 import { bounds, runStateNames } from "#contract"
-import type { Value } from "../driver.ts"
 import { Duplicate } from "../errors.ts"
-import { addViewer, addWhere, fetchPage, type Listed } from "../lists/list.ts"
+import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { Page, PageRequest, RunRow, Viewer } from "../rows.ts"
 import type { Holdings, IdempotencyEntry, LiveRun, RunFilter, RunReads, RunWrites } from "../store.ts"
-import { toColumns, toLiveRun, toRun } from "../tables/run-rows.ts"
-import type { Context } from "./resource.ts"
+import { idempotencyKeys } from "../tables/idempotency-keys.ts"
+import { liveRuns, removedRuns, runs } from "../tables/runs.ts"
+import type { Value } from "../values.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   get: query("get", "runs"),
@@ -40,9 +41,9 @@ const remembered = bounds.runs.idempotencyMs.value
 const ended: readonly RunState[] = ["ended", "failed"]
 
 export class Runs implements RunReads, RunWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
@@ -55,15 +56,15 @@ export class Runs implements RunReads, RunWrites {
   }
 
   async live(): Promise<RunRow[]> {
-    return (await this.#context.session.all(q.live, {})).map(toRun)
+    return (await this.#context.session.all(q.live, {})).map(runs.toRow)
   }
 
   async held(): Promise<LiveRun[]> {
-    return (await this.#context.session.all(q.held, {})).map(toLiveRun)
+    return (await this.#context.session.all(q.held, {})).map(liveRuns.toRow)
   }
 
   async queued(): Promise<LiveRun[]> {
-    return (await this.#context.session.all(q.queued, {})).map(toLiveRun)
+    return (await this.#context.session.all(q.queued, {})).map(liveRuns.toRow)
   }
 
   async holdings(userId: number): Promise<Holdings> {
@@ -88,11 +89,12 @@ export class Runs implements RunReads, RunWrites {
         ? await session.all(q.firstOfHistory, { user_id: which.userId, limit })
         : await session.all(q.old, { until: which.until, limit })
     if (found.length === 0) return []
-    const ids = found.map(([id]) => id as number)
+    const removed = found.map(removedRuns.toRow)
+    const ids = removed.map(({ id }) => id)
     await session.run(q.deleteKeys, { ids })
     await session.run(q.deleteGrants, { ids })
     await session.run(q.deleteRuns, { ids })
-    return found.map(([, key, userId]) => ({ key: key as string, userId: userId as number }))
+    return removed.map(({ key, userId }) => ({ key, userId }))
   }
 
   async liveOf(userId: number, projectId: number): Promise<RunRow | undefined> {
@@ -114,19 +116,19 @@ export class Runs implements RunReads, RunWrites {
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
     if (shape.part === "states") args.states = filter.states ?? []
-    if (!(await addWhere(session, listed, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(session, runs, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("runs", viewer, { args, shape })
-    return fetchPage(session, listed, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
+    return fetchPage(session, runs, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
   }
 
   async insert(row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
     const now = this.#context.clock.now()
-    const values = await this.#context.session.first(q.insert, { ...toColumns(row), created_at: now, updated_at: now })
-    if (values) return toRun(values)
+    const values = await this.#context.session.first(q.insert, { ...runs.toColumns(row), created_at: now, updated_at: now })
+    if (values) return runs.toRow(values)
     throw new Duplicate("liveRun")
   }
 
@@ -140,34 +142,26 @@ export class Runs implements RunReads, RunWrites {
   async move(id: number, from: readonly RunState[], fields: Parameters<RunWrites["move"]>[2]): Promise<RunRow | undefined> {
     const row = await this.get(id)
     if (row === undefined || !from.includes(row.state)) return undefined
-    const columns = toColumns({ ...row, ...fields })
+    const columns = runs.toColumns({ ...row, ...fields })
     return this.#one(await this.#context.session.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
   }
 
   async remember(entry: IdempotencyEntry): Promise<boolean> {
     const { session, clock } = this.#context
     await session.run(q.forgetOld, { until: clock.now() - remembered })
-    const columns = {
-      user_id: entry.userId,
-      key: entry.key,
-      body_hash: entry.bodyHash,
-      run_id: entry.runId,
-      created_at: entry.createdAt,
-    }
+    const columns = idempotencyKeys.toColumns(entry)
     if ((await session.run(q.remember, columns)) > 0) return true
     return (await this.recalled(entry.userId, entry.key))?.bodyHash === entry.bodyHash
   }
 
   async recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
     const { session, clock } = this.#context
-    const v = await session.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
-    if (v === undefined) return undefined
-    const [, , bodyHash, runId, createdAt] = v
-    return { userId, key, bodyHash: bodyHash as string, runId: runId as number, createdAt: createdAt as number }
+    const values = await session.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
+    return values && idempotencyKeys.toRow(values)
   }
 
   #one(values: readonly Value[] | undefined): RunRow | undefined {
-    return values && toRun(values)
+    return values && runs.toRow(values)
   }
 }
 
@@ -178,32 +172,4 @@ function partOf(states: readonly RunState[] | undefined): ListShape["part"] {
   if (wanted.length === ended.length && wanted.every((name) => ended.includes(name))) return "history"
   const live = runStateNames.filter((name) => !ended.includes(name))
   return wanted.length === live.length && wanted.every((name) => live.includes(name)) ? "live" : "states"
-}
-
-const listed: Listed<RunRow> = {
-  table: "runs",
-  columns: {
-    id: "id",
-    key: "key",
-    projectId: "project_id",
-    userId: "user_id",
-    userName: "user_name",
-    state: "state",
-    wanted: "wanted",
-    nodes: "nodes",
-    cpus: "cpus",
-    memoryMiB: "memory_mib",
-    gpus: "gpus",
-    gpuMemoryMiB: "gpu_memory_mib",
-    createdAt: "created_at",
-    updatedAt: "updated_at",
-    version: "version",
-    startTime: "start_time",
-    readyTime: "ready_time",
-    endTime: "end_time",
-    lastActivity: "last_activity",
-    expiresAt: "expires_at",
-    imageDigest: "image_digest",
-  },
-  toRow: toRun,
 }

@@ -2,7 +2,8 @@ import { Duplicate } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { SubjectRow } from "../rows.ts"
 import type { SubjectReads, SubjectWrites } from "../store.ts"
-import type { Context } from "./resource.ts"
+import { openidSubjects, subjectUser } from "../tables/credentials.ts"
+import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   subject: query("subject"),
@@ -12,24 +13,24 @@ const q = {
 
 /** People as OpenID providers know them. */
 export class Subjects implements SubjectReads, SubjectWrites {
-  readonly #context: Context
+  readonly #context: RepositoryContext
 
-  constructor(context: Context) {
+  constructor(context: RepositoryContext) {
     this.#context = context
   }
 
   async userOf(issuer: string, subject: string): Promise<number | undefined> {
-    return (await this.#context.session.first(q.subject, { issuer, subject }))?.[0] as number | undefined
+    const values = await this.#context.session.first(q.subject, { issuer, subject })
+    return values && subjectUser.toRow(values).userId
   }
 
   async ofUser(userId: number): Promise<SubjectRow[]> {
-    const rows = await this.#context.session.all(q.subjectsOfUser, { user_id: userId })
-    return rows.map((v) => ({ issuer: v[0] as string, subject: v[1] as string, userId, createdAt: v[2] as number }))
+    return (await this.#context.session.all(q.subjectsOfUser, { user_id: userId })).map(openidSubjects.toRow)
   }
 
-  async insert({ issuer, subject, userId }: Omit<SubjectRow, "createdAt">): Promise<void> {
+  async insert(row: Omit<SubjectRow, "createdAt">): Promise<void> {
     const { session, clock } = this.#context
-    const columns = { issuer, subject, user_id: userId, created_at: clock.now() }
+    const columns = openidSubjects.toColumns({ ...row, createdAt: clock.now() })
     if ((await session.run(q.insertSubject, columns)) === 0) throw new Duplicate("openidSubject")
   }
 }

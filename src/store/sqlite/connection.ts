@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
-import { type Arg, type Search, type Session, type Value, withoutNul } from "../driver.ts"
+import type { Search, Session } from "../driver.ts"
 import type { ScanTurns } from "../lists/scan-limits.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
+import { type Arg, type Value, withoutNul } from "../values.ts"
 import { failureOf } from "./errors.ts"
 
 interface Prepared {

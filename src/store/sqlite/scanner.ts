@@ -1,9 +1,10 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { Failure } from "#contract"
-import type { Arg, Session, Value } from "../driver.ts"
+import type { Session } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
+import type { Arg, Value } from "../values.ts"
 import { toSqlite } from "./connection.ts"
 import { failureOf } from "./errors.ts"
 

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "#kit"
 import type { Session } from "../driver.ts"
 import type { Member } from "../group-member.ts"
 import { query } from "../queries/query.ts"
-import { type ResourceTable, resourceTables } from "../tables/columns.ts"
+import { type ResourceTable, resourceTables } from "../tables/index.ts"
 
 /** Rows that are indexed in one transaction: some milliseconds, in which nobody else is served. */
 const batchSize = 200

@@ -63,10 +63,10 @@ export const accounts: Record<string, Case> = {
     await addData(store, ann.id)
     await addProject(store, { userId: ann.id, imageId: image.id })
     const token = { userId: ann.id, name: "t", hash: "t".repeat(64), expiresAt: null, scopes: ["read"] }
-    const grant = { thingType: "image" as const, ownerId: ann.id, userId: bob.id, groupId: 0, access: "use" as const }
+    const grant = { resourceType: "image" as const, ownerId: ann.id, userId: bob.id, groupId: 0, access: "use" as const }
     await store.change(async (tx) => {
       await tx.tokens.insert(token)
-      for (const { id } of [image, gone]) await tx.grants.put({ ...grant, thingId: id, expiresAt: null, createdBy: ann.id })
+      for (const { id } of [image, gone]) await tx.grants.put({ ...grant, resourceId: id, expiresAt: null, createdBy: ann.id })
     })
     assert.deepEqual(await store.users.objects(ann.id), { live: 7, deleted: 0 })
     await store.change((tx) => tx.images.setDeleted(gone.id, true))

@@ -56,7 +56,7 @@ interface Setting {
 const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 interface Given {
-  thingId: number
+  resourceId: number
   userId: number
   groupId: number
   isInForce: boolean
@@ -68,19 +68,19 @@ interface Given {
  */
 async function give(
   world: { store: Store; clock: ManualClock; random: Random },
-  type: GrantRow["thingType"],
+  type: GrantRow["resourceType"],
   made: { ids: readonly number[]; userIds: readonly number[]; groupIds: readonly number[]; ownerOf(id: number): number },
 ): Promise<Given[]> {
   const { store, clock, random } = world
   const grants = new Map<string, Given>()
-  for (const thingId of made.ids.filter(() => random.once(3))) {
+  for (const resourceId of made.ids.filter(() => random.once(3))) {
     const ofGroup = random.once(3)
     const [userId, groupId] = ofGroup ? [0, random.pick(made.groupIds)] : [random.pick(made.userIds), 0]
     const isInForce = !random.once(4)
     const row = {
-      thingType: type,
-      thingId,
-      ownerId: made.ownerOf(thingId),
+      resourceType: type,
+      resourceId,
+      ownerId: made.ownerOf(resourceId),
       userId,
       groupId,
       access: "read",
@@ -90,14 +90,14 @@ async function give(
     const { id } = await store.change((tx) => tx.grants.put({ ...row, expiresAt } as Parameters<typeof tx.grants.put>[0]))
     const isTakenBack = random.once(6)
     if (isTakenBack) await store.change((tx) => tx.grants.delete(id))
-    grants.set(`${thingId} ${userId} ${groupId}`, { thingId, userId, groupId, isInForce: isInForce && !isTakenBack })
+    grants.set(`${resourceId} ${userId} ${groupId}`, { resourceId, userId, groupId, isInForce: isInForce && !isTakenBack })
   }
   await clock.advance(1_000)
   return [...grants.values()]
 }
 
 const isGiven = (grants: readonly Given[], row: Row, { userId, groupIds }: Viewer) =>
-  grants.some((grant) => grant.isInForce && grant.thingId === row.id && (grant.userId === userId || groupIds.includes(grant.groupId)))
+  grants.some((grant) => grant.isInForce && grant.resourceId === row.id && (grant.userId === userId || groupIds.includes(grant.groupId)))
 
 function visible({ grants }: Pick<Setting, "grants">, row: Row, viewer: Viewer, deleted: boolean): boolean {
   if (viewer.everything) return true

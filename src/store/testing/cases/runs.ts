@@ -120,7 +120,7 @@ export const runs: Record<string, Case> = {
       made.push(run)
     }
     await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, { state: "ready", endTime: null })))
-    const grant = { thingType: "run" as const, thingId: made[0]?.id ?? 0, ownerId: bob.id, userId: ann.id, groupId: 0 }
+    const grant = { resourceType: "run" as const, resourceId: made[0]?.id ?? 0, ownerId: bob.id, userId: ann.id, groupId: 0 }
     await store.change((tx) => tx.grants.put({ ...grant, access: "use", expiresAt: null, createdBy: bob.id }))
     assert.deepEqual(await store.runs.longHistories(5), [])
     assert.deepEqual(await store.runs.longHistories(4), [{ userId: bob.id, count: 5 }])

@@ -1,0 +1,47 @@
+import { generatedId, integer, json, nullableInteger, text } from "./column.ts"
+import { pickFields, type RowOf } from "./row-mapper.ts"
+import { describeTable } from "./table.ts"
+
+export const tokens = describeTable({
+  name: "tokens",
+  fields: {
+    id: generatedId(),
+    userId: integer("user_id"),
+    name: text("name"),
+    /** SHA-256 of the token, hexadecimal. */
+    hash: text("hash"),
+    createdAt: integer("created_at"),
+    expiresAt: nullableInteger("expires_at"),
+    lastUsedAt: nullableInteger("last_used_at", { written: "never" }),
+    /** `read`, `write`, `run:<ID>`. */
+    scopes: json<string[]>()("scopes"),
+  },
+})
+export interface TokenRow extends RowOf<typeof tokens.fields> {}
+
+export const sessions = describeTable({
+  name: "sessions",
+  fields: {
+    /** SHA-256 of the cookie's secret, hexadecimal. */
+    hash: text("hash"),
+    userId: integer("user_id"),
+    createdAt: integer("created_at"),
+    expiresAt: integer("expires_at"),
+  },
+})
+export interface SessionRow extends RowOf<typeof sessions.fields> {}
+
+export const openidSubjects = describeTable({
+  name: "openid_subjects",
+  fields: {
+    issuer: text("issuer"),
+    /** The provider's own name for the person, which it never gives to another. */
+    subject: text("subject"),
+    userId: integer("user_id"),
+    createdAt: integer("created_at"),
+  },
+})
+/** A person's identity at an OpenID provider. */
+export interface SubjectRow extends RowOf<typeof openidSubjects.fields> {}
+
+export const subjectUser = pickFields(openidSubjects, ["userId"])

@@ -1,0 +1,29 @@
+import { indexKey } from "../fold.ts"
+import { copiedName, flag, integer, oneOf, text } from "./column.ts"
+import { foldedNames } from "./folded-names.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
+import { describeTable } from "./table.ts"
+
+export const datasets = describeTable({
+  name: "datasets",
+  resourceType: "data",
+  fields: {
+    ...stamps,
+    type: oneOf<"dir">()("type", { wire: "Type" }),
+    name: text("name", { wire: "Name", foldedIn: "name_fold" }),
+    comment: text("comment", { wire: "Comment", countsBytes: true }),
+    doc: text("doc", { wire: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
+    userId: integer("user_id"),
+    userName: copiedName("user_name", { wire: "UserName" }),
+    /** The directory below the files root. */
+    accessInfo: text("access_info", { wire: "AccessInfo", maxListedBytes: 4_096 }),
+    isPublished: flag("is_published", { wire: "IsPublished" }),
+  },
+  derived: {
+    ...foldedNames((row: { name: string; comment: string }) => row),
+    access_key: (row: { accessInfo: string }) => indexKey(row.accessInfo),
+  },
+})
+
+export interface DataRow extends RowOf<typeof datasets.fields> {}

@@ -1,0 +1,22 @@
+import type { Limits } from "#contract"
+import { json, text } from "./column.ts"
+import { foldedNames } from "./folded-names.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
+import { describeTable } from "./table.ts"
+
+export const groups = describeTable({
+  name: "groups",
+  fields: {
+    ...stamps,
+    groupName: text("group_name", { wire: "GroupName", written: "once" }),
+    comment: text("comment", { wire: "Comment" }),
+    /** Of each member. */
+    limits: json<Limits>()("limits"),
+    /** Of all members together. */
+    totalLimits: json<Limits>()("total_limits"),
+  },
+  derived: foldedNames((row: { groupName: string; comment: string }) => ({ name: row.groupName, comment: row.comment })),
+})
+
+export interface GroupRow extends RowOf<typeof groups.fields> {}

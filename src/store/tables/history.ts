@@ -1,0 +1,37 @@
+import { generatedId, integer, json, nullableInteger, nullableText, oneOf, text } from "./column.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { describeTable } from "./table.ts"
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Events for subscribers. */
+export const journal = describeTable({
+  name: "journal",
+  fields: {
+    id: generatedId(),
+    at: integer("at"),
+    event: text("event"),
+    resourceType: text("thing_type"),
+    resourceId: integer("thing_id"),
+    /** What subscribers receive, or a list of that and of what decides who receives it. */
+    data: json<JsonObject | [JsonObject, JsonObject]>()("data"),
+  },
+})
+export interface StoredEvent extends RowOf<typeof journal.fields> {}
+
+export const audit = describeTable({
+  name: "audit",
+  fields: {
+    id: generatedId(),
+    at: integer("at"),
+    actor: text("actor"),
+    action: text("action"),
+    resourceType: nullableText("thing_type"),
+    resourceId: nullableInteger("thing_id"),
+    outcome: oneOf<"done" | "refused">()("outcome"),
+    address: text("address"),
+    requestId: text("request_id"),
+    count: integer("count"),
+  },
+})
+export interface StoredAudit extends RowOf<typeof audit.fields> {}

@@ -1,0 +1,50 @@
+import type { ProjectType } from "#contract"
+import { copiedName, flag, integer, oneOf, text } from "./column.ts"
+import { foldedNames } from "./folded-names.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
+import { describeTable } from "./table.ts"
+
+export const projects = describeTable({
+  name: "projects",
+  resourceType: "project",
+  fields: {
+    ...stamps,
+    projectName: text("project_name", { wire: "ProjectName", foldedIn: "name_fold" }),
+    userId: integer("user_id"),
+    userName: copiedName("user_name", { wire: "UserName" }),
+    /** 0: no group. */
+    groupId: integer("group_id"),
+    /** Empty: no group. */
+    groupName: copiedName("group_name", { wire: "GroupName" }),
+    type: oneOf<ProjectType>()("type", { wire: "Type" }),
+    comment: text("comment", { wire: "Comment", countsBytes: true }),
+    doc: text("doc", { wire: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
+    isPublic: flag("is_published", { wire: "IsPublic" }),
+    isTrusted: flag("is_trusted", { wire: "IsTrusted" }),
+    imageId: integer("image_id", { wire: "ImageID" }),
+    userPath: text("user_path", { wire: "UserPath", maxListedBytes: 4_096 }),
+    codePath: text("code_path", { wire: "CodePath", maxListedBytes: 4_096 }),
+    modelPath: text("model_path", { wire: "ModelPath", maxListedBytes: 4_096 }),
+    /** The person who last changed what runs there. 0: not known. */
+    writtenBy: integer("written_by"),
+  },
+  derived: foldedNames((row: { projectName: string; comment: string }) => ({ name: row.projectName, comment: row.comment })),
+})
+
+export interface ProjectRow extends RowOf<typeof projects.fields> {}
+
+/** The datasets of projects. */
+export const projectDatasets = describeTable({
+  name: "project_datasets",
+  fields: {
+    projectId: integer("project_id"),
+    dataId: integer("data_id"),
+    /** As written; empty: the default, made from the dataset's name. */
+    mountPath: text("mount_path", { maxListedBytes: 256 }),
+  },
+  internal: { position: integer("position") },
+})
+
+/** A dataset of a project, in the project's order. */
+export interface LinkRow extends RowOf<typeof projectDatasets.fields> {}

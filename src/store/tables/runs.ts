@@ -1,0 +1,67 @@
+import type { Progress, Reason, RunState } from "#contract"
+import { copiedName, generatedId, integer, json, nullableInteger, oneOf, text } from "./column.ts"
+import { pickFields, type RowOf } from "./row-mapper.ts"
+import type { RunPlan } from "./run-plan.ts"
+import { describeTable } from "./table.ts"
+
+export const runs = describeTable({
+  name: "runs",
+  resourceType: "run",
+  fields: {
+    id: generatedId(),
+    /** 32 hexadecimal digits, never used again. */
+    key: text("key", { written: "once" }),
+    projectId: integer("project_id"),
+    userId: integer("user_id"),
+    userName: copiedName("user_name"),
+    state: oneOf<RunState>()("state"),
+    /** The desired state, which is compared with what the engine reports again and again. */
+    wanted: oneOf<"run" | "stop">()("wanted"),
+    reason: json<Reason | null>()("reason", { countsBytes: true }),
+    progress: json<Progress | null>()("progress"),
+    /**
+     * The complete plan: it suffices to start the same run again. It has secrets: never answered.
+     */
+    spec: json<RunPlan>()("spec", { maxListedBytes: 1_024, countsBytes: false }),
+    nodes: integer("nodes"),
+    cpus: integer("cpus"),
+    memoryMiB: integer("memory_mib"),
+    gpus: integer("gpus"),
+    gpuMemoryMiB: integer("gpu_memory_mib"),
+    createdAt: integer("created_at", { written: "once" }),
+    updatedAt: integer("updated_at"),
+    version: integer("version", { written: "never" }),
+    /** When it left the queue. */
+    startTime: nullableInteger("start_time"),
+    readyTime: nullableInteger("ready_time"),
+    endTime: nullableInteger("end_time"),
+    lastActivity: nullableInteger("last_activity"),
+    expiresAt: nullableInteger("expires_at"),
+    nodeNames: json<string[]>()("node_names"),
+    gpuDevices: json<string[]>()("gpu_devices"),
+    imageDigest: text("image_digest"),
+  },
+  /** The project's owner, who sees that it runs. */
+  internal: { ownerId: integer("owner_id") },
+})
+
+export interface RunRow extends RowOf<typeof runs.fields> {}
+
+/** What admission counts of a live run; the plan, which is long, is left out. */
+export const liveRuns = pickFields(runs, [
+  "id",
+  "userId",
+  "userName",
+  "state",
+  "cpus",
+  "memoryMiB",
+  "gpus",
+  "gpuMemoryMiB",
+  "nodeNames",
+  "gpuDevices",
+  "createdAt",
+  "startTime",
+])
+
+/** What remains known of a run that is removed. */
+export const removedRuns = pickFields(runs, ["id", "key", "userId"])

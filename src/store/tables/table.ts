@@ -1,0 +1,84 @@
+import type { Arg } from "../values.ts"
+import type { Column } from "./column.ts"
+import type { ResourceType } from "./resource-type.ts"
+import { type Fields, type RowMapper, type RowOf, rowMapper } from "./row-mapper.ts"
+
+/**
+ * Texts that are made from a row's fields whenever it is written, by the column that holds them.
+ */
+type Derived<F extends Fields> = Readonly<Record<string, (row: RowOf<F>) => string>>
+
+interface Description<Name extends string, F extends Fields, D, I, R> {
+  name: Name
+  /** By the names that rows have; in the order in which queries read the columns. */
+  fields: F
+  /** Columns made from the fields, to search, sort or compare by. */
+  derived?: D
+  /** Columns that only queries and triggers write and read. */
+  internal?: I
+  /** What grants, events and the audit call a row. */
+  resourceType?: R
+}
+
+/** A table as the code sees it that works with any. */
+export interface RowTable<Row, Name extends string = string> extends RowMapper<Row> {
+  readonly name: Name
+  readonly fields: Fields
+  /** What the given fields are stored as, with the columns that are derived from them. */
+  toColumns(row: object): Record<string, Arg>
+}
+
+/** All that the store knows of one table. */
+export interface Table<Name extends string = string, F extends Fields = Fields, D = unknown, I = unknown> extends RowTable<RowOf<F>, Name> {
+  readonly fields: F
+  /** All columns of the table in the database. */
+  readonly storedColumns: readonly string[]
+  /** Columns that are arguments of an insert. */
+  readonly insertColumns: readonly string[]
+  /** Columns that are arguments of an update. */
+  readonly updateColumns: readonly string[]
+  /** Names that the insert and the update copy from other tables. */
+  readonly copiedNames: readonly string[]
+  /** Never set: these give both types to the type checker. */
+  readonly derivedType?: D
+  readonly internalType?: I
+}
+
+export function describeTable<
+  const Name extends string,
+  F extends Fields,
+  D extends Derived<F> = Record<never, never>,
+  I extends Fields = Record<never, never>,
+  R extends ResourceType | undefined = undefined,
+>(description: Description<Name, F, D, I, R>): Table<Name, F, D, I> & { readonly resourceType: R } {
+  const { name, fields, derived, internal, resourceType } = description
+  const columns = Object.values(fields)
+  const derivedColumns = Object.entries(derived ?? {})
+  const written = Object.entries(fields).filter(([, column]) => column.written !== "never")
+  const named = (filter: (column: Column) => boolean) => columns.filter(filter).map((column) => column.name)
+  const derivedNames = derivedColumns.map(([column]) => column)
+  return {
+    ...rowMapper<RowOf<F>>(fields),
+    name,
+    fields,
+    resourceType: resourceType as R,
+    storedColumns: [...named((column) => !column.isJoined), ...derivedNames, ...Object.values(internal ?? {}).map((column) => column.name)],
+    insertColumns: [...named((column) => column.written !== "never"), ...derivedNames],
+    updateColumns: [...named((column) => (column.written ?? "always") === "always"), ...derivedNames],
+    copiedNames: named((column) => column.isCopied === true),
+    toColumns(row) {
+      const values: Record<string, Arg> = {}
+      const given = row as RowOf<F>
+      for (const [field, column] of written) {
+        const value = given[field]
+        if (value !== undefined) values[column.name] = encode(column, value)
+      }
+      for (const [column, derive] of derivedColumns) values[column] = derive(given)
+      return values
+    },
+  }
+}
+
+function encode({ codec }: Column, value: unknown): Arg {
+  return codec === "json" && value !== null ? JSON.stringify(value) : (value as Arg)
+}

@@ -1,0 +1,24 @@
+import type { Limits } from "#contract"
+import { flag, json, nullableText, text } from "./column.ts"
+import { foldedNames } from "./folded-names.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
+import { describeTable } from "./table.ts"
+
+export const users = describeTable({
+  name: "users",
+  fields: {
+    ...stamps,
+    userName: text("user_name", { wire: "UserName", written: "once" }),
+    /** PHC string; null: no password, the person signs in elsewhere. */
+    passwordHash: nullableText("password_hash", { isSecret: true }),
+    email: text("email", { wire: "Email" }),
+    comment: text("comment", { wire: "Comment" }),
+    isAdmin: flag("is_admin", { wire: "IsAdmin" }),
+    isDisabled: flag("is_disabled", { wire: "IsDisabled" }),
+    limits: json<Limits>()("limits"),
+  },
+  derived: foldedNames((row: { userName: string; comment: string }) => ({ name: row.userName, comment: row.comment })),
+})
+
+export interface UserRow extends RowOf<typeof users.fields> {}
