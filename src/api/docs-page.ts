@@ -1,4 +1,4 @@
-import { type Entry, type JsonSchema, type OperationEntry, openApi, referenceOperations, typeOf } from "#contract"
+import { describeType, type JsonSchema, type OperationReference, openApi, operationsByTag, type ReferenceRow } from "#contract"
 import { escapeHtml as h } from "./html.ts"
 
 /** The page needs no script, and nothing from elsewhere. */
@@ -7,7 +7,7 @@ export const docsPolicy =
 
 /** The description as a page to read. */
 export function docsPage(about: { version: string; baseUrl: string; memoryUnit: string }): string {
-  const sections = [...referenceOperations()].map(
+  const sections = [...operationsByTag()].map(
     ([tag, operations]) => `<section><h2>${h(tag)}</h2>${operations.map(operationHtml).join("")}</section>`,
   )
   return `<!doctype html>
@@ -28,7 +28,7 @@ ${sections.join("\n")}
 `
 }
 
-function operationHtml({ method, path, summary, query, headers, body, answer, proof, operation }: OperationEntry): string {
+function operationHtml({ method, path, summary, query, headers, body, answer, proof, operation }: OperationReference): string {
   return `<article id="${h(operation)}"><h3><code>${h(method)} ${h(path)}</code></h3><p>${prose(summary)}.</p>
 ${table("Query", query)}${table("Headers", headers)}${table("Body", body)}<p>Answers ${h(answer)}. Right: ${h(proof)}.</p></article>`
 }
@@ -38,13 +38,13 @@ function structures(about: Parameters<typeof openApi>[0]): string[] {
   return Object.entries(schemas).flatMap(([name, schema]) => {
     if (!schema.properties) return []
     const rows = Object.entries(schema.properties as Record<string, JsonSchema>).map(
-      ([field, each]): Entry => ({ name: field, type: typeOf(each), need: "", doc: String(each.description ?? "") }),
+      ([field, each]): ReferenceRow => ({ name: field, type: describeType(each), need: "", doc: String(each.description ?? "") }),
     )
     return [`<article id="${h(name)}"><h3>${h(name)}</h3>${table("Fields", rows)}</article>`]
   })
 }
 
-function table(title: string, rows: readonly Entry[]): string {
+function table(title: string, rows: readonly ReferenceRow[]): string {
   if (rows.length === 0) return ""
   const lines = rows.map(
     ({ name, type, need, doc }) =>

@@ -1,7 +1,7 @@
 import type { BodyOf, BodyShape } from "./fields/body.ts"
 import type { JsonSchema } from "./fields/field.ts"
 import type { StructureValue } from "./fields/structure.ts"
-import type { Query } from "./query.ts"
+import type { QueryValues } from "./query.ts"
 import type { Done } from "./resources/installation.ts"
 import type { endpoints, OperationId } from "./table.ts"
 
@@ -33,7 +33,7 @@ type AnswerOf<A> = A extends { one: infer S }
 export type Answer<Op extends OperationId> = AnswerOf<(typeof endpoints)[Op]["answer"]>
 
 /** The query's parameters of an operation: those that were given. */
-export type QueryOf<Op extends OperationId> = Query<(typeof endpoints)[Op]["query"]>
+export type QueryOf<Op extends OperationId> = QueryValues<(typeof endpoints)[Op]["query"]>
 
 /**
  * The body of an operation: of a POST its values, defaults included; of a PUT its changes;

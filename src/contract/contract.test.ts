@@ -7,10 +7,10 @@ import { boolean, integer, oneOf, timestamp } from "./fields/scalars.ts"
 import type { StructureValue } from "./fields/structure.ts"
 import { text } from "./fields/text.ts"
 import { openApi } from "./openapi.ts"
-import { nearest, parseQuery } from "./query.ts"
-import { referenceOperations } from "./reference.ts"
+import { nearestName, parseQuery } from "./query.ts"
+import { operationsByTag } from "./reference.ts"
 import type { failure } from "./resources/installation.ts"
-import { isLive, mayMove, runStateNames, runStates } from "./states.ts"
+import { canTransition, isLive, runStateNames, runStates } from "./states.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
 const fields = {
@@ -107,7 +107,7 @@ test("the nearest known name is found, and none where nothing is like it", () =>
     ["Pag", "page"],
     ["zzzzzz", undefined],
   ] as const)
-    assert.equal(nearest(word, known), near, word)
+    assert.equal(nearestName(word, known), near, word)
 })
 
 test("every code of a failure has its status, and every reason a sentence", () => {
@@ -128,8 +128,8 @@ test("every code of a failure has its status, and every reason a sentence", () =
 
 test("a run's states follow each other as the design says", () => {
   assert.deepEqual(runStateNames, ["queued", "pulling", "creating", "starting", "ready", "stopping", "ended", "failed"])
-  for (const from of ["queued", "pulling", "creating", "starting"] as const) assert.ok(mayMove(from, "failed"))
-  assert.ok(mayMove("ready", "ended") && !mayMove("ready", "failed") && runStates.ended.next.length === 0)
+  for (const from of ["queued", "pulling", "creating", "starting"] as const) assert.ok(canTransition(from, "failed"))
+  assert.ok(canTransition("ready", "ended") && !canTransition("ready", "failed") && runStates.ended.next.length === 0)
 })
 
 test("paths and methods of the table are unique, and a list is the plural or the same path", () => {
@@ -177,7 +177,7 @@ test("the description and the reference say where one of several fields is neede
     ["/image", "/session"].map((path) => "412" in (paths[path]?.delete?.responses ?? {})),
     [true, false],
   )
-  const told = [...referenceOperations().values()].flat().find(({ operation }) => operation === "createProject")
+  const told = [...operationsByTag().values()].flat().find(({ operation }) => operation === "createProject")
   const needs = told?.body.flatMap(({ name, need }) => (need === "" ? [] : [[name, need]]))
   assert.deepEqual(needs, [
     ["ProjectName", "required"],
@@ -185,7 +185,7 @@ test("the description and the reference say where one of several fields is neede
     ["Image", "required without `ImageID`"],
     ["ImageID", "required without `Image`"],
   ])
-  const deleted = [...referenceOperations().values()].flat().find(({ operation }) => operation === "deleteImage")
+  const deleted = [...operationsByTag().values()].flat().find(({ operation }) => operation === "deleteImage")
   assert.deepEqual(
     deleted?.query.map(({ name, need }) => [name, need]),
     [["ID", "required"]],

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { checkCommand, fillIn, parseCommand } from "./formats/command.ts"
-import { checkEnv, parseEnv } from "./formats/env.ts"
-import { checkAccountName, checkPort, parsePort } from "./formats/names.ts"
-import { checkOciReference, parseOciReference } from "./formats/oci-reference.ts"
-import { checkAccessInfo, checkMountPath, planMounts, slug } from "./formats/paths.ts"
+import { commandError, parseCommand, substitutePlaceholders } from "./formats/command.ts"
+import { envError, parseEnv } from "./formats/env.ts"
+import { accountNameError, parsePort, portError } from "./formats/names.ts"
+import { ociReferenceError, parseOciReference } from "./formats/oci-reference.ts"
+import { accessInfoError, mountPathError, planMounts, slugify } from "./formats/paths.ts"
 
 const hex = "a".repeat(64)
 
@@ -57,8 +57,8 @@ test("image references follow the OCI grammar", () => {
     "a/B",
     "a:b:c",
   ]
-  for (const text of right) assert.equal(checkOciReference(text), undefined, text)
-  for (const text of wrong) assert.match(String(checkOciReference(text)), /image reference/, text)
+  for (const text of right) assert.equal(ociReferenceError(text), undefined, text)
+  for (const text of wrong) assert.match(String(ociReferenceError(text)), /image reference/, text)
   assert.deepEqual(parseOciReference(`h:1/a/b:t@sha256:${hex}`), { host: "h:1", path: "a/b", tag: "t", digest: `sha256:${hex}` })
   assert.equal(parseOciReference("library/python")?.host, "", "a first part without dot or colon is no host")
 })
@@ -79,16 +79,25 @@ test("a command is empty, one line of a POSIX shell's words, or a JSON array of 
   for (const [text, words] of cases) assert.deepEqual(parseCommand(text), words, text)
   for (const text of ["a 'b", 'a "b', "a \\", "a\nb", "[1]", '["a"', "[null]", '["\\u0000"]', '["\\ud800"]', "{}"]) {
     if (text === "{}") assert.deepEqual(parseCommand(text), ["{}"])
-    else assert.equal(typeof checkCommand(text), "string", text)
+    else assert.equal(typeof commandError(text), "string", text)
   }
 })
 
 test("placeholders port and baseUrl are filled in, and others are refused", () => {
   const shell = `$${"{port}"}`
   const words = parseCommand(`x --p={port} {baseUrl}lab ${shell} {} { port }`)
-  assert.deepEqual(fillIn(words, { port: "80", baseUrl: "/run/1/" }), ["x", "--p=80", "/run/1/lab", shell, "{}", "{", "port", "}"])
+  assert.deepEqual(substitutePlaceholders(words, { port: "80", baseUrl: "/run/1/" }), [
+    "x",
+    "--p=80",
+    "/run/1/lab",
+    shell,
+    "{}",
+    "{",
+    "port",
+    "}",
+  ])
   for (const text of ["{ports}", "{Port}", "--x={name}", '["{toString}"]', "{constructor}", "{port}{baseurl}"])
-    assert.match(String(checkCommand(text)), /placeholders are \{port\} or \{baseUrl\}/, text)
+    assert.match(String(commandError(text)), /placeholders are \{port\} or \{baseUrl\}/, text)
 })
 
 test("an environment is lines of KEY=VALUE with comments and quotes, or a JSON object of strings", () => {
@@ -118,7 +127,7 @@ test("an environment is lines of KEY=VALUE with comments and quotes, or a JSON o
     '{"A":"\\udc00"}',
     "A-ü=1",
   ])
-    assert.equal(typeof checkEnv(text), "string", text)
+    assert.equal(typeof envError(text), "string", text)
   assert.deepEqual(Object.entries(parseEnv("__proto__=x")), [["__proto__", "x"]], "a name like any other")
 })
 
@@ -129,23 +138,23 @@ test("a port is a number from 1 to 65535, with or without /tcp, or empty", () =>
     ["1", 1],
     ["65535", 65_535],
   ] as const) {
-    assert.equal(checkPort(text), undefined)
+    assert.equal(portError(text), undefined)
     assert.equal(parsePort(text), port)
   }
-  assert.deepEqual([checkPort(""), parsePort("")], [undefined, undefined])
+  assert.deepEqual([portError(""), parsePort("")], [undefined, undefined])
   for (const text of ["0", "65536", "80/udp", "08", "-1", "80/", " 80", "8e1", "99999", "80:80"])
-    assert.equal(typeof checkPort(text), "string", text)
+    assert.equal(typeof portError(text), "string", text)
 })
 
 test("names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit, never ..", () => {
-  for (const name of ["a", "0", "ann", "a.b_c-d", `a${"x".repeat(63)}`]) assert.equal(checkAccountName(name), undefined, name)
+  for (const name of ["a", "0", "ann", "a.b_c-d", `a${"x".repeat(63)}`]) assert.equal(accountNameError(name), undefined, name)
   for (const name of ["", "A", ".a", "-a", "_a", "a..b", "a b", "ä", "a/b", `a${"x".repeat(64)}`, "a\n", "\u0430nn"])
-    assert.equal(typeof checkAccountName(name), "string", name)
+    assert.equal(typeof accountNameError(name), "string", name)
 })
 
 test("a mount place is absolute, without detours, not / and not over a system directory", () => {
   for (const path of ["", "/work", "/home/me", "/usr/local/x", "/opt/x", "/var/x/", "/a/b.c/..d"])
-    assert.equal(checkMountPath(path), undefined, path)
+    assert.equal(mountPathError(path), undefined, path)
   for (const path of [
     "a",
     "/",
@@ -164,13 +173,13 @@ test("a mount place is absolute, without detours, not / and not over a system di
     "/a\u007f",
     `/${"é".repeat(128)}`,
   ])
-    assert.equal(typeof checkMountPath(path), "string", path)
+    assert.equal(typeof mountPathError(path), "string", path)
 })
 
 test("a dataset's location is a directory below the files root other than / and /users", () => {
-  for (const path of ["", "/users/ann/x", "/shared", "/users/ann/"]) assert.equal(checkAccessInfo(path), undefined, path)
+  for (const path of ["", "/users/ann/x", "/shared", "/users/ann/"]) assert.equal(accessInfoError(path), undefined, path)
   for (const path of ["/", "/users", "/users/", "/.quayside", "/.quayside/work", "x", "/a/../b", "/a/./b"])
-    assert.equal(typeof checkAccessInfo(path), "string", path)
+    assert.equal(typeof accessInfoError(path), "string", path)
 })
 
 test("default places are made from the datasets' names and are unique within the project", () => {
@@ -187,8 +196,8 @@ test("default places are made from the datasets' names and are unique within the
   )
   assert.deepEqual(planMounts({ ...none, CodePath: "/work/home/" }, []), {
     field: "CodePath",
-    wanted: "another place than UserPath, which is at /work/home too",
+    expected: "another place than UserPath, which is at /work/home too",
   })
-  assert.equal(slug("..", "x"), "x")
-  assert.equal(slug("a".repeat(100), "x").length, 64)
+  assert.equal(slugify("..", "x"), "x")
+  assert.equal(slugify("a".repeat(100), "x").length, 64)
 })

@@ -33,10 +33,10 @@ const byChoice = {
 } as const satisfies Record<string, Header>
 
 /** Those that an operation says itself that it looks at. */
-export type ChosenHeader = keyof typeof byChoice
+export type OptionalHeader = keyof typeof byChoice
 
 /** What an operation looks at beyond the headers of every request. */
-export function headersOf({ method, path, answer, headers = [] }: Endpoint): Header[] {
+export function endpointHeaders({ method, path, answer, headers = [] }: Endpoint): Header[] {
   const conditional = (method === "PUT" || method === "DELETE") && path !== "/session"
   return [...headers.map((name) => byChoice[name]), ...(conditional ? [ifMatch] : []), ...("events" in answer ? [lastEventId] : [])]
 }

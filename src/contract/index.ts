@@ -6,21 +6,21 @@ export { type BodyChanges, readBody } from "./fields/body.ts"
 export { type AnswerValues, type BodyValues, describeValue, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
 export type { Structure, StructureValue } from "./fields/structure.ts"
 export { checkPlainText, isPlainText } from "./fields/text.ts"
-export { CommandError, fillIn, type Placeholders, parseCommand } from "./formats/command.ts"
+export { CommandError, type Placeholders, parseCommand, substitutePlaceholders } from "./formats/command.ts"
 export { parseEnv } from "./formats/env.ts"
-export { checkAccountName, parsePort } from "./formats/names.ts"
+export { accountNameError, parsePort } from "./formats/names.ts"
 export {
-  checkOciReference,
   defaultRegistry,
-  fullReference,
+  formatOciReference,
+  normalizeOciReference,
   type OciReference,
+  ociReferenceError,
   parseOciReference,
-  referenceText,
 } from "./formats/oci-reference.ts"
-export { checkMountPath, defaultMountPaths, type MountPlan, normalPath, planMounts, slug } from "./formats/paths.ts"
+export { defaultMountPaths, type MountPlan, mountPathError, normalizePath, planMounts, slugify } from "./formats/paths.ts"
 export { openApi } from "./openapi.ts"
-export { nearest, type Param, type Params, pageSizeDefault, pageSizeMax, parseQuery, type Query, type Sort } from "./query.ts"
-export { type Entry, type OperationEntry, referenceOperations, typeOf } from "./reference.ts"
+export { defaultPageSize, maxPageSize, nearestName, type Param, type Params, parseQuery, type QueryValues, type Sort } from "./query.ts"
+export { describeType, type OperationReference, operationsByTag, type ReferenceRow } from "./reference.ts"
 export type { Capacity, Preview } from "./resources/capacity.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
 export { type Grant, grantFields } from "./resources/grant.ts"
@@ -46,5 +46,5 @@ export { type Project, type ProjectData, type ProjectDataInput, projectFields } 
 export type { Progress, Reason } from "./resources/run-parts.ts"
 export type { LogLine, RunStats } from "./resources/run-stats.ts"
 export { type RunningProject, runningProjectFields } from "./resources/running-project.ts"
-export { isLive, mayMove, type ProjectType, projectTypes, type RunState, runStateNames, runStates } from "./states.ts"
+export { canTransition, isLive, type ProjectType, projectTypes, type RunState, runStateNames, runStates } from "./states.ts"
 export { type Endpoint, endpoints, type Method, type OperationId, operationIds } from "./table.ts"

@@ -4,10 +4,10 @@ import { timestamp } from "./fields/scalars.ts"
 import { checkPlainText, text } from "./fields/text.ts"
 import { parseCommand } from "./formats/command.ts"
 import { parseEnv } from "./formats/env.ts"
-import { checkAccountName, checkPort } from "./formats/names.ts"
-import { fullReference } from "./formats/oci-reference.ts"
-import { checkAccessInfo, checkMountPath, slug } from "./formats/paths.ts"
-import { nearest, parseQuery, wordsParam } from "./query.ts"
+import { accountNameError, portError } from "./formats/names.ts"
+import { normalizeOciReference } from "./formats/oci-reference.ts"
+import { accessInfoError, mountPathError, slugify } from "./formats/paths.ts"
+import { nearestName, parseQuery, wordsParam } from "./query.ts"
 
 const { texts, http } = bounds
 const anyText = text({ max: texts.docBytes.value, write: "required" })
@@ -53,7 +53,7 @@ const parsers: Parser[] = [
   },
   {
     name: "an image's reference",
-    parse: fullReference,
+    parse: normalizeOciReference,
     size: texts.textCharacters.value,
     shapes: [
       repeated("a-", { end: "!" }),
@@ -65,18 +65,18 @@ const parsers: Parser[] = [
       repeated(":"),
     ],
   },
-  { name: "a port", parse: checkPort, size: 16, shapes: [repeated("1")] },
-  { name: "an account's name", parse: checkAccountName, size: 65_536, shapes: [repeated("a"), repeated(".")] },
+  { name: "a port", parse: portError, size: 16, shapes: [repeated("1")] },
+  { name: "an account's name", parse: accountNameError, size: 65_536, shapes: [repeated("a"), repeated(".")] },
   {
     name: "a mount place",
-    parse: checkMountPath,
+    parse: mountPathError,
     size: texts.pathCharacters.value,
     shapes: [repeated("/"), repeated("/a"), repeated("/."), repeated("é", { start: "/" })],
   },
-  { name: "AccessInfo", parse: checkAccessInfo, size: texts.pathCharacters.value, shapes: [repeated("/"), repeated("/a")] },
+  { name: "AccessInfo", parse: accessInfoError, size: texts.pathCharacters.value, shapes: [repeated("/"), repeated("/a")] },
   {
     name: "a directory's name made from a name",
-    parse: (name) => slug(name, "x"),
+    parse: (name) => slugify(name, "x"),
     size: 8_192,
     shapes: [repeated("-", { start: "a", end: "a" }), repeated("-."), repeated("a\u0300"), repeated("\ufdfa")],
   },
@@ -113,7 +113,7 @@ const parsers: Parser[] = [
   },
   {
     name: "the nearest known parameter",
-    parse: (word) => nearest(word, list),
+    parse: (word) => nearestName(word, list),
     size: 65_536,
     shapes: [repeated("p"), repeated("Parameter")],
   },

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./fields/field.ts"
 import { refTo, type Structure } from "./fields/structure.ts"
-import { headersOf } from "./headers.ts"
+import { endpointHeaders } from "./headers.ts"
 import { done, failure } from "./resources/installation.ts"
 import { projectFields } from "./resources/project.ts"
 import { structures } from "./structures.ts"
@@ -47,21 +47,21 @@ function failures(endpoint: Endpoint): number[] {
   const statuses = [400, 500, 503]
   if (endpoint.permission !== "none" || endpoint.path === "/session") statuses.push(401, 403, 429)
   if (endpoint.method !== "GET" || "ID" in endpoint.query) statuses.push(404, 409)
-  if (headersOf(endpoint).some(({ name }) => name === "If-Match")) statuses.push(412)
+  if (endpointHeaders(endpoint).some(({ name }) => name === "If-Match")) statuses.push(412)
   if (endpoint.body) statuses.push(413, 415, 507)
   return [...new Set(statuses)].sort()
 }
 
 function operationOf(name: string, endpoint: Endpoint): JsonSchema {
-  const fromQuery = Object.entries(endpoint.query).map(([parameter, { schema, repeats, needed }]) => ({
+  const fromQuery = Object.entries(endpoint.query).map(([parameter, { schema, repeats, required }]) => ({
     name: parameter,
     in: "query",
-    required: needed === true,
+    required: required === true,
     description: schema.description,
     schema: repeats ? { type: "array", items: schema } : schema,
     ...(repeats ? { style: "form", explode: true } : {}),
   }))
-  const parameters = [...fromQuery, ...headersOf(endpoint).map((header) => ({ ...header, in: "header", required: false }))]
+  const parameters = [...fromQuery, ...endpointHeaders(endpoint).map((header) => ({ ...header, in: "header", required: false }))]
   const { body } = endpoint
   return {
     operationId: name,

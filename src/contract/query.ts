@@ -9,13 +9,15 @@ export interface Param<T = unknown> {
   readonly schema: JsonSchema
   /** May stand several times; its value is then a list. */
   readonly repeats: boolean
-  /** For the description: nothing is answered without it. */
-  readonly needed?: true
+  /** For the description: the operation needs it. */
+  readonly required?: true
   parse(text: string, name: string): T
 }
 export type Params = Readonly<Record<string, Param>>
 /** What a handler gets: every parameter that was given. */
-export type Query<P extends Params> = { [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never }
+export type QueryValues<P extends Params> = {
+  [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never
+}
 
 const id = integer({})
 const readId = (text: string, name: string) => (id.fromQuery as (text: string, name: string) => number)(text, name)
@@ -28,7 +30,7 @@ export const idParam = {
 } as const satisfies Param<number>
 
 /** The same where nothing else can name the object. */
-export const neededIdParam = { ...idParam, needed: true } as const satisfies Param<number>
+export const requiredIdParam = { ...idParam, required: true } as const satisfies Param<number>
 
 const positive = (doc: string) =>
   ({
@@ -42,11 +44,11 @@ const positive = (doc: string) =>
   }) as const satisfies Param<number>
 
 /** How many items a page has when the request does not say. */
-export const pageSizeDefault = 20
+export const defaultPageSize = 20
 /** How often a parameter that repeats may stand. */
 const repeatsMax = bounds.texts.repeats.value
 /** More is answered as this many. */
-export const pageSizeMax = bounds.texts.pageSize.value
+export const maxPageSize = bounds.texts.pageSize.value
 
 const zeroOne = (doc: string) =>
   ({
@@ -112,7 +114,7 @@ export const timeParam = (doc: string) =>
 
 export const paging = {
   page: positive("From 1. Default 1."),
-  pageSize: positive(`Items per page. Default ${pageSizeDefault}; more than ${pageSizeMax} counts as ${pageSizeMax}.`),
+  pageSize: positive(`Items per page. Default ${defaultPageSize}; more than ${maxPageSize} counts as ${maxPageSize}.`),
 } as const
 
 export const idsParam = { ...idParam, repeats: true } as const
@@ -147,16 +149,16 @@ export function scalarParams<F extends Fields>(fields: F): ScalarParams<F> {
  * Reads a query string by its table: unknown names (with the nearest known one), names that stand
  * twice and values of the wrong form are refused, so that no filter is silently ignored.
  */
-export function parseQuery<P extends Params>(params: P, text: string): Query<P> {
+export function parseQuery<P extends Params>(params: P, text: string): QueryValues<P> {
   const result: Record<string, unknown> = {}
-  if (text === "") return result as Query<P>
+  if (text === "") return result as QueryValues<P>
   for (const pair of text.split("&")) {
     if (pair === "") continue
     const equals = pair.indexOf("=")
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const value = decode(equals < 0 ? "" : pair.slice(equals + 1))
     const param = Object.hasOwn(params, name) ? params[name] : undefined
-    if (!param) throw unknownParam(name, Object.keys(params))
+    if (!param) throw unknownParamError(name, Object.keys(params))
     const parsed = param.parse(value, name)
     if (param.repeats) {
       const list = (result[name] as unknown[] | undefined) ?? []
@@ -166,7 +168,7 @@ export function parseQuery<P extends Params>(params: P, text: string): Query<P> 
     } else if (name in result) throw new Failure("invalid", `${name} stands twice; once is meant`, { field: name })
     else result[name] = parsed
   }
-  return result as Query<P>
+  return result as QueryValues<P>
 }
 
 function decode(text: string): string {
@@ -178,14 +180,14 @@ function decode(text: string): string {
   }
 }
 
-function unknownParam(name: string, known: readonly string[]): Failure {
-  const near = nearest(name, known)
+function unknownParamError(name: string, known: readonly string[]): Failure {
+  const near = nearestName(name, known)
   const hint = known.length === 0 ? "; none is known here" : near === undefined ? `; known: ${known.join(", ")}` : `; did you mean ${near}?`
   return new Failure("invalid", `Unknown query parameter ${JSON.stringify(name.slice(0, 60))}${hint}`, { field: name.slice(0, 60) })
 }
 
 /** The known word that is most like the given one, if any is like it at all. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearestName(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of known) {

@@ -1,9 +1,9 @@
 import type { JsonSchema } from "./fields/field.ts"
-import { headersOf } from "./headers.ts"
+import { endpointHeaders } from "./headers.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
 /** A table of the reference: one row for each field or parameter. */
-export interface Entry {
+export interface ReferenceRow {
   name: string
   type: string
   /** Whether it is required, in words; empty: it is not. */
@@ -12,42 +12,42 @@ export interface Entry {
 }
 
 /** One operation in words, for the reference page and `/docs`. */
-export interface OperationEntry {
+export interface OperationReference {
   operation: string
   method: string
   path: string
   summary: string
-  query: Entry[]
-  headers: Entry[]
-  body: Entry[]
+  query: ReferenceRow[]
+  headers: ReferenceRow[]
+  body: ReferenceRow[]
   answer: string
   /** Who may, in one sentence. */
   proof: string
 }
 
 /** The operations of the table in its order, by their tags. */
-export function referenceOperations(): Map<Endpoint["tag"], OperationEntry[]> {
+export function operationsByTag(): Map<Endpoint["tag"], OperationReference[]> {
   const entries = Object.entries(endpoints).map(([operation, endpoint]) => [endpoint.tag, entryOf(operation, endpoint)] as const)
   const byTag = Map.groupBy(entries, ([tag]) => tag)
   return new Map([...byTag].map(([tag, list]) => [tag, list.map(([, entry]) => entry)]))
 }
 
-function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
+function entryOf(operation: string, endpoint: Endpoint): OperationReference {
   const { method, path, summary, query, body } = endpoint
   return {
     operation,
     method,
     path,
     summary,
-    query: Object.entries(query).map(([name, { schema, repeats, needed }]) => ({
+    query: Object.entries(query).map(([name, { schema, repeats, required }]) => ({
       name,
-      type: repeats ? `${typeOf(schema)}, may repeat` : typeOf(schema),
-      need: needed ? "required" : "",
+      type: repeats ? `${describeType(schema)}, may repeat` : describeType(schema),
+      need: required ? "required" : "",
       doc: docOf(schema),
     })),
-    headers: headersOf(endpoint).map(({ name, description, schema }) => ({
+    headers: endpointHeaders(endpoint).map(({ name, description, schema }) => ({
       name,
-      type: typeOf(schema),
+      type: describeType(schema),
       need: "",
       doc: description,
     })),
@@ -57,14 +57,14 @@ function entryOf(operation: string, endpoint: Endpoint): OperationEntry {
   }
 }
 
-function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): Entry[] {
-  const id: Entry[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", doc: "Names the object." }] : []
+function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): ReferenceRow[] {
+  const id: ReferenceRow[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", doc: "Names the object." }] : []
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
-  const rows = set.map(([name, { bodySchema, schema, write }]): Entry => {
+  const rows = set.map(([name, { bodySchema, schema, write }]): ReferenceRow => {
     const others = either.find((group) => group.includes(name))?.filter((other) => other !== name)
     const isRequired = write === "required" && mode === "create"
     const need = others ? `required without ${others.map((other) => `\`${other}\``).join(" or ")}` : isRequired ? "required" : ""
-    return { name, type: typeOf(bodySchema ?? schema), need, doc: docOf(schema) }
+    return { name, type: describeType(bodySchema ?? schema), need, doc: docOf(schema) }
   })
   return [...id, ...rows]
 }
@@ -88,11 +88,11 @@ function proofOf({ permission, fromLoopback }: Endpoint): string {
 const docOf = (schema: JsonSchema) => String(schema.description ?? "")
 
 /** A schema's type in few words. */
-export function typeOf(schema: JsonSchema): string {
+export function describeType(schema: JsonSchema): string {
   if (typeof schema.$ref === "string") return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(", ")}`
-  if (schema.type === undefined && Array.isArray(schema.anyOf)) return (schema.anyOf as JsonSchema[]).map(typeOf).join(" or ")
-  if (schema.type === "array") return `list of ${typeOf((schema.items ?? {}) as JsonSchema)}`
+  if (schema.type === undefined && Array.isArray(schema.anyOf)) return (schema.anyOf as JsonSchema[]).map(describeType).join(" or ")
+  if (schema.type === "array") return `list of ${describeType((schema.items ?? {}) as JsonSchema)}`
   if (Array.isArray(schema.type)) return schema.type.join(" or ")
   const most = typeof schema.maxLength === "number" ? `, at most ${schema.maxLength.toLocaleString("en")} characters` : ""
   return schema.format === "date-time" ? "timestamp" : `${schema.type ?? "any"}${most}`

@@ -17,7 +17,7 @@ export type RunState = keyof typeof runStates
 export const runStateNames = Object.keys(runStates) as RunState[]
 
 /** Whether a run may go from one state to another. */
-export function mayMove(from: RunState, to: RunState): boolean {
+export function canTransition(from: RunState, to: RunState): boolean {
   return (runStates[from].next as readonly string[]).includes(to)
 }
 

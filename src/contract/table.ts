@@ -2,7 +2,7 @@ import { bounds } from "./bounds/index.ts"
 import type { BodyShape } from "./fields/body.ts"
 import type { Fields } from "./fields/field.ts"
 import type { Structure } from "./fields/structure.ts"
-import type { ChosenHeader } from "./headers.ts"
+import type { OptionalHeader } from "./headers.ts"
 import {
   allParam,
   choice,
@@ -12,9 +12,9 @@ import {
   idParam,
   idsParam,
   isPublishParam,
-  neededIdParam,
   type Params,
   paging,
+  requiredIdParam,
   scalarParams,
   sortParam,
   tailParam,
@@ -59,7 +59,7 @@ export interface Endpoint {
   /** The query's parameters; any other is refused. */
   query: Params
   /** Headers that change what it does. `If-Match` of PUT and DELETE need not be said. */
-  headers?: readonly ChosenHeader[]
+  headers?: readonly OptionalHeader[]
   /**
    * The body's fields; absent: no body is read. `either`: of each group at least one field is
    * needed.
@@ -91,7 +91,7 @@ export interface Endpoint {
 
 const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
 const none = {} as const satisfies Params
-const oneId = { ID: neededIdParam } as const
+const oneId = { ID: requiredIdParam } as const
 
 function resource<
   const Q extends Params,
@@ -371,7 +371,7 @@ export const endpoints = {
     tag: "Running projects",
     summary: "The run's output, oldest first, as JSON lines `{time, stream, text}`; kept after its end",
     query: {
-      ID: neededIdParam,
+      ID: requiredIdParam,
       tail: tailParam,
       since: timeParam("Only what is younger than this time."),
       follow: followParam,

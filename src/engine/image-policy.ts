@@ -1,10 +1,10 @@
-import { fullReference, type OciReference, reasonSentences, referenceText } from "#contract"
+import { formatOciReference, normalizeOciReference, type OciReference, reasonSentences } from "#contract"
 import { EngineError, type ImagePolicy } from "./engine.ts"
 import type { RegistryAllowlist } from "./registry-allowlist.ts"
 
 /** Parses an image reference; throws an `EngineError` if it is malformed. */
 export function parseReference(image: string): OciReference {
-  const reference = fullReference(image)
+  const reference = normalizeOciReference(image)
   if (reference) return reference
   throw new EngineError(
     "image_not_found",
@@ -47,11 +47,11 @@ export async function assertUsable(
 export function assertReplaceable({ reference, registryDigest }: LocalImage, policy: ImagePolicy): void {
   if (registryDigest !== undefined) return
   if (!policy.allowLocal) throw builtHere(reference)
-  throw new EngineError("image_unavailable", `${referenceText(reference)} was built on this machine, so a pull does not replace it`)
+  throw new EngineError("image_unavailable", `${formatOciReference(reference)} was built on this machine, so a pull does not replace it`)
 }
 
 function builtHere(reference: OciReference): EngineError {
-  const name = referenceText(reference)
+  const name = formatOciReference(reference)
   return new EngineError("image_unavailable", `${name} was built on this machine: it can be used only if an administrator registered it`)
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { networkInterfaces } from "node:os"
 import { test } from "node:test"
-import { fullReference } from "#contract"
+import { normalizeOciReference } from "#contract"
 import { isRegistryPattern, RegistryAllowlist } from "./registry-allowlist.ts"
 
 function hostOf(image: string): { host: string } {
-  const reference = fullReference(image)
+  const reference = normalizeOciReference(image)
   assert.ok(reference, image)
   return reference
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fullReference, type OciReference } from "#contract"
+import { normalizeOciReference, type OciReference } from "#contract"
 import { Credentials, type Person, parseCredentials } from "./credential-rules.ts"
 
 const entry = { registry: "ghcr.io", username: "robot", password: "s3cret", for: ["group:vision"] }
-const reference = (text: string) => fullReference(text) as OciReference
+const reference = (text: string) => normalizeOciReference(text) as OciReference
 const ann: Person = { userName: "ann", groupNames: ["vision"] }
 const bob: Person = { userName: "bob", groupNames: [] }
 

@@ -1,4 +1,4 @@
-import { describeValue, Failure, fullReference, nearest, type OciReference } from "#contract"
+import { describeValue, Failure, nearestName, normalizeOciReference, type OciReference } from "#contract"
 import type { RegistryCredentials } from "#engine"
 
 /** Somebody on whose behalf an image is wanted. */
@@ -46,7 +46,7 @@ function parseEntry(value: unknown, where: string): CredentialEntry {
   const entry = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(entry)) {
     if ((members as readonly string[]).includes(name)) continue
-    const near = nearest(name, members)
+    const near = nearestName(name, members)
     throw wrong(`${where} has an unknown member${near === undefined ? `; known: ${members.join(", ")}` : `; did you mean ${near}?`}`)
   }
   const text = (name: "registry" | "path" | "username" | "password", fallback?: string): string => {
@@ -56,7 +56,7 @@ function parseEntry(value: unknown, where: string): CredentialEntry {
   }
   const registry = text("registry")
   const path = text("path", "")
-  const reference = fullReference(`${registry}/${path || "x/x"}`)
+  const reference = normalizeOciReference(`${registry}/${path || "x/x"}`)
   if (!registryPattern.test(registry) || reference?.host !== registryOf(registry) || reference.digest !== "")
     throw wrong(`${where} needs a registry such as ghcr.io or registry.lan:5000, and a path such as team/project or none`)
   return { registry: reference.host, path, username: text("username"), password: text("password"), for: parseFor(entry.for, where) }

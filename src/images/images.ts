@@ -1,4 +1,4 @@
-import { fullReference, type ProjectType } from "#contract"
+import { normalizeOciReference, type ProjectType } from "#contract"
 import type { Engine, ImageInfo, ImagePolicy, RegistryAllowlist } from "#engine"
 import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
@@ -60,7 +60,7 @@ export function createImages(options: ImagesOptions): Images {
   const pulls = new Pulls(options)
 
   const terms: Images["terms"] = (person, { reference, byAdmin }) => {
-    const parsed = fullReference(reference)
+    const parsed = normalizeOciReference(reference)
     const own = parsed && credentials.for(person, parsed)
     return { ...(own ? { credentials: own } : {}), verifyAccess: parsed !== undefined && credentials.guard(parsed), allowLocal: byAdmin }
   }
@@ -69,7 +69,7 @@ export function createImages(options: ImagesOptions): Images {
   return {
     terms,
     refusal(reference) {
-      const parsed = fullReference(reference)
+      const parsed = normalizeOciReference(reference)
       return parsed && registries.denialReason(parsed)
     },
     async state(wanted) {

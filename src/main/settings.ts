@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { bounds, defaultLimits, type EffectiveLimits, limitNames, nearest } from "#contract"
+import { bounds, defaultLimits, type EffectiveLimits, limitNames, nearestName } from "#contract"
 import { isNetworkPool, isRegistryPattern, isSubnet, minMemoryMiB, wellKnownRegistries } from "#engine"
 import { isAddressOrNetwork, logLevels } from "#kit"
 
@@ -620,7 +620,7 @@ function readFile(file: string, given: Map<SettingName, { text: string; from: st
 }
 
 function unknown(name: string, known: readonly string[]): SettingError {
-  const near = nearest(name, known)
+  const near = nearestName(name, known)
   return new SettingError(`${name} is no setting of Quayside${near === undefined ? "" : `; did you mean ${near}?`}`)
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from "#access"
-import { Failure, slug } from "#contract"
+import { Failure, slugify } from "#contract"
 import type { Tree } from "#files"
 
 /**
@@ -26,7 +26,7 @@ export async function ensureDatasetDirectory(tree: Pick<Tree, "ensureDirectory">
 
 /** Makes a new directory in the owner's home, with a suffix if the name is taken. */
 export async function makeDatasetDirectory(tree: Pick<Tree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
-  const base = `/users/${userName}/datasets/${slug(name, "data")}`
+  const base = `/users/${userName}/datasets/${slugify(name, "data")}`
   for (let n = 1; n <= 10_000; n += 1) {
     const path = n === 1 ? base : `${base}-${n}`
     if (await tree.makeNewDirectory(path)) return path

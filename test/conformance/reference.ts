@@ -1,4 +1,13 @@
-import { type Entry, failureStatus, openApi, reasonSentences, reasonStatus, referenceOperations, runStates, typeOf } from "#contract"
+import {
+  describeType,
+  failureStatus,
+  openApi,
+  operationsByTag,
+  type ReferenceRow,
+  reasonSentences,
+  reasonStatus,
+  runStates,
+} from "#contract"
 import { settingsTable } from "#main"
 import { projectTypeRules, type Readiness, resolveRunSettings } from "#runs"
 import { limitsPage } from "./limits.ts"
@@ -26,7 +35,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line), ""].join("\n")
 }
 
-const entries = (title: string, rows: readonly Entry[]) =>
+const entries = (title: string, rows: readonly ReferenceRow[]) =>
   rows.length === 0
     ? ""
     : `\n${table(
@@ -39,7 +48,7 @@ function shown(text: string): string {
 }
 
 function api(): string {
-  const sections = [...referenceOperations()].map(([tag, operations]) => {
+  const sections = [...operationsByTag()].map(([tag, operations]) => {
     const parts = operations.map(
       ({ method, path, summary, query, headers, body, answer, proof }) =>
         `### ${method} ${path}\n\n${summary}. Answers ${shown(answer)}. Right: ${shown(proof)}.\n${entries("Query", query)}${entries("Header", headers)}${entries("Body", body)}`,
@@ -63,7 +72,7 @@ function structures(): string {
   const parts = Object.entries(schemas).flatMap(([name, { properties }]) => {
     if (!properties) return []
     const rows = Object.entries(properties).map(
-      ([field, schema]): Entry => ({ name: field, type: typeOf(schema), need: "", doc: schema.description ?? "" }),
+      ([field, schema]): ReferenceRow => ({ name: field, type: describeType(schema), need: "", doc: schema.description ?? "" }),
     )
     return [`### ${name}\n${entries("Field", rows)}`]
   })

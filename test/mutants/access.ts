@@ -77,8 +77,8 @@ export const access = [
       ["groups are never left", "await tx.groups.removeMember(group.id, userId)", ""],
       [
         "the claim decides about every group",
-        "(name) => checkAccountName(name) === undefined && follows(patterns, name)",
-        "(name) => checkAccountName(name) === undefined",
+        "(name) => accountNameError(name) === undefined && follows(patterns, name)",
+        "(name) => accountNameError(name) === undefined",
       ],
     ],
   ),

@@ -64,7 +64,7 @@ export const api = [
     ],
   ]),
   ...faults("src/api/responses/lists.ts", reading, [
-    ["a page may be of any size", "Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax)", "query.pageSize ?? pageSizeDefault"],
+    ["a page may be of any size", "Math.min(query.pageSize ?? defaultPageSize, maxPageSize)", "query.pageSize ?? defaultPageSize"],
     ["the number of pages lacks the last one", "Math.ceil(found.total / request.pageSize)", "Math.floor(found.total / request.pageSize)"],
     ["q is one word", '(q ?? "").split(/\\s+/)', '[q ?? ""]'],
   ]),

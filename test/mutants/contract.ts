@@ -47,7 +47,7 @@ export const contracts = [
     "src/contract/query.ts",
     [...contract, ...reading],
     [
-      ["an unknown parameter is passed over", "if (!param) throw unknownParam(name, Object.keys(params))", "if (!param) continue"],
+      ["an unknown parameter is passed over", "if (!param) throw unknownParamError(name, Object.keys(params))", "if (!param) continue"],
       ["the last of two parameters counts", "else if (name in result) throw", "else if (name in params && false) throw"],
       ["no name is near enough to be told", "let least = Math.max(2, Math.floor(word.length / 3)) + 1", "let least = 0"],
       ["page 0 is a page", "value >= 1 && value < limit", "value >= 0 && value < limit"],
@@ -100,10 +100,14 @@ export const contracts = [
   ]),
   ...faults("src/contract/openapi.ts", contract, [
     ["the description does not say where one of several fields is needed", "(allOf.length > 0 ? { allOf } : {})", "{}"],
-    ["the description promises 412 where nothing is compared", 'if (headersOf(endpoint).some(({ name }) => name === "If-Match")) ', ""],
+    [
+      "the description promises 412 where nothing is compared",
+      'if (endpointHeaders(endpoint).some(({ name }) => name === "If-Match")) ',
+      "",
+    ],
   ]),
   ...faults("src/client/index.ts", reading, [["a list of one ID is asked for as one object", "{ page: 1, ...query }", "query"]]),
   ...faults("src/contract/reference.ts", contract, [
-    ["the reference does not say which parameter is needed", 'needed ? "required" : ""', '""'],
+    ["the reference does not say which parameter is needed", 'required ? "required" : ""', '""'],
   ]),
 ]

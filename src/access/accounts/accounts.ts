@@ -1,4 +1,4 @@
-import { checkAccountName, Failure } from "#contract"
+import { accountNameError, Failure } from "#contract"
 import type { Change, NewRow, UserRow } from "#store"
 
 export type NewAccount = NewRow<UserRow>
@@ -19,7 +19,7 @@ export interface Accounts {
 export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommit: (tx: Change, userId: number) => void }): Accounts {
   return {
     async create(tx, person) {
-      const wanted = checkAccountName(person.userName)
+      const wanted = accountNameError(person.userName)
       if (wanted !== undefined) throw new Failure("invalid", `A user name of ${wanted} is wanted`, { field: "UserName" })
       if (await tx.users.byName(person.userName)) {
         throw new Failure("conflict", `The user name ${person.userName} is or was somebody's; another one is wanted`, { field: "UserName" })

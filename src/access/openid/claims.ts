@@ -1,4 +1,4 @@
-import { checkAccountName, isPlainText } from "#contract"
+import { accountNameError, isPlainText } from "#contract"
 import { Refusal } from "../caller.ts"
 
 /** Which claims say what. */
@@ -59,7 +59,7 @@ function textsIn(value: unknown): string[] {
 
 /** Throws the refusal of somebody whose claims give no user name. */
 export function checkProviderUserName({ userName }: ProviderUser): void {
-  const wanted = checkAccountName(userName)
+  const wanted = accountNameError(userName)
   if (wanted === undefined) return
   const came = userName === "" ? "none that can be used" : JSON.stringify(userName.slice(0, 64))
   throw new Refusal("forbidden", `The OpenID provider must give a user name of ${wanted}; got ${came}`)

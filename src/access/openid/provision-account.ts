@@ -1,4 +1,4 @@
-import { checkAccountName, Failure, noLimits } from "#contract"
+import { accountNameError, Failure, noLimits } from "#contract"
 import type { Change, GroupRow, UserRow } from "#store"
 import type { Accounts } from "../accounts/accounts.ts"
 import { Refusal } from "../caller.ts"
@@ -95,7 +95,7 @@ async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: 
 async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { userId: number; patterns: readonly string[] }) {
   if (names === undefined) return []
   const { userId, patterns } = about
-  const wanted = new Set(names.filter((name) => checkAccountName(name) === undefined && follows(patterns, name)))
+  const wanted = new Set(names.filter((name) => accountNameError(name) === undefined && follows(patterns, name)))
   const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => follows(patterns, groupName))
   const changes: ProvisionedAccount["groups"][number][] = []
   for (const group of present.filter(({ groupName }) => !wanted.has(groupName))) {

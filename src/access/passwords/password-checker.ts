@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
-import { checkAccountName } from "#contract"
+import { accountNameError } from "#contract"
 import type { Clock } from "#kit"
 import type { Store, UserRow } from "#store"
 import { invalidCredentials, Refusal } from "../caller.ts"
@@ -71,7 +71,7 @@ export class PasswordChecker {
   }
 
   async #checked({ userName, password }: { userName: string; password: string }, attempt: SignInAttempt): Promise<UserRow | Refusal> {
-    const user = checkAccountName(userName) === undefined ? await this.#store.users.byName(userName) : undefined
+    const user = accountNameError(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy
     const live = user !== undefined && isActiveUser(user)
     const right = await this.#hasher.verify(known, password, {

@@ -1,4 +1,4 @@
-import { bounds, checkAccountName } from "#contract"
+import { accountNameError, bounds } from "#contract"
 import { type Clock, networkOf } from "#kit"
 import { Refusal } from "../caller.ts"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
@@ -60,7 +60,7 @@ export class PasswordThrottle {
 
   startAttempt(userName: string, address: string): SignInAttempt {
     // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
-    const name = checkAccountName(userName) === undefined ? userName : ""
+    const name = accountNameError(userName) === undefined ? userName : ""
     const from = networkOf(address)
     const pair = `${name} ${from}`
     const isKnown = this.#isKnown(pair)

@@ -1,5 +1,5 @@
 import { authorize, authorizeWithGrants, dataResource, newResource } from "#access"
-import { type BodyValues, type Data, type dataFields, normalPath } from "#contract"
+import { type BodyValues, type Data, type dataFields, normalizePath } from "#contract"
 import {
   checkDatasetPath,
   checkSharedDirectory,
@@ -48,7 +48,7 @@ function columnsOf(given: Partial<BodyValues<typeof dataFields>>) {
     name: given.Name,
     comment: given.Comment,
     doc: given.Doc,
-    accessInfo: given.AccessInfo === undefined ? undefined : normalPath(given.AccessInfo),
+    accessInfo: given.AccessInfo === undefined ? undefined : normalizePath(given.AccessInfo),
     isPublished: given.IsPublished,
   }
 }
@@ -57,7 +57,7 @@ async function createData(context: Context<"createData">): Promise<Result<"creat
   const { services, caller, body: values } = context
   const owner = await resolveOwner(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
-  const wanted = normalPath(values.AccessInfo)
+  const wanted = normalizePath(values.AccessInfo)
   if (wanted !== "") checkDatasetPath(caller, wanted)
   const accessInfo = wanted === "" ? await makeDatasetDirectory(services.tree, owner.userName, values.Name) : wanted
   const row = await services.store

@@ -200,7 +200,7 @@ async function planLinks(
     { UserPath: row.userPath, CodePath: row.codePath, ModelPath: row.modelPath },
     wanted.map(({ ID, MountPath }) => ({ id: ID, name: rows.get(ID)?.name ?? "", mountPath: MountPath ?? before.get(ID) ?? "" })),
   )
-  if ("field" in plan) throw new Failure("invalid", `${plan.field} must be ${plan.wanted}`, { field: plan.field })
+  if ("field" in plan) throw new Failure("invalid", `${plan.field} must be ${plan.expected}`, { field: plan.field })
   return wanted.map(({ ID }, i) => ({ dataId: ID, mountPath: plan.data[i] ?? "" }))
 }
 

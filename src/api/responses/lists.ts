@@ -1,9 +1,9 @@
-import { bounds, Failure, type List, pageSizeDefault, pageSizeMax } from "#contract"
+import { bounds, defaultPageSize, Failure, type List, maxPageSize } from "#contract"
 import { rfc3339 } from "#kit"
 import type { Page, PageRequest } from "#store"
 
 export function toPageRequest(query: { page?: number; pageSize?: number }): PageRequest {
-  return { page: query.page ?? 1, pageSize: Math.min(query.pageSize ?? pageSizeDefault, pageSizeMax) }
+  return { page: query.page ?? 1, pageSize: Math.min(query.pageSize ?? defaultPageSize, maxPageSize) }
 }
 
 export function toListResponse<Row, T>(found: Page<Row>, request: PageRequest, data: T[]): List<T> {

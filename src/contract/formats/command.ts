@@ -25,7 +25,7 @@ export function parseCommand(text: string): string[] {
 }
 
 /** What is wanted when the text is no command, else undefined. */
-export function checkCommand(text: string): string | undefined {
+export function commandError(text: string): string | undefined {
   try {
     parseCommand(text)
     return undefined
@@ -36,7 +36,7 @@ export function checkCommand(text: string): string | undefined {
 }
 
 /** Fills in the placeholders of a command's words. */
-export function fillIn(words: readonly string[], values: Placeholders): string[] {
+export function substitutePlaceholders(words: readonly string[], values: Placeholders): string[] {
   return words.map((word) => word.replace(placeholder, (whole, name: keyof Placeholders) => values[name] ?? whole))
 }
 

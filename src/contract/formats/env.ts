@@ -15,7 +15,7 @@ export function parseEnv(text: string): Record<string, string> {
 }
 
 /** What is wanted when the text is no environment, else undefined. */
-export function checkEnv(text: string): string | undefined {
+export function envError(text: string): string | undefined {
   try {
     parseEnv(text)
     return undefined

@@ -5,7 +5,7 @@ const wanted = "1 to 64 of a-z, 0-9, ., _ and -, starting with a letter or digit
 const reserved = ["anonymous", "quayside"]
 
 /** What is wanted when the text cannot be the name of a person or group, else undefined. */
-export function checkAccountName(text: string): string | undefined {
+export function accountNameError(text: string): string | undefined {
   if (reserved.includes(text)) return `${wanted}, and none of ${reserved.join(", ")}`
   return namePattern.test(text) && !text.includes("..") ? undefined : wanted
 }
@@ -14,7 +14,7 @@ export function checkAccountName(text: string): string | undefined {
  * What is wanted when the text is no container port, else undefined. Empty stands for the type's
  * default.
  */
-export function checkPort(text: string): string | undefined {
+export function portError(text: string): string | undefined {
   return text === "" || parsePort(text) !== undefined ? undefined : "a TCP port from 1 to 65535, like 8888 or 8888/tcp"
 }
 

@@ -10,7 +10,7 @@ const digestPart = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-f
 const wanted = "an image reference like repo/name:tag or host/repo/name@sha256:…"
 
 /** What is wanted when the text is no reference, else undefined. */
-export function checkOciReference(text: string): string | undefined {
+export function ociReferenceError(text: string): string | undefined {
   return parseOciReference(text) === undefined ? wanted : undefined
 }
 
@@ -52,7 +52,7 @@ export const defaultRegistry = "docker.io"
  *
  * In this form no engine takes it for an image's ID, as it does with `sha256:…` alone.
  */
-export function fullReference(text: string): OciReference | undefined {
+export function normalizeOciReference(text: string): OciReference | undefined {
   const parsed = parseOciReference(text)
   if (!parsed) return undefined
   const named = parsed.host.toLowerCase()
@@ -61,7 +61,7 @@ export function fullReference(text: string): OciReference | undefined {
   return { host, path, tag: parsed.digest === "" ? parsed.tag || "latest" : "", digest: parsed.digest }
 }
 
-export function referenceText({ host, path, tag, digest }: OciReference): string {
+export function formatOciReference({ host, path, tag, digest }: OciReference): string {
   return `${host === "" ? "" : `${host}/`}${path}${tag === "" ? "" : `:${tag}`}${digest === "" ? "" : `@${digest}`}`
 }
 

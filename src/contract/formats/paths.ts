@@ -36,11 +36,11 @@ const systemDirectories = ["/home", "/opt", "/root", "/run", "/tmp", "/usr", "/u
  * What is wanted when a place inside the container cannot be mounted at, else undefined. An empty
  * text stands for the default.
  */
-export function checkMountPath(text: string): string | undefined {
+export function mountPathError(text: string): string | undefined {
   if (text === "") return undefined
-  const shape = checkAbsolutePath(text)
+  const shape = absolutePathError(text)
   if (shape !== undefined) return shape
-  const path = normalPath(text)
+  const path = normalizePath(text)
   if (path === "/") return "a path below /, not / itself"
   const tree = systemTrees.find((system) => path === system || path.startsWith(`${system}/`))
   if (tree !== undefined) return `a path outside the system directory ${tree}`
@@ -52,7 +52,7 @@ export function checkMountPath(text: string): string | undefined {
  * What is wanted when a text is no absolute path without detours, else undefined. A slash at the
  * end is fine.
  */
-function checkAbsolutePath(text: string): string | undefined {
+function absolutePathError(text: string): string | undefined {
   if (!text.startsWith("/")) return "an absolute path"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(text)) return "a path without control characters"
@@ -65,7 +65,7 @@ function checkAbsolutePath(text: string): string | undefined {
 }
 
 /** The path without a slash at its end. */
-export function normalPath(path: string): string {
+export function normalizePath(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
 }
 
@@ -73,7 +73,7 @@ export function normalPath(path: string): string {
  * A directory's name made from what people call the thing: lower case, no surprises in a shell;
  * never empty.
  */
-export function slug(name: string, fallback: string): string {
+export function slugify(name: string, fallback: string): string {
   const made = name
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
@@ -89,11 +89,11 @@ export function slug(name: string, fallback: string): string {
  * What is wanted when a dataset's location is no directory below the files root, else undefined.
  * Empty stands for a new directory.
  */
-export function checkAccessInfo(text: string): string | undefined {
+export function accessInfoError(text: string): string | undefined {
   if (text === "") return undefined
-  const shape = checkAbsolutePath(text)
+  const shape = absolutePathError(text)
   if (shape !== undefined) return shape
-  const path = normalPath(text)
+  const path = normalizePath(text)
   if (path === "/.quayside" || path.startsWith("/.quayside/")) return "a directory that is not the service's own"
   if (path === "/" || path === "/users") return "a directory below the files root other than / and /users"
   return undefined
@@ -115,29 +115,29 @@ export interface MountPlan {
 export function planMounts(
   places: { UserPath: string; CodePath: string; ModelPath: string },
   datasets: readonly { name: string; id: number; mountPath: string }[],
-): MountPlan | { field: string; wanted: string } {
+): MountPlan | { field: string; expected: string } {
   const taken = new Map<string, string>()
   const plan: MountPlan = { UserPath: "", CodePath: "", ModelPath: "", data: [] }
   for (const field of ["UserPath", "CodePath", "ModelPath"] as const) {
-    const path = normalPath(places[field] || defaultMountPaths[field])
+    const path = normalizePath(places[field] || defaultMountPaths[field])
     const other = taken.get(path)
-    if (other !== undefined) return { field, wanted: `another place than ${other}, which is at ${path} too` }
+    if (other !== undefined) return { field, expected: `another place than ${other}, which is at ${path} too` }
     taken.set(path, field)
     plan[field] = path
   }
   for (const dataset of datasets) {
-    const path = normalPath(dataset.mountPath)
+    const path = normalizePath(dataset.mountPath)
     if (path === "") continue
     const other = taken.get(path)
-    if (other !== undefined) return { field: "TrainData", wanted: `mounted at places of their own: ${path} is used by ${other} too` }
+    if (other !== undefined) return { field: "TrainData", expected: `mounted at places of their own: ${path} is used by ${other} too` }
     taken.set(path, `the dataset ${dataset.id}`)
   }
-  for (const dataset of datasets) plan.data.push(normalPath(dataset.mountPath) || freePlace(dataset, taken))
+  for (const dataset of datasets) plan.data.push(normalizePath(dataset.mountPath) || freeMountPath(dataset, taken))
   return plan
 }
 
-function freePlace(dataset: { name: string; id: number }, taken: Map<string, string>): string {
-  const base = defaultMountPaths.data + slug(dataset.name, `data-${dataset.id}`)
+function freeMountPath(dataset: { name: string; id: number }, taken: Map<string, string>): string {
+  const base = defaultMountPaths.data + slugify(dataset.name, `data-${dataset.id}`)
   let path = base
   for (let n = 2; taken.has(path); n += 1) path = `${base}-${n}`
   taken.set(path, `the dataset ${dataset.id}`)

@@ -1,7 +1,7 @@
 import { bounds } from "../bounds/index.ts"
 import { integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
 import { text } from "../fields/text.ts"
-import { checkAccountName } from "../formats/names.ts"
+import { accountNameError } from "../formats/names.ts"
 
 /** The fields that every stored resource carries; the service alone sets them. */
 export const stamps = {
@@ -23,11 +23,11 @@ export const userName = text({
   doc: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,
   pattern: `^$|${namePattern}`,
-  format: (value) => (value === "" ? undefined : checkAccountName(value)),
+  format: (value) => (value === "" ? undefined : accountNameError(value)),
 })
 
 /** Who is named where a name may be absent. */
-export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: checkAccountName })
+export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
 
 /** Of a part inside of another object. */
 export const partDoc = "Whole but for its `Doc`, or its ID alone where the caller may not see it."

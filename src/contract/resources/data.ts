@@ -3,7 +3,7 @@ import type { AnswerValues } from "../fields/field.ts"
 import { boolean, oneOf } from "../fields/scalars.ts"
 import { orIdAlone, type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
-import { checkAccessInfo } from "../formats/paths.ts"
+import { accessInfoError } from "../formats/paths.ts"
 import { comment, doc, name, partDoc, pathPattern, stamps, userName } from "./common.ts"
 
 /** DataModel: a dataset that projects mount and people reach through WebDAV. */
@@ -18,7 +18,7 @@ export const dataFields = {
     doc: "The directory, absolute below the files root. Empty on POST means a new directory of the owner's. `{files URL}` followed by it (percent-encoded) is its WebDAV address.",
     max: bounds.texts.pathCharacters.value,
     pattern: pathPattern,
-    format: checkAccessInfo,
+    format: accessInfoError,
   }),
   IsPublished: boolean({ doc: "Whether every signed-in person may see and read it." }),
 }

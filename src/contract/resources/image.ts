@@ -4,10 +4,10 @@ import { boolean, integer, oneOf } from "../fields/scalars.ts"
 import { list } from "../fields/shapes.ts"
 import { orIdAlone, type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
-import { checkCommand } from "../formats/command.ts"
-import { checkEnv } from "../formats/env.ts"
-import { checkPort } from "../formats/names.ts"
-import { checkOciReference } from "../formats/oci-reference.ts"
+import { commandError } from "../formats/command.ts"
+import { envError } from "../formats/env.ts"
+import { portError } from "../formats/names.ts"
+import { ociReferenceError } from "../formats/oci-reference.ts"
 import { projectTypes } from "../states.ts"
 import { comment, doc, name, partDoc, stamps, userName } from "./common.ts"
 
@@ -18,24 +18,24 @@ export const imageFields = {
   Image: text({
     doc: "Container image reference, such as `repo/name:tag` or `repo/name@sha256:…`.",
     write: "required",
-    format: checkOciReference,
+    format: ociReferenceError,
   }),
   Comment: comment,
   Command: text({
     doc: "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
     max: bounds.texts.commandCharacters.value,
-    format: checkCommand,
+    format: commandError,
   }),
   Env: text({
     doc: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.",
     max: bounds.texts.envCharacters.value,
-    format: checkEnv,
+    format: envError,
   }),
   Port: text({
     doc: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
     max: 16,
     pattern: "^$|^[1-9][0-9]{0,4}(/tcp)?$",
-    format: checkPort,
+    format: portError,
   }),
   UserName: userName,
   IsPublished: boolean({ doc: "Whether every signed-in person may see and use it." }),

@@ -5,7 +5,7 @@ import { boolean, integer, oneOf } from "../fields/scalars.ts"
 import { custom } from "../fields/shapes.ts"
 import { refTo, type StructureValue, structure, structureField } from "../fields/structure.ts"
 import { checkWellFormed, text } from "../fields/text.ts"
-import { checkMountPath, defaultMountPaths } from "../formats/paths.ts"
+import { defaultMountPaths, mountPathError } from "../formats/paths.ts"
 import { projectTypes } from "../states.ts"
 import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
 import { dataPart } from "./data.ts"
@@ -39,14 +39,14 @@ const mountPath = text({
   doc: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
   max: bounds.texts.pathCharacters.value,
   pattern: pathPattern,
-  format: checkMountPath,
+  format: mountPathError,
 })
 const path = (what: string, initial: string) =>
   text({
     doc: `Mount location of the ${what} directory: absolute, distinct. Empty means \`${initial}\`.`,
     max: bounds.texts.pathCharacters.value,
     pattern: pathPattern,
-    format: checkMountPath,
+    format: mountPathError,
   })
 
 /** ProjectModel: an image, datasets, mount locations and a type. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type Caller, homePath } from "#access"
-import { defaultMountPaths, normalPath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
+import { defaultMountPaths, normalizePath, parseCommand, parseEnv, parsePort, planMounts } from "#contract"
 import type { ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { projectDirectories } from "../code/directories.ts"
 import { type AuthorizedPlan, authorizeDraft, type DraftMount, type DraftPlan } from "./authorize-plan.ts"
@@ -68,7 +68,7 @@ async function draftFromProject(reads: PlanReads, { starter, project, expectsHom
     { part: "home", mount: { source: homePath(starter.userName), target: paths.UserPath, readOnly: false }, ...fallback },
     ...links.map(({ dataId }, i): DraftMount => {
       const row = rows.get(dataId)
-      const mount = { source: row ? normalPath(row.accessInfo) : "", target: paths.data[i] ?? "", readOnly: false, dataId }
+      const mount = { source: row ? normalizePath(row.accessInfo) : "", target: paths.data[i] ?? "", readOnly: false, dataId }
       return { part: "data", mount, datasets: row ? [row] : [] }
     }),
   ]
@@ -118,5 +118,5 @@ async function draftMount(
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return { part: "own", mount }
   if (source === homePath(starter.userName)) return { part: "home", mount }
   const rows = dataId === undefined ? await reads.data.overlapping(source) : await reads.data.getMany([dataId])
-  return { part: "data", mount, datasets: rows.filter((row) => normalPath(row.accessInfo) === source) }
+  return { part: "data", mount, datasets: rows.filter((row) => normalizePath(row.accessInfo) === source) }
 }

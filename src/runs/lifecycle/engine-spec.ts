@@ -1,4 +1,4 @@
-import { fillIn } from "#contract"
+import { substitutePlaceholders } from "#contract"
 import type { Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
@@ -39,7 +39,7 @@ export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMi
     user: run.userName,
     image: plan.image,
     imageDigest: plan.imageDigest,
-    command: fillIn(plan.command ?? rule.command ?? [], placeholders),
+    command: substitutePlaceholders(plan.command ?? rule.command ?? [], placeholders),
     env: environment(run, rule, placeholders),
     port: portOf(run),
     cpus: run.cpus,
@@ -59,7 +59,7 @@ export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMi
  */
 function environment(run: RunRow, rule: ProjectTypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
   const { home, env, secret } = run.spec
-  const fromType = Object.entries(rule.env).map(([name, value]) => [name, fillIn([value], placeholders)[0] ?? value])
+  const fromType = Object.entries(rule.env).map(([name, value]) => [name, substitutePlaceholders([value], placeholders)[0] ?? value])
   const token = rule.tokenVariable === null ? {} : { [rule.tokenVariable]: secret }
   return { HOME: home, ...Object.fromEntries(fromType), ...env, ...token }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isLive, mayMove, type Reason } from "#contract"
+import { canTransition, isLive, type Reason } from "#contract"
 import { type Random, seededRandom } from "../../../test/fixtures/random.ts"
 import type { Runs } from "../index.ts"
 import { CrashableProcess } from "../testing/crashable-process.ts"
@@ -112,7 +112,7 @@ for (const seed of [1, 2, 3]) {
     for (let n = 0; n < 150; n += 1) await day.step()
     const runs = await day.open()
     await eventually("everything is at rest", () => atRest(world, runs))
-    for (const { id, from, to } of world.transitions) if (from) assert.ok(mayMove(from, to), `run ${id} went from ${from} to ${to}`)
+    for (const { id, from, to } of world.transitions) if (from) assert.ok(canTransition(from, to), `run ${id} went from ${from} to ${to}`)
     const live = await world.store.runs.live()
     const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
     assert.equal(new Set(devices).size, devices.length)

@@ -1,4 +1,4 @@
-import { isLive, mayMove, type Reason, type RunState } from "#contract"
+import { canTransition, isLive, type Reason, type RunState } from "#contract"
 import type { Address } from "#engine"
 import type { Change, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
@@ -50,7 +50,7 @@ export async function transitionIn(ctx: TransitionContext, tx: Change, step: Tra
 /** What is left of the path, or undefined when the table does not allow it. */
 function remainingStates(from: RunState, path: readonly RunState[]): RunState[] | undefined {
   const ahead = path.slice(path.indexOf(from) + 1)
-  const allowed = ahead.every((state, n) => mayMove(ahead[n - 1] ?? from, state))
+  const allowed = ahead.every((state, n) => canTransition(ahead[n - 1] ?? from, state))
   return allowed ? ahead : undefined
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import type Dockerode from "dockerode"
-import { bounds, type OciReference, referenceText } from "#contract"
+import { bounds, formatOciReference, type OciReference } from "#contract"
 import { EngineError } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 import { jsonBytes } from "../containers/listing-size.ts"
@@ -14,7 +14,7 @@ const { imageAnswerBytes, imageConfigBytes, imagePorts, imageVolumes } = bounds.
  * call for this reads whatever comes.
  */
 export async function inspectImage(docker: DockerApi, reference: OciReference, abort: AbortOption): Promise<ImageInspection> {
-  const path = `/images/${referenceText(reference)}/json`
+  const path = `/images/${formatOciReference(reference)}/json`
   const request = { path, method: "GET", isStream: true, statusCodes: { 200: true }, ...abort }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     docker.modem.dial(request, (error: Error | null, answer: unknown) => (error ? reject(error) : resolve(answer as IncomingMessage)))

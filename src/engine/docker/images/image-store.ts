@@ -1,4 +1,4 @@
-import { fullReference, type OciReference, referenceText } from "#contract"
+import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
 import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type StartStep } from "../../engine.ts"
 import { assertImageSize, assertReplaceable, assertUsable, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
@@ -98,10 +98,10 @@ export class ImageStore {
 
   async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
     if (before === id) return
-    const remove = (docker: DockerApi) => docker.getImage(referenceText(reference)).remove()
+    const remove = (docker: DockerApi) => docker.getImage(formatOciReference(reference)).remove()
     await this.#client.call(remove, { timeoutMs: 60_000, kind: "remove" }).catch(() => {})
     if (before === undefined || reference.digest !== "") return
-    const repo = referenceText({ ...reference, tag: "" })
+    const repo = formatOciReference({ ...reference, tag: "" })
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
   }
 
@@ -141,7 +141,7 @@ function refusedProof(error: EngineError): EngineError {
  * did.
  */
 function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }: OciReference): string | undefined {
-  const own = (RepoDigests ?? []).map(fullReference).filter((each) => each?.host === host && each.path === path)
+  const own = (RepoDigests ?? []).map(normalizeOciReference).filter((each) => each?.host === host && each.path === path)
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 

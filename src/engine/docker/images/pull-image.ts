@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream"
-import { defaultRegistry, type OciReference, referenceText } from "#contract"
+import { defaultRegistry, formatOciReference, type OciReference } from "#contract"
 import type { Progress, RegistryCredentials } from "../../engine.ts"
 import { assertImageSize } from "../../image-policy.ts"
 import type { DockerClient } from "../client/docker-client.ts"
@@ -22,7 +22,7 @@ export async function pullImage(client: DockerClient, reference: OciReference, h
   const { credentials, maxBytes, report, signal } = how
   const options = { abortSignal: signal, ...authOptions(reference, credentials) }
   try {
-    const stream = await client.call((docker) => docker.pull(referenceText(reference), options), { signal, timeoutMs: 0 })
+    const stream = await client.call((docker) => docker.pull(formatOciReference(reference), options), { signal, timeoutMs: 0 })
     const progress = new PullProgress()
     for await (const event of jsonLines<PullEvent>(stream as Readable, signal)) {
       if (event.error !== undefined) throw new Error(event.error)

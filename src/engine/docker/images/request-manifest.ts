@@ -1,4 +1,4 @@
-import { type OciReference, referenceText } from "#contract"
+import { formatOciReference, type OciReference } from "#contract"
 import type { RegistryCredentials } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 import { authOptions } from "./pull-image.ts"
@@ -13,7 +13,7 @@ export function requestManifest(
   { credentials, ...abort }: AbortOption & { credentials: RegistryCredentials | undefined },
 ): Promise<void> {
   const request = {
-    path: `/distribution/${referenceText(reference)}/json`,
+    path: `/distribution/${formatOciReference(reference)}/json`,
     method: "GET",
     statusCodes: { 200: true },
     ...abort,
