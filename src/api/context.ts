@@ -1,6 +1,6 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
 import type { Answer, Body, EffectiveLimits, endpoints, OperationId, QueryOf } from "#contract"
-import type { Actor, Events, Feed } from "#events"
+import type { Actor, EventFeed, Events } from "#events"
 import type { Tree } from "#files"
 import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
@@ -78,7 +78,7 @@ export interface ServerState {
   readonly rates: Rates
   readonly objectLimits: ObjectLimits
   /** Who is told what happens. */
-  readonly feed: Feed<Caller, Resources>
+  readonly feed: EventFeed<Caller, Resources>
   readonly largeAnswers: LargeAnswers
   readonly scans: Scans
   /** OpenMetrics text. */

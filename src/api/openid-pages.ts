@@ -57,7 +57,7 @@ async function signedIn(services: Services, tx: Change, came: { person: Provided
   const caller = await impersonate(tx, user, clock.now())
   if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
   const { secret } = await identity.sessions.create(tx, caller, came.request.session)
-  await events.session(tx, actor, "created")
+  await events.sessionChanged(tx, actor, "created")
   return secret
 }
 
@@ -87,7 +87,7 @@ async function toldWhenRefused(services: Services, request: PageRequest, work: (
     return await work()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    services.events.refused(request.actor, "oidc", { code: error.code })
+    services.events.requestRefused(request.actor, "oidc", { code: error.code })
     if (error.cause !== undefined) {
       services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
     }

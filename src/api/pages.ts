@@ -42,7 +42,7 @@ const open: Page = async (services, request) => {
   const id = Number(request.query.get("ID") ?? Number.NaN)
   const run = await services.store.runs.get(Number.isSafeInteger(id) ? id : 0)
   const may = await mayOpen(services, caller, run)
-  if (run && !may) services.events.refused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
+  if (run && !may) services.events.requestRefused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
   if (!run || !may) return noSuchRun
   const target = runs.target(id)
   if (!target) return over(run)

@@ -1,5 +1,5 @@
 import type { List } from "#contract"
-import type { Sink } from "#events"
+import type { EventSink } from "#events"
 
 /** Forms of an answer of type `T` that are not made into JSON at once. */
 export type Rendered<T> = ReadyJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | RenderedStream<T>
@@ -53,11 +53,11 @@ export class JsonLines<T> {
 /** Events of type `T`, sent until one of the two ends goes away. */
 export class EventStream<T> {
   /** Resolves when the first event to send is known, with the function that begins the stream. */
-  readonly open: () => Promise<(sink: Sink) => void>
+  readonly open: () => Promise<(sink: EventSink) => void>
   /** Never set: the type of the events. */
   declare readonly event?: T
 
-  constructor(open: () => Promise<(sink: Sink) => void>) {
+  constructor(open: () => Promise<(sink: EventSink) => void>) {
     this.open = open
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { Feed } from "#events"
+import { EventFeed } from "#events"
 import { prefersHtml } from "#gateway"
 import { drainBody, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
@@ -40,10 +40,11 @@ export function createApi(services: Services): ApiServer {
   const listener: Listener = new Listener(take, services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
-  const feed = new Feed({
+  const feed = new EventFeed({
     ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
-    onJournal: (each) => events.onJournal(each),
+    onJournalWrite: (each) => events.onJournalWrite(each),
   })
+  feed.start()
   const server: ServerState = {
     ending: listener.ending,
     rates: new Rates(clock, services.settings.rates),
@@ -125,7 +126,7 @@ async function refuse(
   const failure = asFailure(error)
   if (failure.code === "internal") logger.error({ err: error, requestId, path }, "a request failed")
   else if ([401, 403, 429].includes(failure.status))
-    events.refused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })
+    events.requestRefused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
     const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
     const options = requestContext.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain

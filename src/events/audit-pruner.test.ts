@@ -6,18 +6,18 @@ import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
-import { AuditKeeper } from "./audit-pruner.ts"
-import { createEvents } from "./events.ts"
+import { AuditPruner } from "./audit-pruner.ts"
+import { openEvents } from "./events.ts"
 
 const dayMs = 86_400_000
 
-async function openScene(auditDays: number) {
+async function openFixture(maxAuditDays: number) {
   await using stack = new AsyncDisposableStack()
   const clock = new ManualClock()
   const directory = await mkdtemp(join(tmpdir(), "quayside-audit-"))
   stack.defer(() => rm(directory, { recursive: true }))
   const store = stack.use(await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock }))
-  const events = stack.use(createEvents({ store, clock, logger: silentLogger, auditDays }))
+  const events = stack.use(openEvents({ store, clock, logger: silentLogger, maxAuditDays }))
   const owned = stack.move()
   return {
     ...{ clock, store, events },
@@ -33,45 +33,52 @@ async function openScene(auditDays: number) {
 }
 
 test("Old rows of the audit are removed in small steps, and the others have the writer in between", async () => {
-  await using scene = await openScene(2)
-  await scene.write("old", 1_200)
-  await scene.clock.advance(dayMs)
-  await scene.write("young", 3)
-  await scene.clock.advance(dayMs - 600_000)
-  assert.equal(await scene.left(), 1_203, "nothing is too old yet")
-  await scene.clock.advance(600_000)
+  await using fixture = await openFixture(2)
+  await fixture.write("old", 1_200)
+  await fixture.clock.advance(dayMs)
+  await fixture.write("young", 3)
+  await fixture.clock.advance(dayMs - 600_000)
+  assert.equal(await fixture.left(), 1_203, "nothing is too old yet")
+  await fixture.clock.advance(600_000)
   for (const [left, pause] of [
     [703, 50],
     [203, 50],
     [3, 600_000],
   ] as const) {
-    await eventually(`${left} rows are left`, async () => (await scene.left()) === left)
-    await scene.write("between", 0)
-    await scene.clock.advance(pause)
+    await eventually(`${left} rows are left`, async () => (await fixture.left()) === left)
+    await fixture.write("between", 0)
+    await fixture.clock.advance(pause)
   }
-  await scene.clock.advance(600_000)
-  assert.equal(await scene.left(), 3, "what is young stays")
+  await fixture.clock.advance(600_000)
+  assert.equal(await fixture.left(), 3, "what is young stays")
 })
 
 test("an actor's rows beyond a number are removed, and nobody else's", async () => {
-  await using scene = await openScene(0)
-  await using keeper = new AuditKeeper({ store: scene.store, days: 400, rows: 20, clock: scene.clock, logger: silentLogger })
-  await scene.write("loop", 620)
-  await scene.store.change((tx) =>
+  await using fixture = await openFixture(0)
+  await using pruner = new AuditPruner({
+    store: fixture.store,
+    maxDays: 400,
+    maxRowsPerActor: 20,
+    clock: fixture.clock,
+    logger: silentLogger,
+  })
+  pruner.start()
+  await fixture.write("loop", 620)
+  await fixture.store.change((tx) =>
     tx.audit({ actor: "bob", action: "image.created", resource: null, outcome: "done", address: "", requestId: "one" }),
   )
-  for (let n = 0; n < 620; n += 1) keeper.wrote("ann")
-  keeper.wrote("bob")
-  await scene.clock.advance(600_000)
-  await eventually("the first step is done", async () => (await scene.left()) === 121)
-  await scene.write("between", 0)
-  await scene.clock.advance(50)
-  await eventually("the newest are left", async () => (await scene.left()) === 21)
+  for (let n = 0; n < 620; n += 1) pruner.countRow("ann")
+  pruner.countRow("bob")
+  await fixture.clock.advance(600_000)
+  await eventually("the first step is done", async () => (await fixture.left()) === 121)
+  await fixture.write("between", 0)
+  await fixture.clock.advance(50)
+  await eventually("the newest are left", async () => (await fixture.left()) === 21)
 })
 
 test("The audit is kept for ever where no number of days is given", async () => {
-  await using scene = await openScene(0)
-  await scene.write("old", 1)
-  for (let i = 0; i < 3; i += 1) await scene.clock.advance(4_000 * dayMs)
-  assert.equal(await scene.left(), 1)
+  await using fixture = await openFixture(0)
+  await fixture.write("old", 1)
+  for (let i = 0; i < 3; i += 1) await fixture.clock.advance(4_000 * dayMs)
+  assert.equal(await fixture.left(), 1)
 })

@@ -4,17 +4,17 @@ import type { Store } from "#store"
 
 const dayMs = 86_400_000
 /** Every so often it is looked whether rows are too old. */
-const everyMs = 600_000
+const pruneEveryMs = 600_000
 /** Rows are removed so many at a time, and others have the writer in between. */
-const step = 500
+const batchSize = 500
 const pauseMs = 50
 
-export interface AuditKeeperOptions {
+export interface AuditPrunerOptions {
   store: Pick<Store, "change">
   /** Rows are kept for so many days. */
-  days: number
+  maxDays: number
   /** So many rows of each actor are kept. Default: `bounds.runs.auditRows`. */
-  rows?: number
+  maxRowsPerActor?: number
   clock: Clock
   logger: Logger
 }
@@ -23,51 +23,55 @@ export interface AuditKeeperOptions {
  * Removes rows of the audit by their age and by their actor's number, in small steps, until it is
  * disposed of.
  */
-export class AuditKeeper implements AsyncDisposable {
-  readonly #options: AuditKeeperOptions
+export class AuditPruner implements AsyncDisposable {
+  readonly #options: AuditPrunerOptions
   /** Rows that each actor wrote since their number was looked at. */
-  readonly #written = new Map<string, number>()
+  readonly #rowCounts = new Map<string, number>()
   readonly #closed = new AbortController()
-  readonly #rounds: Promise<void>
+  #pruning: Promise<void> = Promise.resolve()
 
-  constructor(options: AuditKeeperOptions) {
+  constructor(options: AuditPrunerOptions) {
     this.#options = options
-    this.#rounds = this.#run()
+  }
+
+  /** Prunes every ten minutes until disposed of. */
+  start(): void {
+    this.#pruning = this.#pruneUntilClosed()
   }
 
   /** A row of this actor's is written. */
-  wrote(actor: string): void {
-    this.#written.set(actor, (this.#written.get(actor) ?? 0) + 1)
+  countRow(actor: string): void {
+    this.#rowCounts.set(actor, (this.#rowCounts.get(actor) ?? 0) + 1)
   }
 
-  async #run(): Promise<void> {
-    let wait = everyMs
+  async #pruneUntilClosed(): Promise<void> {
+    let wait = pruneEveryMs
     while (await this.#pause(wait)) {
-      const removed = await this.#trim().catch((err: unknown) => {
+      const removed = await this.#prune().catch((err: unknown) => {
         this.#options.logger.warn({ err }, "the audit was not trimmed")
         return 0
       })
-      wait = removed < step ? everyMs : pauseMs
+      wait = removed < batchSize ? pruneEveryMs : pauseMs
     }
   }
 
-  async #trim(): Promise<number> {
-    const { store, clock, days } = this.#options
-    const removed = await store.change((tx) => tx.trimAudit(clock.now() - days * dayMs, step))
-    return removed < step ? this.#trimActors() : removed
+  async #prune(): Promise<number> {
+    const { store, clock, maxDays } = this.#options
+    const removed = await store.change((tx) => tx.trimAudit(clock.now() - maxDays * dayMs, batchSize))
+    return removed < batchSize ? this.#pruneActors() : removed
   }
 
   /**
    * Looks at those who wrote much. Whoever wrote little since the start of the process is looked at
    * when that adds up.
    */
-  async #trimActors(): Promise<number> {
-    const { rows = bounds.runs.auditRows.value } = this.#options
-    for (const [actor, count] of this.#written) {
-      if (count < step) continue
-      const removed = await this.#options.store.change((tx) => tx.trimAuditOf(actor, rows, step))
-      if (removed === step) return removed
-      this.#written.delete(actor)
+  async #pruneActors(): Promise<number> {
+    const { maxRowsPerActor = bounds.runs.auditRows.value } = this.#options
+    for (const [actor, count] of this.#rowCounts) {
+      if (count < batchSize) continue
+      const removed = await this.#options.store.change((tx) => tx.trimAuditOf(actor, maxRowsPerActor, batchSize))
+      if (removed === batchSize) return removed
+      this.#rowCounts.delete(actor)
     }
     return 0
   }
@@ -81,6 +85,6 @@ export class AuditKeeper implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort()
-    await this.#rounds
+    await this.#pruning
   }
 }

@@ -1,15 +1,15 @@
 import type { JournalRow } from "#store"
-import type { FeedPolicy, Looker, Verdict } from "./feed-policy.ts"
+import type { EventVisibility, FeedPolicy, Subscriber } from "./feed-policy.ts"
 
 const encoder = new TextEncoder()
 
 /** One event as it is sent. */
-export function eventText(event: { id: number; event: string; data: object }): string {
+export function formatEvent(event: { id: number; event: string; data: object }): string {
   return `id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`
 }
 
 /** Moves a reader's place on without telling anything. */
-export function placeText(id: number): string {
+export function formatPosition(id: number): string {
   return `id: ${id}\n\n`
 }
 
@@ -17,13 +17,13 @@ export function placeText(id: number): string {
  * Rows that follow each other, and what each looker is sent of them. Every event is written once,
  * and whole answers once for each class of lookers.
  */
-export class Batch<L extends Looker, Resources> {
+export class EventBatch<L extends Subscriber, Resources> {
   readonly last: number
   readonly #policy: FeedPolicy<L, Resources>
   readonly #rows: readonly JournalRow[]
   readonly #resources: Resources
-  readonly #concerned = new Set<number>()
-  readonly #byClass = new Map<string, Uint8Array | undefined>()
+  readonly #affectedUsers = new Set<number>()
+  readonly #byAudience = new Map<string, Uint8Array | undefined>()
   readonly #texts = new Map<string, string>()
 
   constructor(policy: FeedPolicy<L, Resources>, rows: readonly JournalRow[], resources: Resources) {
@@ -31,39 +31,39 @@ export class Batch<L extends Looker, Resources> {
     this.#rows = rows
     this.#resources = resources
     this.last = rows.at(-1)?.id ?? 0
-    for (const row of rows) for (const userId of policy.concerned(row, resources)) this.#concerned.add(userId)
+    for (const row of rows) for (const userId of policy.affectedUsers(row, resources)) this.#affectedUsers.add(userId)
   }
 
   /** What they are sent of the rows after this one; undefined: nothing. */
-  bytesFor(looker: L, after: number): Uint8Array | undefined {
+  bytesFor(subscriber: L, after: number): Uint8Array | undefined {
     const isPart = after >= (this.#rows[0]?.id ?? 0)
-    if (isPart || this.#concerned.has(looker.userId)) return this.#make(looker, after)
-    const name = this.#policy.classOf(looker)
-    if (!this.#byClass.has(name)) this.#byClass.set(name, this.#make(looker, after))
-    return this.#byClass.get(name)
+    if (isPart || this.#affectedUsers.has(subscriber.userId)) return this.#make(subscriber, after)
+    const name = this.#policy.audienceOf(subscriber)
+    if (!this.#byAudience.has(name)) this.#byAudience.set(name, this.#make(subscriber, after))
+    return this.#byAudience.get(name)
   }
 
-  #make(looker: L, after: number): Uint8Array | undefined {
+  #make(subscriber: L, after: number): Uint8Array | undefined {
     let text = ""
     for (const row of this.#rows) {
       if (row.id <= after) continue
-      const verdict = this.#policy.judge(looker, row, this.#resources)
+      const verdict = this.#policy.visibilityOf(subscriber, row, this.#resources)
       if (verdict !== "none") text += this.#textOf(row, verdict)
     }
     return text === "" ? undefined : encoder.encode(text)
   }
 
-  #textOf(row: JournalRow, verdict: Exclude<Verdict, "none">): string {
+  #textOf(row: JournalRow, verdict: Exclude<EventVisibility, "none">): string {
     const key = `${row.id} ${verdict}`
     const known = this.#texts.get(key)
     if (known !== undefined) return known
-    const text = eventText(told(row, verdict))
+    const text = formatEvent(visibleEvent(row, verdict))
     this.#texts.set(key, text)
     return text
   }
 }
 
-function told(row: JournalRow, verdict: Exclude<Verdict, "none">): { id: number; event: string; data: object } {
+function visibleEvent(row: JournalRow, verdict: Exclude<EventVisibility, "none">): { id: number; event: string; data: object } {
   const { id, event, data, resource } = row
   switch (verdict) {
     case "whole":

@@ -1,9 +1,10 @@
 import type { Progress, Reason } from "#contract"
 import { type Clock, type Logger, systemClock } from "#kit"
 import type { Change, GrantRow, ImageRow, JournalEntry, RunRow, Store } from "#store"
-import { AuditKeeper } from "./audit-pruner.ts"
-import { JournalKeeper } from "./keeper.ts"
-import { Refusals } from "./refusal-counter.ts"
+import { AuditPruner } from "./audit-pruner.ts"
+import { JournalPruner } from "./journal-pruner.ts"
+import { JournalWriter } from "./journal-writer.ts"
+import { RefusalCounter } from "./refusal-counter.ts"
 
 /** Who does something, as the audit names them. */
 export interface Actor {
@@ -14,7 +15,7 @@ export interface Actor {
 }
 
 /** What Quayside itself does, such as ending a run that exited. */
-export const service: Actor = { userName: "", address: "", requestId: "" }
+export const serviceActor: Actor = { userName: "", address: "", requestId: "" }
 
 export type ResourceType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
 export interface Resource {
@@ -22,13 +23,13 @@ export interface Resource {
   id: number
 }
 
-export type Verb = "created" | "updated" | "deleted" | "restored"
+export type ChangeVerb = "created" | "updated" | "deleted" | "restored"
 
 /**
  * What the change of a resource means for who sees it, as far as the resource as it now is does not
  * tell.
  */
-export interface Sight {
+export interface VisibilityChange {
   /**
    * The resource as the rights saw it before: whoever saw it and does not any more is told that it
    * is gone.
@@ -46,7 +47,7 @@ export interface Events extends AsyncDisposable {
    * A stored resource was made, changed, deleted or restored. Part of the change's own transaction;
    * logged after COMMIT.
    */
-  changed(tx: Change, actor: Actor, what: { verb: Verb; resource: Resource } & Sight): Promise<void>
+  changed(tx: Change, actor: Actor, what: { verb: ChangeVerb; resource: Resource } & VisibilityChange): Promise<void>
   /**
    * A right on a resource was given, given anew or taken back; `people` are those who have it, or
    * had it. The audit names the resource, the journal the grant and, for these people, the
@@ -55,13 +56,13 @@ export interface Events extends AsyncDisposable {
   granted(
     tx: Change,
     actor: Actor,
-    what: { verb: Exclude<Verb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
+    what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
   ): Promise<void>
   /**
    * These people see these resources anew, or not any more, though nothing about the resources
    * changed: who joined or left a group.
    */
-  sightChanged(tx: Change, what: { resources: readonly Resource[]; people: readonly number[] }): Promise<void>
+  visibilityChanged(tx: Change, what: { resources: readonly Resource[]; people: readonly number[] }): Promise<void>
   /**
    * What these people see changed in more ways than are told one by one: they are to read
    * everything again.
@@ -71,21 +72,21 @@ export interface Events extends AsyncDisposable {
    * Nobody vouches for something any more, by somebody's change of it, which is told for itself:
    * these people are told why.
    */
-  trustEnded(tx: Change, what: { resource: Resource; people: readonly number[]; text: string }): Promise<void>
+  trustRevoked(tx: Change, what: { resource: Resource; people: readonly number[]; text: string }): Promise<void>
   /** Somebody signed in, or ended a session. */
-  session(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
+  sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** Somebody asked for a run to be started or stopped. */
-  runAsked(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
+  runRequested(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** A run went to another state; `before` is undefined for a new one. */
-  runMoved(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
+  runStateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /** How far the start of a run is. */
   runProgress(run: RunRow, progress: Progress): void
   /** Something about a run that people should know and that changed no state. */
   runWarning(run: RunRow, text: string): void
   /** Somebody asked for an image to be fetched. */
-  imagePulled(tx: Change, actor: Actor, image: ImageRow): Promise<void>
+  imagePullRequested(tx: Change, actor: Actor, image: ImageRow): Promise<void>
   /** How far such a pull is; `present` or `failed` is its last. */
-  imageProgress(
+  imagePullProgress(
     tx: Change,
     image: ImageRow,
     what: { State: "pulling" | "present" | "failed"; Progress: Progress | null; Reason: Reason | null },
@@ -94,9 +95,9 @@ export interface Events extends AsyncDisposable {
    * Requests were refused (one, unless `count` says more): logged at once, and counted for the
    * audit. The actor is somebody who exists, or the same for all who proved nothing.
    */
-  refused(actor: Actor, action: string, why: { code: string; count?: number }): void
+  requestRefused(actor: Actor, action: string, why: { code: string; count?: number }): void
   /** Calls back after every COMMIT that wrote to the journal. */
-  onJournal(listener: () => void): Disposable
+  onJournalWrite(listener: () => void): Disposable
 }
 
 export interface EventsOptions {
@@ -108,19 +109,20 @@ export interface EventsOptions {
    * Called after COMMIT for every stored resource that was made, changed, deleted or restored. Must
    * not throw.
    */
-  onChange?: (resource: Resource) => void
+  onResourceChange?: (resource: Resource) => void
   /** Rows of the audit are removed after so many days. Default 0: never. */
-  auditDays?: number
+  maxAuditDays?: number
 }
 
-export function createEvents({ store, clock = systemClock, logger, onChange = () => {}, auditDays = 0 }: EventsOptions): Events {
-  const journal = new JournalKeeper(store, logger)
-  const refusals = new Refusals({ store, clock, logger })
-  const auditKeeper = auditDays > 0 ? new AuditKeeper({ store, days: auditDays, clock, logger }) : undefined
+export function openEvents({ store, clock = systemClock, logger, onResourceChange = () => {}, maxAuditDays = 0 }: EventsOptions): Events {
+  const journal = new JournalWriter(new JournalPruner(store, logger))
+  const refusals = new RefusalCounter({ store, clock, logger })
+  const auditPruner = maxAuditDays > 0 ? new AuditPruner({ store, maxDays: maxAuditDays, clock, logger }) : undefined
+  auditPruner?.start()
   const telling = new Set<number>()
   const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   const audit = (tx: Change, actor: Actor, what: { action: string; resource: Resource | null }) => {
-    auditKeeper?.wrote(actor.userName)
+    auditPruner?.countRow(actor.userName)
     return tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
   }
   const events: Events = {
@@ -131,7 +133,7 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       await audit(tx, actor, { action: event, resource })
       tx.afterCommit(() => {
         logger.info({ event, id: resource.id, actor: actor.userName, requestId: actor.requestId }, "changed")
-        onChange(resource)
+        onResourceChange(resource)
       })
     },
     async granted(tx, actor, { verb, grant, was, people }) {
@@ -140,13 +142,13 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       const resource: Resource = { type, id: resourceId }
       await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, sight: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
-      await events.sightChanged(tx, { resources: [resource], people })
+      await events.visibilityChanged(tx, { resources: [resource], people })
       tx.afterCommit(() => {
         logger.info({ event, id, resource, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
-        onChange({ type: "grant", id })
+        onResourceChange({ type: "grant", id })
       })
     },
-    async sightChanged(tx, { resources, people }) {
+    async visibilityChanged(tx, { resources, people }) {
       if (people.length === 0) return
       for (const resource of resources)
         await journal.add(tx, { event: `${resource.type}.updated`, data: { ID: resource.id }, resource, sight: { to: people } })
@@ -154,18 +156,18 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
     async everythingChanged(tx, people) {
       for (const id of people) await journal.add(tx, { event: "reset", data: {}, resource: { type: "user", id }, sight: { to: [id] } })
     },
-    async trustEnded(tx, { resource, people, text }) {
+    async trustRevoked(tx, { resource, people, text }) {
       const data = { ID: resource.id, IsTrusted: false, Warning: text }
       await journal.add(tx, { event: `${resource.type}.updated`, data, resource, sight: { to: people } })
       tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
-    async session(tx, actor, verb) {
+    async sessionChanged(tx, actor, verb) {
       const action = `session.${verb}`
       await audit(tx, actor, { action, resource: null })
       tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
     },
-    runAsked: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
-    async runMoved(tx, run, before) {
+    runRequested: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
+    async runStateChanged(tx, run, before) {
       if (!before) await journal.add(tx, ofRun(run, "created", {}))
       const Reason = run.reason && { code: run.reason.code, msg: run.reason.msg }
       await journal.add(tx, ofRun(run, "state", { State: run.state, Reason }))
@@ -183,19 +185,19 @@ export function createEvents({ store, clock = systemClock, logger, onChange = ()
       logger.warn({ event: "run.warning", id: run.id, text }, "run")
       tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not told"))
     },
-    async imagePulled(tx, actor, { id }) {
+    async imagePullRequested(tx, actor, { id }) {
       await audit(tx, actor, { action: "image.pull", resource: { type: "image", id } })
       tx.afterCommit(() => logger.info({ event: "image.pull", id, actor: actor.userName, requestId: actor.requestId }, "image"))
     },
-    imageProgress: (tx, { id }, what) =>
+    imagePullProgress: (tx, { id }, what) =>
       journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, resource: { type: "image", id } }),
-    refused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
+    requestRefused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
       logger.info({ event: "refused", action, code, actor, address, requestId, ...(count === 1 ? {} : { count }) }, "refused")
       refusals.count({ actor, action, address, requestId }, count)
     },
-    onJournal: (listener) => journal.onWritten(listener),
+    onJournalWrite: (listener) => journal.onWrite(listener),
     async [Symbol.asyncDispose]() {
-      await auditKeeper?.[Symbol.asyncDispose]()
+      await auditPruner?.[Symbol.asyncDispose]()
       await refusals[Symbol.asyncDispose]()
     },
   }

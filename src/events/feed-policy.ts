@@ -1,7 +1,7 @@
 import type { JournalRow } from "#store"
 
 /** As much of somebody as decides what they are told of. */
-export interface Looker {
+export interface Subscriber {
   readonly userId: number
 }
 
@@ -9,25 +9,25 @@ export interface Looker {
  * What somebody is told of a row: all of it; its outline; that the resource is gone (its ID alone);
  * that everything is to be read again; nothing.
  */
-export type Verdict = "whole" | "outline" | "gone" | "reset" | "none"
+export type EventVisibility = "whole" | "outline" | "gone" | "reset" | "none"
 
 /**
  * The rules of who sees what, as the feed asks them. They come from outside: the feed knows rows
  * and readers.
  */
-export interface FeedPolicy<L extends Looker, Resources> {
+export interface FeedPolicy<L extends Subscriber, Resources> {
   /** The looker of an earlier proof as they are now; undefined when the proof has ended. */
-  recall(userId: number, credentialId: string): Promise<L | undefined>
+  loadSubscriber(userId: number, credentialId: string): Promise<L | undefined>
   /** Calls back when what was recalled of these people (undefined: of all) may be wrong. */
-  onForget(listener: (userIds: readonly number[] | undefined) => void): Disposable
+  onInvalidate(listener: (userIds: readonly number[] | undefined) => void): Disposable
   /** Makes `recall` read anew what these rows changed, whichever process wrote them. */
-  forget(rows: readonly JournalRow[]): void
+  invalidate(rows: readonly JournalRow[]): void
   /** The resources that these rows are about, as they are now. */
-  look(rows: readonly JournalRow[]): Promise<Resources>
+  loadResources(rows: readonly JournalRow[]): Promise<Resources>
   /** Pure. */
-  judge(looker: L, row: JournalRow, resources: Resources): Verdict
+  visibilityOf(subscriber: L, row: JournalRow, resources: Resources): EventVisibility
   /** Lookers of one class get the same verdict on every row that does not concern one of them. */
-  classOf(looker: L): string
+  audienceOf(subscriber: L): string
   /** The people for whom the verdict may be another one than for others of their class. */
-  concerned(row: JournalRow, resources: Resources): Iterable<number>
+  affectedUsers(row: JournalRow, resources: Resources): Iterable<number>
 }

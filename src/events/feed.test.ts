@@ -6,11 +6,12 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
-import { createEvents, service } from "./events.ts"
-import { Feed, type Sink } from "./feed.ts"
+import { openEvents, serviceActor } from "./events.ts"
+import { EventFeed } from "./feed.ts"
+import type { EventSink } from "./stream-writer.ts"
 
 /** A reader who takes what comes, or nothing. */
-class Taker implements Sink {
+class FakeSink implements EventSink {
   text = ""
   isEnded = false
   takes = true
@@ -19,7 +20,7 @@ class Taker implements Sink {
   #gone: () => void = () => {}
   #changed = Promise.withResolvers<void>()
 
-  get pending(): number {
+  get pendingBytes(): number {
     return this.#untaken
   }
   write(bytes: Uint8Array | string): void {
@@ -38,7 +39,7 @@ class Taker implements Sink {
     this.#isGone.resolve()
     this.#gone()
   }
-  onGone(listener: () => void): void {
+  onClose(listener: () => void): void {
     this.#gone = listener
   }
   get told(): string[] {
@@ -56,33 +57,34 @@ class Taker implements Sink {
 }
 
 /** A feed of which everybody sees everything; `looks` counts how often resources were looked at. */
-async function openScene() {
+async function openFixture() {
   const directory = await mkdtemp(join(tmpdir(), "quayside-feed-"))
   const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
-  const events = createEvents({ store, logger: silentLogger })
+  const events = openEvents({ store, logger: silentLogger })
   const counts = { looks: 0 }
-  const feed = new Feed({
+  const feed = new EventFeed({
     ...{ store, clock: systemClock, logger: silentLogger },
-    onJournal: (listener) => events.onJournal(listener),
+    onJournalWrite: (listener) => events.onJournalWrite(listener),
     policy: {
-      recall: async (userId: number) => ({ userId }),
-      onForget: () => ({ [Symbol.dispose]() {} }),
-      forget() {},
-      look: async () => {
+      loadSubscriber: async (userId: number) => ({ userId }),
+      onInvalidate: () => ({ [Symbol.dispose]() {} }),
+      invalidate() {},
+      loadResources: async () => {
         counts.looks += 1
       },
-      judge: () => "whole",
-      classOf: () => "",
-      concerned: () => [],
+      visibilityOf: () => "whole",
+      audienceOf: () => "",
+      affectedUsers: () => [],
     },
   })
+  feed.start()
   return {
     ...{ store, feed, counts },
-    happens: (id: number) => store.change((tx) => events.changed(tx, service, { verb: "updated", resource: { type: "image", id } })),
-    async read(userId: number, after?: number, takes = true): Promise<Taker> {
-      const taker = new Taker()
+    happens: (id: number) => store.change((tx) => events.changed(tx, serviceActor, { verb: "updated", resource: { type: "image", id } })),
+    async read(userId: number, after?: number, takes = true): Promise<FakeSink> {
+      const taker = new FakeSink()
       taker.takes = takes
-      const begin = await feed.open({ looker: { userId }, credentialId: "p", after })
+      const begin = await feed.open({ subscriber: { userId }, credentialId: "p", after })
       begin(taker)
       return taker
     },
@@ -96,13 +98,13 @@ async function openScene() {
 }
 
 test("A gap that is too old to replay is said by reset, whose id is where the stream goes on", async () => {
-  await using scene = await openScene()
-  for (let id = 1; id <= 5; id += 1) await scene.happens(id)
-  const { last } = await scene.store.events.bounds()
-  await scene.store.change((tx) => tx.trimJournal(3))
-  const late = await scene.read(1, 2)
-  const inTime = await scene.read(2, 3)
-  await scene.happens(6)
+  await using fixture = await openFixture()
+  for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
+  const { last } = await fixture.store.events.bounds()
+  await fixture.store.change((tx) => tx.trimJournal(3))
+  const late = await fixture.read(1, 2)
+  const inTime = await fixture.read(2, 3)
+  await fixture.happens(6)
   await late.until(() => late.told.includes("image.updated 6"))
   await inTime.until(() => inTime.told.includes("image.updated 6"))
   assert.deepEqual(late.told, ["reset", "image.updated 6"])
@@ -111,34 +113,34 @@ test("A gap that is too old to replay is said by reset, whose id is where the st
 })
 
 test("A reader who takes nothing is let go with reset once 64 KiB wait for it, and others are told everything", async () => {
-  await using scene = await openScene()
-  const slow = await scene.read(1)
-  const quick = await scene.read(2)
+  await using fixture = await openFixture()
+  const slow = await fixture.read(1)
+  const quick = await fixture.read(2)
   slow.takes = false
   const many = 4_000
-  await Promise.all(Array.from({ length: many }, (_, i) => scene.happens(i + 1)))
+  await Promise.all(Array.from({ length: many }, (_, i) => fixture.happens(i + 1)))
   await quick.until(() => quick.text.includes(`"ID":${many}}`))
   await slow.until(() => slow.isEnded)
   assert.equal(slow.told.at(-1), "reset")
-  assert.ok(slow.pending < 3 * 64 * 1024, `bounded: ${slow.pending}`)
+  assert.ok(slow.pendingBytes < 3 * 64 * 1024, `bounded: ${slow.pendingBytes}`)
   assert.equal(quick.told.length, many)
-  assert.equal(scene.feed.streams, 1)
+  assert.equal(fixture.feed.streamCount, 1)
 })
 
 test("Who catches up and takes nothing is in nobody's way", async () => {
-  await using scene = await openScene()
-  for (let id = 1; id <= 5; id += 1) await scene.happens(id)
-  const slow = await Promise.all(Array.from({ length: 40 }, (_, i) => scene.read(i % 4, 0, false)))
-  const quick = await scene.read(10, 0)
+  await using fixture = await openFixture()
+  for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
+  const slow = await Promise.all(Array.from({ length: 40 }, (_, i) => fixture.read(i % 4, 0, false)))
+  const quick = await fixture.read(10, 0)
   await quick.until(() => quick.told.length === 5)
   for (const each of slow) each.end("")
 })
 
 test("Who takes nothing of what it missed for 30 s is let go with reset", async (t) => {
-  await using scene = await openScene()
-  await scene.happens(1)
+  await using fixture = await openFixture()
+  await fixture.happens(1)
   t.mock.timers.enable({ apis: ["setTimeout"] })
-  const slow = await scene.read(1, 0, false)
+  const slow = await fixture.read(1, 0, false)
   await slow.until(() => slow.told.length === 1)
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(!slow.isEnded)
@@ -149,22 +151,22 @@ test("Who takes nothing of what it missed for 30 s is let go with reset", async 
 })
 
 test("Resources are looked at once for all readers", async () => {
-  await using scene = await openScene()
-  const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => scene.read(i + 1)))
-  await scene.happens(1)
+  await using fixture = await openFixture()
+  const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => fixture.read(i + 1)))
+  await fixture.happens(1)
   for (const reader of readers) await reader.until(() => reader.told.length === 1)
-  assert.equal(scene.counts.looks, 1)
+  assert.equal(fixture.counts.looks, 1)
 })
 
 test("A reader who comes back anywhere between changes misses none and is told none twice", async () => {
-  await using scene = await openScene()
+  await using fixture = await openFixture()
   const writing = (async () => {
-    for (let id = 1; id <= 300; id += 1) await scene.happens(id)
+    for (let id = 1; id <= 300; id += 1) await fixture.happens(id)
   })()
   const told: string[] = []
   let after = 0
   while (told.length < 300) {
-    const reader = await scene.read(1, after)
+    const reader = await fixture.read(1, after)
     await reader.until(() => reader.told.length > 0)
     told.push(...reader.told)
     after = Number([...reader.text.matchAll(/^id: (\d+)\nevent/gm)].at(-1)?.[1])
@@ -178,22 +180,22 @@ test("A reader who comes back anywhere between changes misses none and is told n
 })
 
 test("A reader who comes while changes are gathered is told of those after it came alone", async () => {
-  await using scene = await openScene()
-  const first = await scene.read(1)
-  await scene.happens(1)
+  await using fixture = await openFixture()
+  const first = await fixture.read(1)
+  await fixture.happens(1)
   await first.until(() => first.told.length === 1)
-  await scene.happens(2)
-  const second = await scene.read(2)
-  await scene.happens(3)
+  await fixture.happens(2)
+  const second = await fixture.read(2)
+  await fixture.happens(3)
   await second.until(() => second.told.includes("image.updated 3"))
   await first.until(() => first.told.length === 3)
   assert.deepEqual(second.told, ["image.updated 3"])
 })
 
 test("Streams end at once when the service stops, and further ones are refused", async () => {
-  await using scene = await openScene()
-  const reader = await scene.read(1)
-  await scene.feed[Symbol.asyncDispose]()
+  await using fixture = await openFixture()
+  const reader = await fixture.read(1)
+  await fixture.feed[Symbol.asyncDispose]()
   assert.ok(reader.isEnded)
-  await assert.rejects(scene.read(1), { status: 503 })
+  await assert.rejects(fixture.read(1), { status: 503 })
 })

@@ -1,13 +1,14 @@
 export {
   type Actor,
-  createEvents,
+  type ChangeVerb,
   type Events,
   type EventsOptions,
+  openEvents,
   type Resource,
   type ResourceType,
-  type Sight,
-  service,
-  type Verb,
+  serviceActor,
+  type VisibilityChange,
 } from "./events.ts"
-export { Feed, type FeedOptions, type OpenOptions, type Sink } from "./feed.ts"
-export type { FeedPolicy, Looker, Verdict } from "./feed-policy.ts"
+export { EventFeed, type EventFeedOptions, type StreamOptions } from "./feed.ts"
+export type { EventVisibility, FeedPolicy, Subscriber } from "./feed-policy.ts"
+export type { EventSink } from "./stream-writer.ts"

@@ -5,16 +5,16 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
 import { type AuditRow, openStore } from "#store"
-import { createEvents } from "./events.ts"
+import { openEvents } from "./events.ts"
 
-async function openScene() {
+async function openFixture() {
   const directory = await mkdtemp(join(tmpdir(), "quayside-refusals-"))
   const clock = new ManualClock(Date.UTC(2026, 0, 1, 12, 0, 30))
   const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock })
-  const events = createEvents({ store, clock, logger: silentLogger })
+  const events = openEvents({ store, clock, logger: silentLogger })
   const rows = async () => (await store.audits.list({}, { page: 1, pageSize: 200 })).rows
   const refuse = (userName: string, action: string, requestId = "r") =>
-    events.refused({ userName, address: "::1", requestId }, action, { code: "forbidden" })
+    events.requestRefused({ userName, address: "::1", requestId }, action, { code: "forbidden" })
   return {
     ...{ clock, store, events, rows, refuse },
     /** Resolves with the rows when there are so many. */
@@ -34,36 +34,36 @@ async function openScene() {
 }
 
 test("A flood of refusals is one row for each actor, action and minute, written once the minute is over", async () => {
-  await using scene = await openScene()
-  for (let i = 0; i < 5_000; i += 1) scene.refuse("-", "whoami", `r${i}`)
-  scene.refuse("ann", "whoami")
-  scene.refuse("ann", "readImage")
-  assert.deepEqual(await scene.rows(), [], "a row is not changed: it is written when its count is known")
-  await scene.clock.advance(30_000)
-  const rows = await scene.written(3)
+  await using fixture = await openFixture()
+  for (let i = 0; i < 5_000; i += 1) fixture.refuse("-", "whoami", `r${i}`)
+  fixture.refuse("ann", "whoami")
+  fixture.refuse("ann", "readImage")
+  assert.deepEqual(await fixture.rows(), [], "a row is not changed: it is written when its count is known")
+  await fixture.clock.advance(30_000)
+  const rows = await fixture.written(3)
   assert.deepEqual(rows.map(({ actor, action, count, outcome, at }) => [actor, action, count, outcome, at]).reverse(), [
     ["-", "whoami", 5_000, "refused", Date.UTC(2026, 0, 1, 12, 0, 30)],
     ["ann", "whoami", 1, "refused", Date.UTC(2026, 0, 1, 12, 0, 30)],
     ["ann", "readImage", 1, "refused", Date.UTC(2026, 0, 1, 12, 0, 30)],
   ])
   assert.equal(rows.at(-1)?.requestId, "r0", "the first one's")
-  scene.refuse("ann", "whoami")
-  await scene.clock.advance(60_000)
-  assert.deepEqual([(await scene.written(4)).length, (await scene.rows())[0]?.count], [4, 1])
+  fixture.refuse("ann", "whoami")
+  await fixture.clock.advance(60_000)
+  assert.deepEqual([(await fixture.written(4)).length, (await fixture.rows())[0]?.count], [4, 1])
 })
 
 test("What was counted is written when the service stops", async () => {
-  await using scene = await openScene()
-  scene.refuse("ann", "whoami")
-  await scene.events[Symbol.asyncDispose]()
-  assert.equal((await scene.rows()).length, 1)
+  await using fixture = await openFixture()
+  fixture.refuse("ann", "whoami")
+  await fixture.events[Symbol.asyncDispose]()
+  assert.equal((await fixture.rows()).length, 1)
 })
 
 test("Many actors and actions at once do not gather in memory", async () => {
-  await using scene = await openScene()
-  for (let i = 0; i < 2_500; i += 1) scene.refuse(`user${i}`, "whoami")
-  await scene.written(200)
-  await scene.clock.advance(30_000)
-  await scene.events[Symbol.asyncDispose]()
-  assert.equal((await scene.store.audits.list({}, { page: 1, pageSize: 1 })).total, 2_500)
+  await using fixture = await openFixture()
+  for (let i = 0; i < 2_500; i += 1) fixture.refuse(`user${i}`, "whoami")
+  await fixture.written(200)
+  await fixture.clock.advance(30_000)
+  await fixture.events[Symbol.asyncDispose]()
+  assert.equal((await fixture.store.audits.list({}, { page: 1, pageSize: 1 })).total, 2_500)
 })

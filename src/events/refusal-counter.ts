@@ -3,7 +3,7 @@ import type { AuditEntry, Store } from "#store"
 
 const minuteMs = 60_000
 /** So many actors and actions are counted in one minute; more are written before it is over. */
-const countedMax = 1_000
+const maxCounts = 1_000
 
 type Counted = AuditEntry & { at: number; count: number }
 
@@ -12,7 +12,7 @@ type Counted = AuditEntry & { at: number; count: number }
  * or the service stops: a flood of them is one row a minute, and no row is changed. What a process
  * counted and did not write dies with it.
  */
-export class Refusals implements AsyncDisposable {
+export class RefusalCounter implements AsyncDisposable {
   readonly #store: Store
   readonly #clock: Clock
   readonly #logger: Logger
@@ -34,7 +34,7 @@ export class Refusals implements AsyncDisposable {
     const known = this.#counts.get(key)
     if (known) known.count += count
     else this.#counts.set(key, { ...refusal, resource: null, outcome: "refused", at: this.#clock.now(), count })
-    if (this.#counts.size > countedMax) this.#write()
+    if (this.#counts.size > maxCounts) this.#write()
     this.#minute ??= this.#untilOver()
   }
 

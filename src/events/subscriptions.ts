@@ -1,35 +1,35 @@
 import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
-import type { Reader } from "./event-stream.ts"
-import type { FeedPolicy, Looker } from "./feed-policy.ts"
+import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
+import type { StreamWriter } from "./stream-writer.ts"
 
 /** So many proofs are looked up at once, and before others have their turn. */
-const width = 16
+const lookupBatch = 16
 
 /** The readers of one proof. */
-export interface Watch<L extends Looker> {
+export interface Subscription<L extends Subscriber> {
   readonly userId: number
   readonly credentialId: string
-  readonly readers: Set<Reader>
-  looker: L
+  readonly streams: Set<StreamWriter>
+  subscriber: L
   /** Whether the looker may have changed since it was recalled. */
-  isDoubtful: boolean
+  isStale: boolean
   checking: Promise<void> | undefined
 }
 
 /** Who reads, by what proof, and whether they still may. */
-export class Watches<L extends Looker> {
-  readonly #recall: FeedPolicy<L, unknown>["recall"]
-  readonly #byProof = new Map<string, Watch<L>>()
+export class Subscriptions<L extends Subscriber> {
+  readonly #recall: FeedPolicy<L, unknown>["loadSubscriber"]
+  readonly #byProof = new Map<string, Subscription<L>>()
   readonly #byPerson = new Map<number, number>()
   #streams = 0
 
-  constructor(recall: FeedPolicy<L, unknown>["recall"]) {
+  constructor(recall: FeedPolicy<L, unknown>["loadSubscriber"]) {
     this.#recall = recall
   }
 
   /** Streams that are open or about to be. */
-  get streams(): number {
+  get streamCount(): number {
     return this.#streams
   }
 
@@ -53,62 +53,62 @@ export class Watches<L extends Looker> {
   }
 
   /** The looker was recalled before the stream was open: they are asked for again. */
-  join(looker: L, credentialId: string, reader: Reader): Watch<L> {
-    const key = keyOf(looker.userId, credentialId)
-    const watch: Watch<L> = this.#byProof.get(key) ?? {
-      ...{ userId: looker.userId, credentialId, looker, readers: new Set() },
-      ...{ isDoubtful: true, checking: undefined },
+  join(subscriber: L, credentialId: string, stream: StreamWriter): Subscription<L> {
+    const key = keyOf(subscriber.userId, credentialId)
+    const subscription: Subscription<L> = this.#byProof.get(key) ?? {
+      ...{ userId: subscriber.userId, credentialId, subscriber, streams: new Set() },
+      ...{ isStale: true, checking: undefined },
     }
-    this.#byProof.set(key, watch)
-    watch.readers.add(reader)
-    return watch
+    this.#byProof.set(key, subscription)
+    subscription.streams.add(stream)
+    return subscription
   }
 
-  leave(watch: Watch<L>, reader: Reader): void {
-    watch.readers.delete(reader)
-    if (watch.readers.size === 0) this.#byProof.delete(keyOf(watch.userId, watch.credentialId))
-    this.release(watch.userId)
+  leave(subscription: Subscription<L>, stream: StreamWriter): void {
+    subscription.streams.delete(stream)
+    if (subscription.streams.size === 0) this.#byProof.delete(keyOf(subscription.userId, subscription.credentialId))
+    this.release(subscription.userId)
   }
 
-  all(): Iterable<Watch<L>> {
+  all(): Iterable<Subscription<L>> {
     return this.#byProof.values()
   }
 
   /** What was recalled of these people (undefined: of all) is not used any more. */
-  doubt(userIds: readonly number[] | undefined): void {
-    for (const watch of this.#byProof.values()) if (userIds?.includes(watch.userId) ?? true) watch.isDoubtful = true
+  markStale(userIds: readonly number[] | undefined): void {
+    for (const subscription of this.#byProof.values()) if (userIds?.includes(subscription.userId) ?? true) subscription.isStale = true
   }
 
   /**
    * Resolves when nobody is in doubt: whoever's proof has ended is cut off. `all`: also looks at
    * those who are not in doubt, whose proofs may have ended by themselves.
    */
-  async settle(options: { all?: boolean } = {}): Promise<void> {
-    const wanted = [...this.#byProof.values()].filter((watch) => options.all || watch.isDoubtful || watch.checking)
-    for (let i = 0; i < wanted.length; i += width) {
+  async revalidate(options: { all?: boolean } = {}): Promise<void> {
+    const wanted = [...this.#byProof.values()].filter((subscription) => options.all || subscription.isStale || subscription.checking)
+    for (let i = 0; i < wanted.length; i += lookupBatch) {
       if (i > 0) await turn()
-      await Promise.all(wanted.slice(i, i + width).map((watch) => this.#check(watch)))
+      await Promise.all(wanted.slice(i, i + lookupBatch).map((subscription) => this.#check(subscription)))
     }
   }
 
-  #check(watch: Watch<L>): Promise<void> {
-    watch.checking ??= this.#lookUp(watch).finally(() => {
-      watch.checking = undefined
+  #check(subscription: Subscription<L>): Promise<void> {
+    subscription.checking ??= this.#lookUp(subscription).finally(() => {
+      subscription.checking = undefined
     })
-    return watch.checking
+    return subscription.checking
   }
 
   /** A doubt that comes while the answer is awaited makes the answer too old. */
-  async #lookUp(watch: Watch<L>): Promise<void> {
+  async #lookUp(subscription: Subscription<L>): Promise<void> {
     do {
-      watch.isDoubtful = false
-      const looker = await this.#recall(watch.userId, watch.credentialId).catch((error: unknown) => {
-        watch.isDoubtful = true
+      subscription.isStale = false
+      const subscriber = await this.#recall(subscription.userId, subscription.credentialId).catch((error: unknown) => {
+        subscription.isStale = true
         throw error
       })
-      if (looker) watch.looker = looker
-      else for (const reader of watch.readers) reader.end()
-    } while (watch.isDoubtful)
+      if (subscriber) subscription.subscriber = subscriber
+      else for (const stream of subscription.streams) stream.end()
+    } while (subscription.isStale)
   }
 }
 

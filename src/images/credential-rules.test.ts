@@ -1,15 +1,15 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { normalizeOciReference, type OciReference } from "#contract"
-import { Credentials, type Person, parseCredentials } from "./credential-rules.ts"
+import { CredentialRules, type ImageUser, parseCredentials } from "./credential-rules.ts"
 
 const entry = { registry: "ghcr.io", username: "robot", password: "s3cret", for: ["group:vision"] }
 const reference = (text: string) => normalizeOciReference(text) as OciReference
-const ann: Person = { userName: "ann", groupNames: ["vision"] }
-const bob: Person = { userName: "bob", groupNames: [] }
+const ann: ImageUser = { userName: "ann", groupNames: ["vision"] }
+const bob: ImageUser = { userName: "bob", groupNames: [] }
 
 test("credentials are for whom they name, at their registry and below their path", () => {
-  const credentials = new Credentials(
+  const credentials = new CredentialRules(
     parseCredentials(
       JSON.stringify([
         entry,
@@ -19,7 +19,7 @@ test("credentials are for whom they name, at their registry and below their path
       ]),
     ),
   )
-  const who = (person: Person, image: string) => credentials.for(person, reference(image))?.username
+  const who = (person: ImageUser, image: string) => credentials.credentialsFor(person, reference(image))?.username
   assert.equal(who(ann, "ghcr.io/any/thing"), "robot")
   assert.equal(who(bob, "ghcr.io/any/thing"), undefined)
   assert.equal(who(ann, "GHCR.IO/any/thing"), "robot")
@@ -29,7 +29,7 @@ test("credentials are for whom they name, at their registry and below their path
   assert.equal(who(ann, "registry.lan:5000/teams/x"), undefined)
   assert.equal(who(bob, "registry.lan:5000/team/secret"), "bobs")
   assert.equal(who(ann, "registry.lan:5000/team/secret/x"), "everybody")
-  const guarded = (image: string) => credentials.guard(reference(image))
+  const guarded = (image: string) => credentials.hasRuleFor(reference(image))
   assert.deepEqual(["ghcr.io/a/b", "acme/x", "docker.io/acme/x", "acme", "quay.io/a/b"].map(guarded), [true, true, true, false, false])
 })
 

@@ -2,7 +2,7 @@ import { describeValue, Failure, nearestName, normalizeOciReference, type OciRef
 import type { RegistryCredentials } from "#engine"
 
 /** Somebody on whose behalf an image is wanted. */
-export interface Person {
+export interface ImageUser {
   readonly userName: string
   readonly groupNames: readonly string[]
 }
@@ -28,7 +28,7 @@ const members = ["registry", "path", "username", "password", "for"] as const
  */
 export function parseCredentials(text: string): CredentialEntry[] {
   const list = parseJson(text)
-  if (!Array.isArray(list)) throw wrong(`a list of entries is wanted; got ${describeValue(typeof list === "string" ? "a text" : list)}`)
+  if (!Array.isArray(list)) throw invalid(`a list of entries is wanted; got ${describeValue(typeof list === "string" ? "a text" : list)}`)
   return list.map((entry, index) => parseEntry(entry, `entry ${index + 1}`))
 }
 
@@ -37,28 +37,28 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw wrong("it is not JSON")
+    throw invalid("it is not JSON")
   }
 }
 
 function parseEntry(value: unknown, where: string): CredentialEntry {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} must be a JSON object`)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(`${where} must be a JSON object`)
   const entry = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(entry)) {
     if ((members as readonly string[]).includes(name)) continue
     const near = nearestName(name, members)
-    throw wrong(`${where} has an unknown member${near === undefined ? `; known: ${members.join(", ")}` : `; did you mean ${near}?`}`)
+    throw invalid(`${where} has an unknown member${near === undefined ? `; known: ${members.join(", ")}` : `; did you mean ${near}?`}`)
   }
   const text = (name: "registry" | "path" | "username" | "password", fallback?: string): string => {
     const given = entry[name] ?? fallback
-    if (typeof given !== "string" || (given === "" && fallback === undefined)) throw wrong(`${where} needs a text as its ${name}`)
+    if (typeof given !== "string" || (given === "" && fallback === undefined)) throw invalid(`${where} needs a text as its ${name}`)
     return given
   }
   const registry = text("registry")
   const path = text("path", "")
   const reference = normalizeOciReference(`${registry}/${path || "x/x"}`)
   if (!registryPattern.test(registry) || reference?.host !== registryOf(registry) || reference.digest !== "")
-    throw wrong(`${where} needs a registry such as ghcr.io or registry.lan:5000, and a path such as team/project or none`)
+    throw invalid(`${where} needs a registry such as ghcr.io or registry.lan:5000, and a path such as team/project or none`)
   return { registry: reference.host, path, username: text("username"), password: text("password"), for: parseFor(entry.for, where) }
 }
 
@@ -68,15 +68,15 @@ const registryOf = (name: string) => (name.toLowerCase() === "index.docker.io" ?
 function parseFor(value: unknown, where: string): string[] {
   const isOne = (each: unknown) => typeof each === "string" && /^(everyone|(user|group):[a-z0-9][a-z0-9._-]{0,63})$/.test(each)
   if (Array.isArray(value) && value.every(isOne)) return value
-  throw wrong(`${where} needs a list "for" of everyone, user:<name> and group:<name>`)
+  throw invalid(`${where} needs a list "for" of everyone, user:<name> and group:<name>`)
 }
 
-function wrong(what: string): Failure {
+function invalid(what: string): Failure {
   return new Failure("invalid", what)
 }
 
 /** Who may pull what with which credentials. */
-export class Credentials {
+export class CredentialRules {
   readonly #entries: readonly CredentialEntry[]
 
   constructor(entries: readonly CredentialEntry[] = []) {
@@ -87,12 +87,12 @@ export class Credentials {
    * Whether anybody has credentials for it: then it may be here because somebody pulled it with
    * theirs.
    */
-  guard(reference: OciReference): boolean {
+  hasRuleFor(reference: OciReference): boolean {
     return this.#of(reference).length > 0
   }
 
   /** Of several entries for a person the one with the longest path counts, then the first. */
-  for(person: Person, reference: OciReference): RegistryCredentials | undefined {
+  credentialsFor(person: ImageUser, reference: OciReference): RegistryCredentials | undefined {
     const own = this.#of(reference).filter((entry) => entry.for.some((each) => concerns(each, person)))
     const [best] = own.sort((a, b) => b.path.length - a.path.length)
     return best && { username: best.username, password: best.password }
@@ -105,6 +105,6 @@ export class Credentials {
   }
 }
 
-function concerns(entry: string, { userName, groupNames }: Person): boolean {
+function concerns(entry: string, { userName, groupNames }: ImageUser): boolean {
   return entry === "everyone" || entry === `user:${userName}` || groupNames.some((group) => entry === `group:${group}`)
 }

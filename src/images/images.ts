@@ -3,9 +3,9 @@ import type { Engine, ImageInfo, ImagePolicy, RegistryAllowlist } from "#engine"
 import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
-import { type CredentialEntry, Credentials, type Person } from "./credential-rules.ts"
-import { Pulls } from "./pulls.ts"
-import { fittingTypes } from "./suggested-types.ts"
+import { type CredentialEntry, CredentialRules, type ImageUser } from "./credential-rules.ts"
+import { ImagePulls } from "./pulls.ts"
+import { suggestTypes } from "./suggested-types.ts"
 
 export interface ImagesOptions {
   engine: Engine
@@ -21,11 +21,11 @@ export interface ImagesOptions {
  * Whose image it is, and for whom it is wanted. Whether that person may use the definition is the
  * caller's to ask.
  */
-export interface Wanted {
+export interface ImageRequest {
   image: ImageRow
   /** Whether an administrator registered it. */
   byAdmin: boolean
-  person: Person & { readonly userId: number }
+  person: ImageUser & { readonly userId: number }
 }
 
 /** What is known of an image without fetching it. */
@@ -44,41 +44,45 @@ export interface Images extends AsyncDisposable {
    */
   refusal(reference: string): string | undefined
   /** The terms on which a person may have an image now. */
-  terms(person: Person, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
+  policyFor(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
   /** Rejects with an `EngineError`. */
-  state(wanted: Wanted): Promise<ImageState>
+  state(wanted: ImageRequest): Promise<ImageState>
   /**
    * Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a
    * `Failure` at once where the person fetches too many.
    */
-  pull(wanted: Wanted, actor: Actor): Promise<ImageInfo>
+  pull(wanted: ImageRequest, actor: Actor): Promise<ImageInfo>
 }
 
 export function createImages(options: ImagesOptions): Images {
   const { engine, registries } = options
-  const credentials = new Credentials(options.credentials)
-  const pulls = new Pulls(options)
+  const credentials = new CredentialRules(options.credentials)
+  const pulls = new ImagePulls(options)
 
-  const terms: Images["terms"] = (person, { reference, byAdmin }) => {
+  const policyFor: Images["policyFor"] = (person, { reference, byAdmin }) => {
     const parsed = normalizeOciReference(reference)
-    const own = parsed && credentials.for(person, parsed)
-    return { ...(own ? { credentials: own } : {}), verifyAccess: parsed !== undefined && credentials.guard(parsed), allowLocal: byAdmin }
+    const own = parsed && credentials.credentialsFor(person, parsed)
+    return {
+      ...(own ? { credentials: own } : {}),
+      verifyAccess: parsed !== undefined && credentials.hasRuleFor(parsed),
+      allowLocal: byAdmin,
+    }
   }
-  const termsOf = ({ image, byAdmin, person }: Wanted) => terms(person, { reference: image.image, byAdmin })
+  const policyOf = ({ image, byAdmin, person }: ImageRequest) => policyFor(person, { reference: image.image, byAdmin })
 
   return {
-    terms,
+    policyFor,
     refusal(reference) {
       const parsed = normalizeOciReference(reference)
       return parsed && registries.denialReason(parsed)
     },
     async state(wanted) {
       const reference = wanted.image.image
-      const facts = await engine.image(reference, termsOf(wanted))
-      const isPulling = pulls.isUnderWay(wanted.person.userId, reference)
-      return { facts, types: facts ? fittingTypes(reference, facts) : [], isPulling }
+      const facts = await engine.image(reference, policyOf(wanted))
+      const isPulling = pulls.isPulling(wanted.person.userId, reference)
+      return { facts, types: facts ? suggestTypes(reference, facts) : [], isPulling }
     },
-    pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, terms: termsOf(wanted), actor }),
+    pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, policy: policyOf(wanted), actor }),
     [Symbol.asyncDispose]: () => pulls[Symbol.asyncDispose](),
   }
 }

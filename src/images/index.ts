@@ -1,2 +1,2 @@
 export { type CredentialEntry, parseCredentials } from "./credential-rules.ts"
-export { createImages, type ImageState, type Images, type ImagesOptions, type Wanted } from "./images.ts"
+export { createImages, type ImageRequest, type ImageState, type Images, type ImagesOptions } from "./images.ts"

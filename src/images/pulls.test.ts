@@ -4,13 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { createEngine, openFakeDaemon } from "#engine"
-import { createEvents } from "#events"
+import { openEvents } from "#events"
 import { ManualClock, silentLogger, systemClock } from "#kit"
 import { type ImageRow, openStore } from "#store"
-import { Pulls } from "./pulls.ts"
+import { ImagePulls } from "./pulls.ts"
 
 const actor = { userName: "ann", address: "127.0.0.1", requestId: "r" }
-const terms = { verifyAccess: false, allowLocal: false }
+const policy = { verifyAccess: false, allowLocal: false }
 
 async function open(clock = systemClock) {
   await using stack = new AsyncDisposableStack()
@@ -19,25 +19,25 @@ async function open(clock = systemClock) {
   const store = stack.use(await openStore({ url: `sqlite:${join(folder, "quayside.db")}`, logger: silentLogger, clock: systemClock }))
   const daemon = stack.use(await openFakeDaemon())
   const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test" }))
-  const events = createEvents({ store, logger: silentLogger })
-  const pulls = stack.use(new Pulls({ engine, store, events, clock, logger: silentLogger }))
+  const events = openEvents({ store, logger: silentLogger })
+  const pulls = stack.use(new ImagePulls({ engine, store, events, clock, logger: silentLogger }))
   const image = (reference: string) => ({ id: 7, image: reference }) as ImageRow
   const told = async () => (await store.events.after(0, 100)).map(({ event, data }) => ({ event, ...(data as { State: string }) }))
   const parts = stack.move()
-  const pull = (reference: string) => pulls.pull({ image: image(reference), userId: 1, terms, actor })
+  const pull = (reference: string) => pulls.pull({ image: image(reference), userId: 1, policy, actor })
   return { store, pulls, pull, told, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 test("a pull tells how far it is, that it is done or why it failed, and who asked", async () => {
-  await using scene = await open()
-  await scene.pull("fake/http")
-  const [first, last] = await scene.told()
+  await using fixture = await open()
+  await fixture.pull("fake/http")
+  const [first, last] = await fixture.told()
   assert.deepEqual([first?.event, first?.State], ["image.progress", "pulling"])
   assert.deepEqual(last, { event: "image.progress", ID: 7, State: "present", Progress: null, Reason: null })
-  await assert.rejects(scene.pull("fake/missing"), { code: "image_not_found" })
+  await assert.rejects(fixture.pull("fake/missing"), { code: "image_not_found" })
   const reason = { code: "image_not_found", msg: "Neither the engine nor the registry has the image" }
-  assert.deepEqual((await scene.told()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
-  const { rows } = await scene.store.audits.list({ action: "image.pull" }, { page: 1, pageSize: 9 })
+  assert.deepEqual((await fixture.told()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
+  const { rows } = await fixture.store.audits.list({ action: "image.pull" }, { page: 1, pageSize: 9 })
   assert.deepEqual(
     rows.map((row) => [row.actor, row.resource]),
     [
@@ -49,19 +49,19 @@ test("a pull tells how far it is, that it is done or why it failed, and who aske
 
 test("a pull that is silent for two minutes ends", async () => {
   const clock = new ManualClock()
-  await using scene = await open(clock)
-  const pulling = scene.pull("fake/stuck-pull")
+  await using fixture = await open(clock)
+  const pulling = fixture.pull("fake/stuck-pull")
   const rejected = assert.rejects(pulling, { code: "timeout_pulling" })
-  while ((await scene.told()).length === 0) await new Promise(setImmediate)
+  while ((await fixture.told()).length === 0) await new Promise(setImmediate)
   await clock.advance(120_001)
   await rejected
-  assert.equal(scene.pulls.isUnderWay(1, "fake/stuck-pull"), false)
+  assert.equal(fixture.pulls.isPulling(1, "fake/stuck-pull"), false)
 })
 
 test("pulls end with the service", async () => {
-  const scene = await open()
-  const rejected = assert.rejects(scene.pull("fake/stuck-pull"), { code: "image_pull_failed", message: /Quayside stops/ })
-  while ((await scene.told()).length === 0) await new Promise(setImmediate)
-  await scene[Symbol.asyncDispose]()
+  const fixture = await open()
+  const rejected = assert.rejects(fixture.pull("fake/stuck-pull"), { code: "image_pull_failed", message: /Quayside stops/ })
+  while ((await fixture.told()).length === 0) await new Promise(setImmediate)
+  await fixture[Symbol.asyncDispose]()
   await rejected
 })

@@ -5,12 +5,12 @@ import { type Clock, IdleTimeout, type Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
 
 /** As of a run: only the time in which no bytes arrive counts. */
-const silentMs = 120_000
-const tellMs = 1_000
+const idleTimeoutMs = 120_000
+const progressEveryMs = 1_000
 /** One person's pulls at a time. */
-const mostOfOne = 3
+const maxPullsPerPerson = 3
 
-export interface PullsOptions {
+export interface ImagePullsOptions {
   engine: Engine
   store: Store
   events: Events
@@ -18,10 +18,10 @@ export interface PullsOptions {
   logger: Logger
 }
 
-export interface PullWish {
+export interface PullRequest {
   image: ImageRow
   userId: number
-  terms: ImagePolicy
+  policy: ImagePolicy
   actor: Actor
 }
 
@@ -29,17 +29,17 @@ export interface PullWish {
  * Pulls that somebody asked for. They go on when nobody waits for them any more, and end with the
  * service.
  */
-export class Pulls implements AsyncDisposable {
-  readonly #options: PullsOptions
+export class ImagePulls implements AsyncDisposable {
+  readonly #options: ImagePullsOptions
   /** By person and reference. */
   readonly #underWay = new Map<string, Promise<ImageInfo>>()
-  readonly #ending = new AbortController()
+  readonly #closing = new AbortController()
 
-  constructor(options: PullsOptions) {
+  constructor(options: ImagePullsOptions) {
     this.#options = options
   }
 
-  isUnderWay(userId: number, reference: string): boolean {
+  isPulling(userId: number, reference: string): boolean {
     return this.#underWay.has(keyOf(userId, reference))
   }
 
@@ -47,41 +47,41 @@ export class Pulls implements AsyncDisposable {
    * Joins the person's own pull of the same image where there is one. Rejects with an
    * `EngineError`; throws a `Failure` at once where the person has too many.
    */
-  pull(wish: PullWish): Promise<ImageInfo> {
-    const key = keyOf(wish.userId, wish.image.image)
+  pull(request: PullRequest): Promise<ImageInfo> {
+    const key = keyOf(request.userId, request.image.image)
     const known = this.#underWay.get(key)
     if (known) return known
-    const own = [...this.#underWay.keys()].filter((each) => each.startsWith(`${wish.userId} `))
-    if (own.length >= mostOfOne) {
-      const msg = `${mostOfOne} images are being fetched for you already; wait for one of them`
+    const own = [...this.#underWay.keys()].filter((each) => each.startsWith(`${request.userId} `))
+    if (own.length >= maxPullsPerPerson) {
+      const msg = `${maxPullsPerPerson} images are being fetched for you already; wait for one of them`
       throw new Failure("too_many_requests", msg, { headers: { "Retry-After": "10" } })
     }
-    const pulling = this.#run(wish).finally(() => this.#underWay.delete(key))
+    const pulling = this.#run(request).finally(() => this.#underWay.delete(key))
     pulling.catch(() => {})
     this.#underWay.set(key, pulling)
     return pulling
   }
 
-  async #run(wish: PullWish): Promise<ImageInfo> {
+  async #run(request: PullRequest): Promise<ImageInfo> {
     const { engine, clock, events, store } = this.#options
-    const { image, terms, actor } = wish
+    const { image, policy, actor } = request
     const late = new AbortController()
     using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonSentences.timeout_pulling)))
     let told = 0
     const report = (progress: Progress | null) => {
       idleTimeout.refresh()
-      if (clock.now() - told < tellMs) return
+      if (clock.now() - told < progressEveryMs) return
       told = clock.now()
-      void this.#tell(image, { State: "pulling", Progress: progress, Reason: null })
+      void this.#publishProgress(image, { State: "pulling", Progress: progress, Reason: null })
     }
-    await store.change((tx) => events.imagePulled(tx, actor, image))
-    idleTimeout.start(silentMs)
+    await store.change((tx) => events.imagePullRequested(tx, actor, image))
+    idleTimeout.start(idleTimeoutMs)
     try {
-      const facts = await engine.pull(image.image, { policy: terms, report, signal: AbortSignal.any([late.signal, this.#ending.signal]) })
-      await this.#tell(image, { State: "present", Progress: null, Reason: null })
+      const facts = await engine.pull(image.image, { policy: policy, report, signal: AbortSignal.any([late.signal, this.#closing.signal]) })
+      await this.#publishProgress(image, { State: "present", Progress: null, Reason: null })
       return facts
     } catch (error) {
-      await this.#tell(image, { State: "failed", Progress: null, Reason: this.#reasonOf(error) })
+      await this.#publishProgress(image, { State: "failed", Progress: null, Reason: this.#reasonOf(error) })
       throw error
     }
   }
@@ -93,14 +93,14 @@ export class Pulls implements AsyncDisposable {
   }
 
   /** That somebody cannot be told ends no pull. */
-  async #tell(image: ImageRow, what: Parameters<Events["imageProgress"]>[2]): Promise<void> {
+  async #publishProgress(image: ImageRow, what: Parameters<Events["imagePullProgress"]>[2]): Promise<void> {
     const { store, events, logger } = this.#options
-    const written = store.change((tx) => events.imageProgress(tx, image, what))
+    const written = store.change((tx) => events.imagePullProgress(tx, image, what))
     await written.catch((err: unknown) => logger.warn({ err, image: image.id }, "the progress of a pull was not told"))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending.abort(new EngineError("image_pull_failed", "Quayside stops; the image was not fetched"))
+    this.#closing.abort(new EngineError("image_pull_failed", "Quayside stops; the image was not fetched"))
     await Promise.allSettled(this.#underWay.values())
   }
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fittingTypes } from "./suggested-types.ts"
+import { suggestTypes } from "./suggested-types.ts"
 
 const facts = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "", ports: [] }
 
 test("an image fits the types whose port it exposes or whose program it names", () => {
-  assert.deepEqual(fittingTypes("debian", facts), ["http"])
-  assert.deepEqual(fittingTypes("debian", { ...facts, ports: ["6080/tcp", "53/udp"] }), ["novnc", "http"])
-  assert.deepEqual(fittingTypes("codercom/code-server:4", facts), ["vscode", "http"])
-  assert.deepEqual(fittingTypes("x", { ...facts, command: ["start-notebook.py", "--ServerApp"], ports: ["8888/tcp"] }), [
+  assert.deepEqual(suggestTypes("debian", facts), ["http"])
+  assert.deepEqual(suggestTypes("debian", { ...facts, ports: ["6080/tcp", "53/udp"] }), ["novnc", "http"])
+  assert.deepEqual(suggestTypes("codercom/code-server:4", facts), ["vscode", "http"])
+  assert.deepEqual(suggestTypes("x", { ...facts, command: ["start-notebook.py", "--ServerApp"], ports: ["8888/tcp"] }), [
     "jupyter",
     "jupyterlab",
     "jupyternotebook",

@@ -3,7 +3,7 @@ import type { ImageInfo } from "#engine"
 import { projectTypeRules } from "#runs"
 
 /** What programs of a type are called where an image names them. */
-const programs: Readonly<Record<ProjectType, RegExp>> = {
+const programPatterns: Readonly<Record<ProjectType, RegExp>> = {
   jupyter: /jupyter/,
   jupyterlab: /jupyter/,
   jupyternotebook: /jupyter/,
@@ -16,7 +16,7 @@ const programs: Readonly<Record<ProjectType, RegExp>> = {
  * The types for which an image looks made, by the ports that it exposes and what it and its program
  * are called; `http` is any program. Whether it works only a start shows.
  */
-export function fittingTypes(reference: string, { ports, entryPoint, command }: ImageInfo): ProjectType[] {
+export function suggestTypes(reference: string, { ports, entryPoint, command }: ImageInfo): ProjectType[] {
   const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
-  return projectTypes.filter((type) => programs[type].test(words) || ports.includes(`${projectTypeRules[type].port}/tcp`))
+  return projectTypes.filter((type) => programPatterns[type].test(words) || ports.includes(`${projectTypeRules[type].port}/tcp`))
 }

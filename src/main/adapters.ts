@@ -30,7 +30,7 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
   const { store, identity, events, clock, quotas } = made
   return {
     refused({ userName = nobody, address, isWrite, code, count }) {
-      events.refused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
+      events.requestRefused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
     },
     async identify(authorization, address) {
       const caller = await identity.authenticateForFiles(authorization, address)
@@ -64,7 +64,7 @@ export function imageTermsOf({ store, images, clock }: { store: Store; images: I
   return async (run: RunRow): Promise<ImagePolicy> => {
     const starter = await impersonate(store, await store.users.get(run.userId), clock.now())
     const person = starter ?? { userName: run.userName, groupNames: [] }
-    const terms = images.terms(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })
+    const terms = images.policyFor(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })
     if (starter) return terms
     const { credentials: _, ...withoutCredentials } = terms
     return withoutCredentials
@@ -101,7 +101,7 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
     recordRefusal({ visitor, address, code }) {
       const name = async () => (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? nobody
       name()
-        .then((userName) => events.refused({ userName, address, requestId: "" }, "openRun", { code }))
+        .then((userName) => events.requestRefused({ userName, address, requestId: "" }, "openRun", { code }))
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
     recordActivity: (id) => runs.markActive(id),

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path"
 import { createIdentity } from "#access"
 import { type ApiServer, createApi } from "#api"
 import { RegistryAllowlist } from "#engine"
-import { createEvents } from "#events"
+import { openEvents } from "#events"
 import { startFiles, treeOf } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
@@ -87,7 +87,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     if (type === "grant")
       void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
   }
-  const events = stack.use(createEvents({ store, clock, logger, onChange: rightsChanged, auditDays: settings.auditDays }))
+  const events = stack.use(openEvents({ store, clock, logger, onResourceChange: rightsChanged, maxAuditDays: settings.auditDays }))
   // The worker needs a while to load: nothing else waits for it until the end.
   const starting = startFiles(
     filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin, quotas }),

@@ -36,8 +36,8 @@ export function connectionLimitOf(settings: Settings, logger: Logger): Connectio
 /** What runs tell, as the events that are kept and sent. */
 export function runEvents(events: Events): RunEvents {
   return {
-    stateChanged: (tx, run, before) => events.runMoved(tx, run, before),
-    requested: (tx, asked) => events.runAsked(tx, asked),
+    stateChanged: (tx, run, before) => events.runStateChanged(tx, run, before),
+    requested: (tx, asked) => events.runRequested(tx, asked),
     progress: (run, progress) => events.runProgress(run, progress),
     warning: (run, text) => events.runWarning(run, text),
   }

@@ -17,7 +17,7 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
       for (const grant of await tx.grants.trim(maxAtOnce)) {
-        await events.sightChanged(tx, {
+        await events.visibilityChanged(tx, {
           resources: [{ type: grant.resourceType, id: grant.resourceId }],
           people: await granteesOf(tx, grant),
         })

@@ -78,7 +78,7 @@ export async function publishTrustEnd(
   const administrators = await tx.users.list({ where: { isAdmin: true } }, { page: 1, pageSize: 200 })
   const people = [...new Set([was.userId, ...administrators.rows.map(({ id }) => id)])]
   const text = `The ${type} is no longer marked as trusted: ${caller.userName}, who is no administrator, ${by}. An administrator who has looked at it may mark it again`
-  await events.trustEnded(tx, { resource: { type, id: was.id }, people, text })
+  await events.trustRevoked(tx, { resource: { type, id: was.id }, people, text })
 }
 
 const everything = { userId: 0, groupIds: [], everything: true }

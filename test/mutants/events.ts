@@ -25,11 +25,11 @@ export const events = [
     "src/events/feed.ts",
     ["src/events/feed.test.ts"],
     [
-      ["who takes nothing of what it missed stays", "if (late.aborted) reader.letGo()", ""],
+      ["who takes nothing of what it missed stays", "if (late.aborted) stream.evict()", ""],
       [
         "who takes nothing of what it missed holds up others",
-        "      await this.#replays.run(() => this.#replay(watch, reader))\n",
-        "      await this.#replays.run(async () => {\n        await this.#replay(watch, reader)\n        await reader.sink.drained(new AbortController().signal)\n      })\n",
+        "      await this.#replaySlots.run(() => this.#replay(subscription, stream))\n",
+        "      await this.#replaySlots.run(async () => {\n        await this.#replay(subscription, stream)\n        await stream.sink.drained(new AbortController().signal)\n      })\n",
       ],
     ],
   ),

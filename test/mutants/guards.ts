@@ -202,7 +202,7 @@ export const guards = [
       ["refusals of one actor are all one", "const key = `${refusal.actor} ${refusal.action}`", "const key = refusal.actor"],
       ["refusals of one action are all one", "const key = `${refusal.actor} ${refusal.action}`", "const key = refusal.action"],
       ["each refusal is a row", "    this.#minute ??= this.#untilOver()\n", "    this.#write()\n"],
-      ["refusals gather in memory", "    if (this.#counts.size > countedMax) this.#write()\n", ""],
+      ["refusals gather in memory", "    if (this.#counts.size > maxCounts) this.#write()\n", ""],
       [
         "the refusals of the last minute are lost",
         "    await this.#minute\n    this.#write()\n",

@@ -1,5 +1,5 @@
 import { type Action, type Caller, can, groupResource, type Identity, type Resource, tokenResource, userResource } from "#access"
-import type { FeedPolicy, Verdict } from "#events"
+import type { EventVisibility, FeedPolicy } from "#events"
 import type { JournalRow, Store } from "#store"
 import { dataResources, grantResources, imageResources, projectResources, runResources } from "./resources.ts"
 
@@ -25,16 +25,16 @@ const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
  */
 export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
   return {
-    recall: (userId, credentialId) => identity.refreshCaller(userId, credentialId),
-    onForget: (listener) => identity.onInvalidate(listener),
-    forget(rows) {
+    loadSubscriber: (userId, credentialId) => identity.refreshCaller(userId, credentialId),
+    onInvalidate: (listener) => identity.onInvalidate(listener),
+    invalidate(rows) {
       const people = new Set(rows.flatMap(whoseRights))
       if (people.size > 0) identity.invalidate(...people)
     },
-    look: (rows) => resourcesOf(store, rows),
-    judge,
-    classOf: ({ isAdmin, groupIds, scopes }) => (isAdmin ? "administrator" : [...groupIds].sort().join(" ") + scopes.join()),
-    concerned,
+    loadResources: (rows) => resourcesOf(store, rows),
+    visibilityOf,
+    audienceOf: ({ isAdmin, groupIds, scopes }) => (isAdmin ? "administrator" : [...groupIds].sort().join(" ") + scopes.join()),
+    affectedUsers,
   }
 }
 
@@ -42,7 +42,7 @@ function whoseRights(row: JournalRow): readonly number[] {
   return row.resource.type === "user" ? [row.resource.id] : (carried(row).people ?? [])
 }
 
-function* concerned(row: JournalRow, resources: Resources): Iterable<number> {
+function* affectedUsers(row: JournalRow, resources: Resources): Iterable<number> {
   const { to, was } = carried(row)
   if (to) yield* to
   for (const resource of [resources.get(keyOf(row.resource)), was]) {
@@ -52,7 +52,7 @@ function* concerned(row: JournalRow, resources: Resources): Iterable<number> {
   }
 }
 
-function judge(caller: Caller, row: JournalRow, resources: Resources): Verdict {
+function visibilityOf(caller: Caller, row: JournalRow, resources: Resources): EventVisibility {
   const { to, was } = carried(row)
   if (to && !to.includes(caller.userId)) return "none"
   if (row.event === "reset") return "reset"
@@ -62,7 +62,7 @@ function judge(caller: Caller, row: JournalRow, resources: Resources): Verdict {
 }
 
 /** Who sees no more of a run than that it is there is not told how it goes. */
-function ofRun(caller: Caller, row: JournalRow, run: Resource): Verdict {
+function ofRun(caller: Caller, row: JournalRow, run: Resource): EventVisibility {
   if (may(caller, run, "details")) return "whole"
   return row.event === "run.progress" || row.event === "run.warning" ? "none" : "outline"
 }

@@ -15,8 +15,8 @@ function lastEventId(header: string | undefined): number | undefined {
 function followEvents(context: Context<"followEvents">): Result<"followEvents"> {
   const { caller, server, services } = context
   const after = lastEventId(context.header("last-event-id"))
-  const most = caller.isAdmin ? Number.POSITIVE_INFINITY : services.settings.rates.openStreams
-  return new EventStream(() => server.feed.open({ looker: caller, credentialId: caller.credential.id, after, most }))
+  const maxStreams = caller.isAdmin ? Number.POSITIVE_INFINITY : services.settings.rates.openStreams
+  return new EventStream(() => server.feed.open({ subscriber: caller, credentialId: caller.credential.id, after, maxStreams }))
 }
 
 export const eventHandlers = { followEvents } satisfies Partial<Handlers>

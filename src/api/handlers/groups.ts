@@ -106,7 +106,7 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
     ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),
     ...granted.rows.map(({ resourceType, resourceId }) => ({ type: resourceType, id: resourceId })),
   ]
-  await events.sightChanged(tx, { resources, people })
+  await events.visibilityChanged(tx, { resources, people })
 }
 
 /**

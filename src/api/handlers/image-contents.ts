@@ -1,7 +1,7 @@
 import { type Action, authorizeWithGrants, imageResource } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
 import { EngineError } from "#engine"
-import type { ImageState, Wanted } from "#images"
+import type { ImageRequest, ImageState } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
@@ -20,7 +20,7 @@ export function checkReference({ services, caller }: Pick<HandlerContext, "servi
 
 type ImageContext = Context<"checkImage" | "pullImage">
 
-async function wanted(context: ImageContext, action: Action): Promise<Wanted> {
+async function wanted(context: ImageContext, action: Action): Promise<ImageRequest> {
   const { services } = context
   const image = await services.store.images.get(needId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
@@ -52,7 +52,7 @@ function refuse({ caller }: ImageContext, error: unknown): never {
   throw new Failure(error.code, error.message, { status: reasonStatus(error.code), extra, cause: error })
 }
 
-function toCheckResponse({ image }: Wanted, { facts, types, isPulling }: ImageState): ImageCheck {
+function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: ImageState): ImageCheck {
   return {
     ID: image.id,
     Image: image.image,

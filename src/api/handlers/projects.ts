@@ -107,7 +107,7 @@ async function tellOfRuns(events: Events, tx: Change, what: { projectId: number;
   const filter = { where: { projectId }, states: runStateNames }
   const { rows, total } = await tx.runs.list(filter, everything, { page: 1, pageSize: 200 })
   if (total > rows.length) return events.everythingChanged(tx, people)
-  await events.sightChanged(tx, { resources: rows.map(({ id }) => ({ type: "run", id }) as const), people })
+  await events.visibilityChanged(tx, { resources: rows.map(({ id }) => ({ type: "run", id }) as const), people })
 }
 
 type Given = Partial<BodyValues<typeof projectFields>>

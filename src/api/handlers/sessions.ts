@@ -19,7 +19,7 @@ async function createSession(context: Context<"createSession">): Promise<Result<
   const { secret } = await services.store.change(
     async (tx) => {
       const made = await services.identity.sessions.create(tx, caller, context.session)
-      await services.events.session(tx, { ...context.actor, userName: caller.userName }, "created")
+      await services.events.sessionChanged(tx, { ...context.actor, userName: caller.userName }, "created")
       return made
     },
     { urgent: services.identity.sessions.tryUseReserve(String(caller.userId)) },
@@ -49,7 +49,7 @@ async function endSession({ services, actor }: Context<"deleteSession">, session
   await store.change(async (tx) => {
     // A secret that opens nothing leaves no trace: anybody can make one up.
     if (!(await identity.sessions.end(tx, session))) return
-    await events.session(tx, { ...actor, userName }, "deleted")
+    await events.sessionChanged(tx, { ...actor, userName }, "deleted")
   })
 }
 
@@ -62,7 +62,7 @@ async function endAllSessions(context: Context<"deleteSession">): Promise<void> 
   if (can(caller, "session:delete") !== "yes") throw forbidden(caller, "session:delete", { words: "" })
   await store.change(async (tx) => {
     await identity.sessions.endAll(tx, caller.userId)
-    await events.session(tx, { ...actor, userName: caller.userName }, "deleted")
+    await events.sessionChanged(tx, { ...actor, userName: caller.userName }, "deleted")
   })
 }
 

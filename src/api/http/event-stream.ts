@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import type { Sink } from "#events"
+import type { EventSink } from "#events"
 import { detachConnection, markConnectionInUse } from "#http"
 import type { RequestContext } from "./request-context.ts"
 
@@ -33,7 +33,7 @@ export function sendStreamHead({ response, requestId }: RequestContext): void {
  * stream lasts for days, and with request, response and parser each would keep several times the
  * memory.
  */
-export function takeStream(requestContext: RequestContext): Sink {
+export function takeStream(requestContext: RequestContext): EventSink {
   const { socket } = requestContext.request
   if (socket.writable) {
     const lines = headOf(requestContext.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -71,14 +71,14 @@ function destroy(this: Socket): void {
 }
 
 /** A connection as the place where a stream's bytes go. */
-class SocketSink implements Sink {
+class SocketSink implements EventSink {
   readonly #socket: Socket
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  get pending(): number {
+  get pendingBytes(): number {
     return this.#socket.writableLength
   }
 
@@ -103,7 +103,7 @@ class SocketSink implements Sink {
     socket.end(text, () => socket.destroy())
   }
 
-  onGone(listener: () => void): void {
+  onClose(listener: () => void): void {
     if (this.#socket.destroyed) listener()
     else this.#socket.once("close", listener)
   }

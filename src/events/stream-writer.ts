@@ -1,11 +1,11 @@
 import { bounds } from "#contract"
-import { eventText, placeText } from "./event-batch.ts"
+import { formatEvent, formatPosition } from "./event-batch.ts"
 
 /** Where a reader's bytes go. */
-export interface Sink {
+export interface EventSink {
   write(bytes: Uint8Array | string): void
   /** Bytes that were written and not taken yet. */
-  readonly pending: number
+  readonly pendingBytes: number
   /**
    * Resolves when what was written has been taken, or the reader is gone, or at the latest when
    * this is aborted.
@@ -16,47 +16,47 @@ export interface Sink {
    */
   end(text: string): void
   /** Calls back once, when the reader is gone. */
-  onGone(listener: () => void): void
+  onClose(listener: () => void): void
 }
 
 /** So many bytes may wait for a reader; one for whom more do is let go. */
-const pendingMax = bounds.rates.streamBytes.value
+const maxPendingBytes = bounds.rates.streamBytes.value
 
 /** One stream. */
-export class Reader {
-  readonly sink: Sink
+export class StreamWriter {
+  readonly sink: EventSink
   /** The last row that was sent, or was not for them. */
-  place: number
+  position: number
   /** Whether it is told together with all others; else it catches up. */
   isLive = false
-  isOver = false
+  isEnded = false
 
-  constructor(sink: Sink, place: number) {
+  constructor(sink: EventSink, place: number) {
     this.sink = sink
-    this.place = place
+    this.position = place
   }
 
-  begin(): void {
-    this.sink.write(`retry: 2000\n${placeText(this.place)}`)
+  start(): void {
+    this.sink.write(`retry: 2000\n${formatPosition(this.position)}`)
   }
 
   /** Who reads too slowly is let go. */
   send(bytes: Uint8Array | undefined, place: number): void {
-    if (this.isOver) return
-    this.place = place
+    if (this.isEnded) return
+    this.position = place
     if (!bytes) return
-    if (this.sink.pending > pendingMax) this.letGo()
+    if (this.sink.pendingBytes > maxPendingBytes) this.evict()
     else this.sink.write(bytes)
   }
 
   /** Ends the stream: when they come again, they are to read everything again. */
-  letGo(): void {
-    this.end(resetText(this.place))
+  evict(): void {
+    this.end(resetText(this.position))
   }
 
   /** Tells them to read everything again, and that what comes next follows this row. */
   reset(place: number): void {
-    this.place = place
+    this.position = place
     this.sink.write(resetText(place))
   }
 
@@ -64,17 +64,17 @@ export class Reader {
    * Keeps the connection open and the place fresh, so that somebody who is told nothing for long
    * has no gap.
    */
-  beat(): void {
-    if (!this.isOver && this.sink.pending === 0) this.sink.write(`: still here\n${placeText(this.place)}`)
+  sendHeartbeat(): void {
+    if (!this.isEnded && this.sink.pendingBytes === 0) this.sink.write(`: still here\n${formatPosition(this.position)}`)
   }
 
   end(text = ""): void {
-    if (this.isOver) return
-    this.isOver = true
+    if (this.isEnded) return
+    this.isEnded = true
     this.sink.end(text)
   }
 }
 
 function resetText(place: number): string {
-  return eventText({ id: place, event: "reset", data: {} })
+  return formatEvent({ id: place, event: "reset", data: {} })
 }
