@@ -1,7 +1,7 @@
 import { type Endpoint, endpoints, Failure, type OperationId, operationIds } from "#contract"
 import { withoutAlias } from "./http/request-context.ts"
-import type { Page } from "./page.ts"
-import { pages } from "./pages.ts"
+import type { Page } from "./pages/page.ts"
+import { pages } from "./pages/pages.ts"
 
 /** What a request is for. */
 export type Target = { operation: OperationId } | { page: Page; name: string }

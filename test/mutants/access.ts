@@ -23,7 +23,7 @@ export const access = [
     ],
   ),
   ...faults(
-    "src/api/handlers/starts.ts",
+    "src/api/handlers/runs/starts.ts",
     ["test/access/matrix.test.ts"],
     [
       [

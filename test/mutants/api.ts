@@ -22,7 +22,7 @@ export const api = [
     [["the description is made anew for each who asks", "made.get(settings) ?? make(settings)", "make(settings)"]],
   ),
   ...faults(
-    "src/api/handlers/single.ts",
+    "src/api/handlers/resources/find-one.ts",
     ["test/attacks/searches.test.ts"],
     [
       [
@@ -32,7 +32,7 @@ export const api = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/resource.ts", writing, [
+  ...faults("src/api/handlers/resources/owned-resource.ts", writing, [
     ["DELETE passes If-Match over", 'checkMatch(context.header("if-match"), stored as R)\n    const [was]', "const [was]"],
     [
       "who may change may delete",
@@ -73,7 +73,7 @@ export const api = [
     ["test/attacks/large-answers.test.ts"],
     [["a large list is made at once", "if (isSmall) return toListResponse", "if (listing) return toListResponse"]],
   ),
-  ...faults("src/api/handlers/single.ts", reading, [
+  ...faults("src/api/handlers/resources/find-one.ts", reading, [
     ["of several the first is answered", "if (found.length > 1) throw", "if (false) throw"],
     ["computed fields are not compared", "else computed.push([name, toColumn(value), toColumn])", ""],
   ]),
@@ -96,7 +96,7 @@ export const api = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/projects.ts", shapes, [
+  ...faults("src/api/handlers/resources/projects.ts", shapes, [
     ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
     [
       "a project may use an image that its owner cannot see",

@@ -6,7 +6,7 @@ const told = ["test/access/events.test.ts"]
 
 /** Who is told what happens, and over what. */
 export const events = [
-  ...faults("src/api/events/policy.ts", told, [
+  ...faults("src/api/events/feed-policy.ts", told, [
     ["who loses sight of a thing is not told", 'to || (was && may(caller, was, "read")) ? "gone"', 'to ? "gone"'],
     [
       "what is hidden now is told to whoever saw it before",
@@ -42,7 +42,7 @@ export const events = [
     ],
   ),
   ...faults(
-    "src/api/openid-pages.ts",
+    "src/api/pages/openid.ts",
     ["test/api/openid.test.ts"],
     [
       ["who becomes an administrator by the provider is not told", "if (isChanged) await events", "if (!isChanged) await events"],
@@ -53,7 +53,7 @@ export const events = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/groups.ts", told, [
+  ...faults("src/api/handlers/accounts/groups.ts", told, [
     ["who leaves a group keeps its projects", "await tellMembers(events, tx,", "if (before.length < 0) await tellMembers(events, tx,"],
   ]),
   ...faults("src/api/http/event-stream.ts", connections, [

@@ -139,7 +139,7 @@ export const guards = [
     ],
   ]),
   ...faults(
-    "src/api/handlers/users.ts",
+    "src/api/handlers/accounts/users.ts",
     ["test/api/events.test.ts"],
     [["who is deleted leaves groups unnoticed", "    await leaveGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
   ),
@@ -150,14 +150,16 @@ export const guards = [
     ["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"],
   ]),
   ...faults(
-    "src/api/handlers/sessions.ts",
+    "src/api/handlers/accounts/sessions.ts",
     ["test/api/accounts.test.ts"],
     [["a token that reads signs everybody out", 'if (can(caller, "session:delete") !== "yes") throw', "if (false) throw"]],
   ),
   ...faults("src/api/server.ts", refusals, [
     ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
   ]),
-  ...faults("src/api/pages.ts", refusals, [["refusals at /open are not counted", "if (run && !may) services", "if (run && may) services"]]),
+  ...faults("src/api/pages/pages.ts", refusals, [
+    ["refusals at /open are not counted", "if (run && !may) services", "if (run && may) services"],
+  ]),
   ...faults("src/gateway/forms/path-form.ts", refusals, [
     ["who asks for a hidden run is not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],
   ]),
@@ -243,7 +245,7 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/api/pages.ts",
+    "src/api/pages/pages.ts",
     ["test/access/pages.test.ts"],
     [
       ["the home page is shown to everybody", '  if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")\n', ""],

@@ -82,7 +82,7 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/api/handlers/runs.ts",
+    "src/api/handlers/runs/runs.ts",
     ["test/api/hung-engine.docker.test.ts"],
     [
       [

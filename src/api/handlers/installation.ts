@@ -1,7 +1,7 @@
 import { type AuditEntry, openApi } from "#contract"
 import type { AuditRow } from "#store"
 import type { ApiSettings, Context, Handlers, Result, Services } from "../context.ts"
-import { docsPage, docsPolicy } from "../docs-page.ts"
+import { docsPage, docsPolicy } from "../pages/docs.ts"
 import { ReadyJson } from "../rendered.ts"
 import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 

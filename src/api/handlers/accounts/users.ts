@@ -1,14 +1,14 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, type User } from "#contract"
 import type { UserRow } from "#store"
-import type { Context, Handlers, Result, Services } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
-import { omitUndefined } from "../omit-undefined.ts"
-import { listFilter, stamps } from "../responses/accounts.ts"
-import { toLimitsResponse, toStoredLimits } from "../responses/limits.ts"
-import { toListResponse, toPageRequest } from "../responses/lists.ts"
+import type { Context, Handlers, Result, Services } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import { omitUndefined } from "../../omit-undefined.ts"
+import { listFilter, stamps } from "../../responses/accounts.ts"
+import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
+import { toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { needId } from "../resources/owned-resource.ts"
 import { leaveGroups } from "./groups.ts"
-import { needId } from "./resource.ts"
 
 function toUserResponse({ settings }: Services, row: UserRow): User {
   return {

@@ -31,11 +31,11 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { omitUndefined } from "../omit-undefined.ts"
-import { projectDraft, toProjectResponses } from "../responses/resources.ts"
-import { type Kind, list, read, remove, respondWithOne, restore } from "./resource.ts"
-import { timeColumn } from "./single.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { omitUndefined } from "../../omit-undefined.ts"
+import { projectDraft, toProjectResponses } from "../../responses/resources.ts"
+import { timeColumn } from "./find-one.ts"
+import { type Kind, list, read, remove, respondWithOne, restore } from "./owned-resource.ts"
 
 export const projects: Kind<ProjectRow, Project, typeof projectFields> = {
   type: "project",

@@ -1,10 +1,10 @@
 import { type Caller, can, forbidden, Refusal, sessionLifetimeMs } from "#access"
 import type { Whoami } from "#contract"
 import { effectiveLimitsOf } from "#runs"
-import type { Context, Handlers, Result, Services } from "../context.ts"
-import { sessionCookie } from "../http/session-cookie.ts"
-import { toLimitsResponse } from "../responses/limits.ts"
-import { iso } from "../responses/lists.ts"
+import type { Context, Handlers, Result, Services } from "../../context.ts"
+import { sessionCookie } from "../../http/session-cookie.ts"
+import { toLimitsResponse } from "../../responses/limits.ts"
+import { iso } from "../../responses/lists.ts"
 
 async function toWhoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
   const limits = toLimitsResponse(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)

@@ -1,4 +1,4 @@
-import type { HandlerContext } from "../context.ts"
+import type { HandlerContext } from "../../context.ts"
 
 /** Whether the caller wants an answer at once, and hears of the end in another way (RFC 7240). */
 export function respondsAsync(context: Pick<HandlerContext, "header">): boolean {

@@ -9,10 +9,10 @@ import {
   resolveOwner,
 } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { omitUndefined } from "../omit-undefined.ts"
-import { draftOf, toDataResponse } from "../responses/resources.ts"
-import { type Kind, list, readById, remove, respondWithOne, restore } from "./resource.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { omitUndefined } from "../../omit-undefined.ts"
+import { draftOf, toDataResponse } from "../../responses/resources.ts"
+import { type Kind, list, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
 
 export const data: Kind<DataRow, Data, typeof dataFields> = {
   type: "data",

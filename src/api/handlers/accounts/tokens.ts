@@ -1,10 +1,10 @@
 import { tokenResource } from "#access"
 import type { Token } from "#contract"
 import type { TokenRow } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
-import { needId } from "./resource.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import { iso, toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { needId } from "../resources/owned-resource.ts"
 
 function toTokenResponse(row: TokenRow): Token {
   return {

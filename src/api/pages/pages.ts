@@ -1,7 +1,7 @@
 import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
-import type { Services } from "./context.ts"
-import { openIdPages, signIn } from "./openid-pages.ts"
+import type { Services } from "../context.ts"
+import { openIdPages, signIn } from "./openid.ts"
 import { file, message, type Page, type PageAnswer, redirect, sessionCaller, withParameters } from "./page.ts"
 
 const noSuchRun = message(404, { title: "No such run", text: "There is no such run, or you may not open it." })

@@ -2,11 +2,11 @@ import { type Caller, can, dataResource, homePath } from "#access"
 import type { BodyValues, dataFields } from "#contract"
 import { type MovedDataset, resolveOwner, transferOwnership } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { checkMatch } from "../http/etag.ts"
-import { toDataResponse } from "../responses/resources.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { checkMatch } from "../../http/etag.ts"
+import { toDataResponse } from "../../responses/resources.ts"
 import { data } from "./data.ts"
-import { update } from "./resource.ts"
+import { update } from "./owned-resource.ts"
 
 type Given = Partial<BodyValues<typeof dataFields>>
 

@@ -15,9 +15,9 @@ import {
 import { type Body, Failure, type Grant } from "#contract"
 import { checkSharedDirectory, granteesOf, resolveGroup } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
-import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import { iso, toListResponse, toPageRequest } from "../../responses/lists.ts"
 
 type Granted = GrantRow["resourceType"]
 /** What a grant may be on: the field that names it, and what messages call it. */

@@ -5,9 +5,9 @@ import type { ImageRequest, ImageState } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
-import type { Context, HandlerContext, Handlers, Result } from "../context.ts"
-import { respondsAsync } from "./prefer.ts"
-import { needId } from "./resource.ts"
+import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
+import { respondsAsync } from "../runs/prefer.ts"
+import { needId } from "./owned-resource.ts"
 
 /**
  * What a person writes as an image's reference must be something that may come here; administrators

@@ -11,12 +11,12 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import type { ImageRow, Reads } from "#store"
-import type { Context, HandlerContext, Handlers, Result } from "../context.ts"
-import { omitUndefined } from "../omit-undefined.ts"
-import { draftOf, toImageResponse } from "../responses/resources.ts"
-import { checkReference } from "./image-contents.ts"
-import { type Kind, list, read, remove, respondWithOne, restore, update } from "./resource.ts"
-import { timeColumn } from "./single.ts"
+import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
+import { omitUndefined } from "../../omit-undefined.ts"
+import { draftOf, toImageResponse } from "../../responses/resources.ts"
+import { timeColumn } from "./find-one.ts"
+import { checkReference } from "./image-checks.ts"
+import { type Kind, list, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
 
 export const images: Kind<ImageRow, Image, typeof imageFields> = {
   type: "image",

@@ -1,8 +1,8 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
 import { type NodeUsage, remainingResourcesOf } from "#runs"
-import type { Context, Handlers, Result, Services } from "../context.ts"
-import { leftOf } from "../units.ts"
+import type { Context, Handlers, Result, Services } from "../../context.ts"
+import { leftOf } from "../../units.ts"
 
 /** What the nodes have, and what the caller's own limits leave them. */
 async function readCapacity(context: Context<"readCapacity">): Promise<Result<"readCapacity">> {

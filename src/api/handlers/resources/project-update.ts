@@ -2,10 +2,10 @@ import { authorizeWithGrants, isAllowed, projectResource } from "#access"
 import type { Project } from "#contract"
 import { copyProject, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
-import type { Context, Handlers, Result } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
+import type { Context, Handlers, Result } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import { needId, respondWithOne, update } from "./owned-resource.ts"
 import { projects } from "./projects.ts"
-import { needId, respondWithOne, update } from "./resource.ts"
 
 /**
  * A project that is published, to everybody or to a group, is released first: nobody starts it

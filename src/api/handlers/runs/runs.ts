@@ -3,13 +3,13 @@ import { Failure, type LogLine, type RunningProject, runStateNames } from "#cont
 import type { LogLine as EngineLogLine } from "#engine"
 import { revalidate } from "#projects"
 import type { RunRow } from "#store"
-import type { Context, HandlerContext, Handlers, Result, Services } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
-import { JsonLines } from "../rendered.ts"
-import { iso, toPageRequest, toSortColumn } from "../responses/lists.ts"
-import { answerList } from "../responses/long-lists.ts"
-import { runDraft, toRunResponse, toRunResponses } from "../responses/runs.ts"
-import { type Columns, findOne, timeAnswered, timeColumn } from "./single.ts"
+import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import { JsonLines } from "../../rendered.ts"
+import { iso, toPageRequest, toSortColumn } from "../../responses/lists.ts"
+import { answerList } from "../../responses/long-lists.ts"
+import { runDraft, toRunResponse, toRunResponses } from "../../responses/runs.ts"
+import { type Columns, findOne, timeAnswered, timeColumn } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { type Caller, Refusal } from "#access"
 import { Failure, type FailureCode, failureStatus, parseQuery } from "#contract"
 import type { Actor } from "#events"
-import type { Services } from "./context.ts"
+import type { Services } from "../context.ts"
 import { escapeHtml } from "./html.ts"
 
 /** What a browser's page is asked with. */
@@ -65,7 +65,7 @@ export function redirect(location: string, cookies: readonly string[] = []): Pag
   return { status: 302, headers: { location, ...security }, cookies, body: "" }
 }
 
-const web = new URL("../web/", import.meta.url)
+const web = new URL("../../web/", import.meta.url)
 const kinds: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",

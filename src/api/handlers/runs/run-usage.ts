@@ -1,11 +1,11 @@
 import { Failure, isLive } from "#contract"
 import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
-import type { Context, Handlers, Result, Services } from "../context.ts"
-import { etagOf } from "../http/etag.ts"
-import { iso } from "../responses/lists.ts"
-import { toRunResponse } from "../responses/runs.ts"
-import { fromBytes, fromMiB } from "../units.ts"
+import type { Context, Handlers, Result, Services } from "../../context.ts"
+import { etagOf } from "../../http/etag.ts"
+import { iso } from "../../responses/lists.ts"
+import { toRunResponse } from "../../responses/runs.ts"
+import { fromBytes, fromMiB } from "../../units.ts"
 import { allowedRun } from "./runs.ts"
 
 /** What a run uses now and used in the last hour; what is not known is null. */

@@ -1,13 +1,13 @@
 import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
-import type { HandlerContext } from "../context.ts"
-import { checkMatch, etagOf } from "../http/etag.ts"
-import type { LongList } from "../rendered.ts"
-import { splitWords, toPageRequest, toSortColumn } from "../responses/lists.ts"
-import { answerList } from "../responses/long-lists.ts"
-import type { Draft } from "../responses/resources.ts"
-import { type Columns, findOne } from "./single.ts"
+import type { HandlerContext } from "../../context.ts"
+import { checkMatch, etagOf } from "../../http/etag.ts"
+import type { LongList } from "../../rendered.ts"
+import { splitWords, toPageRequest, toSortColumn } from "../../responses/lists.ts"
+import { answerList } from "../../responses/long-lists.ts"
+import type { Draft } from "../../responses/resources.ts"
+import { type Columns, findOne } from "./find-one.ts"
 
 interface Row {
   id: number
