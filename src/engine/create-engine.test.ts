@@ -35,5 +35,5 @@ test("making a Docker engine neither needs a daemon nor loads the client for one
 
 test("a Docker engine whose runs would be root is refused", async () => {
   const options = { kind: "docker", instance: "one", filesRoot: "/tmp", stagingDir: "/tmp/none", uid: 0 } as const
-  await assert.rejects(createEngine(options), /user id 0/)
+  await assert.rejects(createEngine(options), /user ID 0/)
 })

@@ -100,7 +100,7 @@ test("what the engine or a registry said is for administrators", async () => {
   const own = await call("POST", `/image/pull?ID=${ID}`)
   assert.deepEqual([own.status, own.body.code, "detail" in own.body], [409, "image_pull_denied", false])
   const told = await call("POST", `/image/pull?ID=${ID}`, { as: admin })
-  assert.equal(told.body.detail, "said by the fake registry")
+  assert.equal(told.body.detail, "reported by the fake registry")
 })
 
 test("an image whose registry is not allowed is refused when it is written, and when it is started", async () => {

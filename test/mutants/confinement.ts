@@ -59,7 +59,7 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/firewall/firewall-chains.ts", kinds, [
     ["a jump to the rules that is missing is not noticed", "return at >= 0 && ", "return at < 0 || "],
-    ["the rules are set again at each look", "if (this.#holds(lines, rules)) return false", ""],
+    ["the rules are set again at each look", "if (this.#matches(lines, rules)) return false", ""],
     ["the rules stay when nobody runs", "if (chains.length === 0) return", "return"],
   ]),
   ...faults("src/main/engine.ts", rights, [

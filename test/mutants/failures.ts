@@ -143,7 +143,7 @@ export const failures = [
     "src/engine/docker/docker-engine.ts",
     ["src/engine/docker/recovery.docker.test.ts"],
     [
-      ["what a killed start left mounted stays so", "await this.#sweep(left, runs)", ""],
+      ["what a killed start left mounted stays so", "await this.#releaseLeftovers(left, runs)", ""],
       ["what a start may go on with is taken away from it", "if (pending.has(key)) continue\n", ""],
     ],
   ),

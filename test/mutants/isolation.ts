@@ -35,7 +35,7 @@ export const isolation = [
   ...faults(
     "src/engine/docker/mounts/mount-sources.ts",
     ["src/engine/docker/mounts/mount-pins.test.ts"],
-    [["a mount point is made in what may only be read", "around.readOnly ? parent.descend(names) : parent", "parent"]],
+    [["a mount point is made in what may only be read", "outer.readOnly ? parent.descend(names) : parent", "parent"]],
   ),
   ...faults(
     "src/engine/docker/network/host-numbers.ts",

@@ -98,7 +98,7 @@ export const runs = [
     [
       [
         "calls that take no signal wait for ever",
-        "await abortable(work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}), both)",
+        "await abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined)",
         "await work(docker as unknown as DockerApi, both ? { abortSignal: both } : {})",
       ],
     ],

@@ -106,6 +106,6 @@ test("a daemon that does not see the pins is found out before anybody works in a
   await using rig = await makeDockerRig({ socketPath: daemon.socketPath })
   const source = await rig.directory("data")
   const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: false }] })
-  await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error", message: /mounted something else at \/data/ })
+  await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error", message: /mounted the wrong directory at \/data/ })
   assert.deepEqual(await rig.engine.observe(), [])
 })

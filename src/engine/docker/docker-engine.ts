@@ -50,15 +50,15 @@ import { watchEvents } from "./observe/watch-events.ts"
 
 const defaultPool = "10.213.0.0/16"
 const defaultNetworkIdleMs = 300_000
-/** So many addresses at a time are asked for one by one; one list tells those of more. */
+/** This many concurrent address lookups use an inspection each; further ones share a list. */
 const maxSingleLookups = 4
 
 /**
- * Makes an engine on a Docker daemon, which need not run yet. Rejects when the staging folder
- * cannot be made.
+ * Creates an engine on a Docker daemon, which need not run yet. Rejects if the staging folder
+ * cannot be created.
  */
 export async function createDockerEngine(options: DockerOptions): Promise<Engine> {
-  if (options.uid === 0) throw new TypeError("Runs may not have user id 0, which is root")
+  if (options.uid === 0) throw new TypeError("Runs must not use user ID 0, which is root")
   const seccomp = loadSeccompProfile(options.seccompFile)
   const shell = new Shell()
   const pins = new MountPins(options, shell)
@@ -69,9 +69,11 @@ export async function createDockerEngine(options: DockerOptions): Promise<Engine
 function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
   const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
   const wanted = options.firewall ?? options.isolation ?? "on"
-  const alike = findCollidingGroups(groups.map(({ group }) => group))
-  if (alike)
-    throw new TypeError(`The groups ${alike.join(" and ")} cannot both have an internet setting: their networks could not be told apart`)
+  const colliding = findCollidingGroups(groups.map(({ group }) => group))
+  if (colliding)
+    throw new TypeError(
+      `The groups ${colliding.join(" and ")} cannot both have an internet setting: their networks would get the same names`,
+    )
   return wanted === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
 }
 
@@ -157,7 +159,7 @@ class DockerEngine implements Engine {
     if (unknown.length > 0) throw new EngineError("insufficient_gpu", `This machine has no GPU ${unknown.join(", ")}`)
   }
 
-  /** One look serves all who ask while another one is under way. */
+  /** Concurrent observations share one list. */
   observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     if (signal?.aborted) return Promise.reject(signal.reason)
     return abortable(this.#observation.run(), signal)
@@ -165,48 +167,48 @@ class DockerEngine implements Engine {
 
   async #observe(): Promise<ObservedRun[]> {
     const { signal } = this.#closing
-    const confining = this.#confine()
+    const repairing = this.#repairFirewall()
     try {
       const left = await this.#pins.pinnedKeys()
       const snapshot = this.#networks.beginSnapshot()
       const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
-      await this.#sweep(left, runs)
+      await this.#releaseLeftovers(left, runs)
       await this.#networks.removeIdle(this.#observer.networks, snapshot)
       return runs
     } finally {
-      await confining
+      await repairing
     }
   }
 
   /**
-   * Never rejects: what runs is to be known also where it cannot be confined. Starts are then
-   * refused, and `check` tells.
+   * Never rejects: observation must work even if runs cannot be confined. Starts then fail, and
+   * `check` reports it.
    */
-  async #confine(): Promise<void> {
+  async #repairFirewall(): Promise<void> {
     try {
-      if (await this.#firewall?.ensure()) this.#log.warn({}, "firewall rules that confine runs were missing or changed; they are set again")
+      if (await this.#firewall?.ensure()) this.#log.warn({}, "firewall rules that confine runs were missing or changed; restored them")
     } catch (err) {
-      this.#log.error({ err }, "firewall rules that confine runs are missing and cannot be set")
+      this.#log.error({ err }, "firewall rules that confine runs are missing and cannot be restored")
     }
   }
 
   /**
-   * Releases what interrupted starts left pinned, of this process or an earlier one. A container
-   * that was only created may be about to start: `start` or `stop` of its key takes it up.
+   * Releases the pins of interrupted starts, of this process or an earlier one. A container in
+   * state `created` may be about to start: the next `start` or `stop` of its key handles it.
    */
-  async #sweep(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
+  async #releaseLeftovers(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
     for (const key of left) {
       if (pending.has(key)) continue
       await this.#lock
         .runIfFree(key, () => this.#releaseLeftover(key))
-        .catch((err: unknown) => this.#log.error({ key, err }, "pinned directories could not be released"))
+        .catch((err: unknown) => this.#log.error({ key, err }, "cannot release pinned directories"))
     }
   }
 
   async #releaseLeftover(key: string): Promise<void> {
-    // A start that was under way when it was looked for has released its own by now.
-    await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pinned directories of an interrupted start"))
+    // A start that was in progress during the list has released its own pins by now.
+    await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pins of an interrupted start"))
   }
 
   watch(changed: () => void, signal: AbortSignal): Promise<void> {
@@ -216,7 +218,7 @@ class DockerEngine implements Engine {
       if (container === undefined) this.#starter.reset()
       changed()
     }
-    return watchEvents(this.#client, { instance, changed: onChange, clock, signal })
+    return watchEvents(this.#client, { instance, onChange, clock, signal })
   }
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
@@ -247,8 +249,8 @@ class DockerEngine implements Engine {
   }
 
   /**
-   * Null where the daemon's host is another one. Where that has a directory of the same name here,
-   * the figure tells of a disk that no run fills.
+   * Null if the daemon's host is another one. If that machine's path exists here too, the figure
+   * describes a disk that no run fills.
    */
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
     try {
@@ -266,7 +268,7 @@ class DockerEngine implements Engine {
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
-    // Hundreds ask at once after a restart.
+    // Hundreds of callers arrive at once after a restart.
     if (this.#addressLookups >= maxSingleLookups) return this.#addressByList(key, port, signal)
     this.#addressLookups += 1
     const found = await this.#find(key, signal).finally(() => {
@@ -300,10 +302,10 @@ class DockerEngine implements Engine {
     return (await this.#daemonInfo(signal)).Name
   }
 
-  /** What the daemon told of itself when it was first asked. */
+  /** The daemon's description of itself, from the first call. */
   async #daemonInfo(signal: AbortSignal | undefined): Promise<DaemonInfo> {
     this.#daemon ??= this.#info(undefined).then((info) => {
-      if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker has no live-restore: runs end when it is restarted")
+      if (info.LiveRestoreEnabled === false) this.#log.warn({}, "Docker's live-restore is off: runs end when Docker restarts")
       return info
     })
     try {
@@ -322,8 +324,8 @@ class DockerEngine implements Engine {
   }
 
   /**
-   * Runs go on, and stay confined; networks that none of them is on are taken away, and the
-   * firewall's rules with the last network.
+   * Runs continue and stay confined. Unused networks are removed, and the firewall's rules with the
+   * last network.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))

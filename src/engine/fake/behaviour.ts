@@ -1,51 +1,51 @@
 import type { ReasonCode } from "#contract"
 
 /**
- * What a fake image does, chosen by its name `fake/<behaviour>[:<number>]`; the tag is the
- * behaviour's argument. An image with any other name behaves as `fake/http`.
+ * The behaviour of a fake image, chosen by its name `fake/<behaviour>[:<number>]`; the tag is the
+ * behaviour's argument. Any other name behaves as `fake/http`.
  */
 const behaviours = {
-  /** Serves HTTP and WebSocket on the run's port; see `service.ts` for its paths. */
+  /** Serves HTTP and WebSocket on the run's port; see `fake-program.ts` for its paths. */
   http: {},
-  /** Serves, and uses all processors that it has. */
+  /** Serves, and uses all of its processors. */
   busy: {},
-  /** Serves, and has written so many MiB (100) to its own root file system. */
+  /** Serves, and has written this many MiB (100) to its root file system. */
   writes: { argument: 100 },
-  /** Serves, and as a Jupyter server has a kernel that computes without using the processor. */
+  /** Serves, and reports a busy Jupyter kernel without using the processor. */
   computing: {},
-  /** Opens its port only after so many milliseconds (500). */
+  /** Opens its port after this many milliseconds (500). */
   slow: { argument: 500 },
   /** Never opens its port. */
   "no-port": { listens: false },
-  /** Opens its port and never answers on it. */
+  /** Opens its port and never answers. */
   silent: { answers: "nothing" },
   /** Answers every request with 500 and refuses WebSockets. */
   unhealthy: { answers: "500" },
-  /** Ends at once with this exit code (1). */
+  /** Exits at once with this code (1). */
   exits: { argument: 1, listens: false },
-  /** Serves, then ends with exit code 3 after so many milliseconds (500). */
+  /** Serves, then exits with code 3 after this many milliseconds (500). */
   "exits-later": { argument: 500 },
   /** Is killed for memory at once. */
   oom: { listens: false },
-  /** Serves, but must be killed after the grace time. */
+  /** Serves, and ignores the request to end. */
   stubborn: {},
-  /** Neither here nor in the registry. */
+  /** Exists neither locally nor in the registry. */
   missing: { pull: "image_not_found" },
-  /** The registry refuses. */
+  /** The registry denies access. */
   denied: { pull: "image_pull_denied" },
-  /** The registry hands it out to the user `robot` with the password `robot-password` only. */
+  /** The registry grants access to the user `robot` with the password `robot-password` only. */
   private: { needsCredentials: true },
-  /** Built on this machine: always there, and in no registry. */
+  /** Built on this machine: always local, and in no registry. */
   built: { builtHere: true },
-  /** So many GiB (100). */
+  /** Has this many GiB (100). */
   huge: { argument: 100 },
-  /** The pull breaks half-way. */
+  /** The pull fails half-way. */
   broken: { pull: "image_pull_failed" },
   /** The pull stalls half-way until it is aborted. */
   "stuck-pull": { stuck: "pulling" },
-  /** The pull takes so many milliseconds (500) in ten steps. */
+  /** The pull takes this many milliseconds (500) in ten steps. */
   "slow-pull": { argument: 500 },
-  /** The engine hangs while it makes the container, until it is aborted. */
+  /** The engine hangs while it creates the container, until it is aborted. */
   "stuck-create": { stuck: "creating" },
   /** The engine hangs while it starts the container, until it is aborted. */
   "stuck-start": { stuck: "starting" },
@@ -75,7 +75,7 @@ export interface Behaviour extends Traits {
   argument: number
 }
 
-/** Reads the behaviour off an image's name; what is no fake image serves HTTP. */
+/** Parses the behaviour from an image's name; any other image serves HTTP. */
 export function behaviourOf(image: string): Behaviour {
   const match = /^(?:[^/]+\/)?fake\/([a-z0-9-]+)(?::(\d+))?$/.exec(image)
   const name = match?.[1] as BehaviourName | undefined

@@ -1,9 +1,9 @@
 import type { LogLine, RunSpec } from "../engine.ts"
 
-/** What is kept of a spec: no credentials. */
+/** The stored part of a spec: no credentials. */
 export type FakeSpec = Omit<RunSpec, "imagePolicy">
 
-/** One fake container, as it is written to the state directory. */
+/** A fake container, as stored in the state directory. */
 export interface FakeContainer {
   instance: string
   spec: FakeSpec

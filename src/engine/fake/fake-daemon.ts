@@ -7,27 +7,29 @@ import { behaviourOf } from "./behaviour.ts"
 import type { FakeContainer, FakeSpec } from "./fake-container.ts"
 import { type FakeProgram, startFakeProgram } from "./fake-program.ts"
 
-const keptLines = 1_000
+const maxLogLines = 1_000
 
 /**
- * What the fake engine holds: containers and fetched images. It outlives the `Engine` objects that
- * look at it, as a Docker daemon does, so a test can end a server and start another one on the same
- * world.
+ * The fake daemon: containers and pulled images. Like a Docker daemon it outlives the `Engine`
+ * objects that use it, so a test can end a server and start another one on the same daemon.
  */
 export class FakeDaemon implements AsyncDisposable {
   /**
-   * While false every call of an engine on this world fails with `engine_unreachable`; the programs
-   * go on.
+   * While false every call of an engine on this daemon fails with `engine_unreachable`; the
+   * programs continue.
    */
   #reachable = true
-  /** What engines on this world tell of it. */
+  /** The value that engines on this daemon return. */
   freeDisk: number | null = null
   readonly containers = new Map<string, FakeContainer>()
   readonly images = new Set<string>()
-  /** Emits `changed` after every change, and `log:<key>` with each `LogLine`. */
+  /**
+   * Emits `changed` after every change, `log:<key>` with each `LogLine`, and `end:<key>` when a
+   * program ends.
+   */
   readonly events = new EventEmitter().setMaxListeners(0)
   readonly clock: Clock
-  readonly #services = new Map<string, FakeProgram>()
+  readonly #programs = new Map<string, FakeProgram>()
   readonly #stopped = new AbortController()
   readonly #file: string | undefined
 
@@ -37,8 +39,8 @@ export class FakeDaemon implements AsyncDisposable {
   }
 
   /**
-   * With a state directory the containers come back, and serve again, when a later process opens
-   * it.
+   * Opens a daemon. With a state directory its containers return, and serve again, when a later
+   * process opens it.
    */
   static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
     const daemon = new FakeDaemon(options.clock ?? systemClock, options.stateDir)
@@ -74,7 +76,7 @@ export class FakeDaemon implements AsyncDisposable {
     return container
   }
 
-  /** Starts the program of a container that was only added. */
+  /** Starts the program of an added container. */
   async run(container: FakeContainer): Promise<void> {
     container.state = "running"
     container.startedAt = this.clock.now()
@@ -82,42 +84,42 @@ export class FakeDaemon implements AsyncDisposable {
     this.#changed()
   }
 
-  /** The container's program ends by itself, or is killed for memory. */
+  /** Ends the container's program with an exit code, or as killed for memory. */
   async exit(key: string, exitCode: number, oomKilled = false): Promise<void> {
     const container = this.containers.get(key)
     if (container?.state !== "running") return
     Object.assign(container, { state: "exited", exitCode, oomKilled, finishedAt: this.clock.now() })
     this.events.emit(`end:${key}`)
     this.#changed()
-    await this.#endService(key)
+    await this.#endProgram(key)
   }
 
-  /** The container is gone, whatever it did, as when somebody removes it behind Quayside's back. */
+  /** Removes the container at once, as if somebody removed it behind Quayside's back. */
   async remove(key: string): Promise<void> {
     if (this.containers.delete(key)) this.events.emit(`end:${key}`)
     this.#changed()
-    await this.#endService(key)
+    await this.#endProgram(key)
   }
 
-  /** Where the container's program listens on this machine; undefined when it does not. */
+  /** The local port of the container's program; undefined if it does not listen. */
   portOf(key: string): number | undefined {
-    return this.#services.get(key)?.port
+    return this.#programs.get(key)?.port
   }
 
   log(container: FakeContainer, stream: "stdout" | "stderr", text: string): void {
     const line: LogLine = { time: this.clock.now(), stream, text }
     container.lines.push(line)
-    if (container.lines.length > keptLines) container.lines.shift()
+    if (container.lines.length > maxLogLines) container.lines.shift()
     this.events.emit(`log:${container.spec.key}`, line)
   }
 
   /**
-   * Ends all programs and forgets nothing: a world opened later on the same state directory has
-   * them again.
+   * Ends all programs but keeps the state: a daemon opened later on the same state directory
+   * restores them.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
-    await Promise.all([...this.#services.keys()].map((key) => this.#endService(key)))
+    await Promise.all([...this.#programs.keys()].map((key) => this.#endProgram(key)))
   }
 
   async #serve(container: FakeContainer): Promise<void> {
@@ -134,25 +136,25 @@ export class FakeDaemon implements AsyncDisposable {
 
   async #listen(container: FakeContainer): Promise<void> {
     const { spec } = container
-    const service = await startFakeProgram({
+    const program = await startFakeProgram({
       spec,
       behaviour: behaviourOf(spec.image),
       log: (stream, text) => this.log(container, stream, text),
       exit: (code) => void this.exit(spec.key, code),
     })
-    const goesOn = this.containers.get(spec.key) === container && container.state === "running" && !this.#stopped.signal.aborted
-    if (goesOn) this.#services.set(spec.key, service)
-    else await service.close()
+    const isRunning = this.containers.get(spec.key) === container && container.state === "running" && !this.#stopped.signal.aborted
+    if (isRunning) this.#programs.set(spec.key, program)
+    else await program.close()
   }
 
   #later(ms: number, work: () => Promise<void>): void {
     this.clock.sleep(ms, this.#stopped.signal).then(work, () => {})
   }
 
-  async #endService(key: string): Promise<void> {
-    const service = this.#services.get(key)
-    this.#services.delete(key)
-    await service?.close()
+  async #endProgram(key: string): Promise<void> {
+    const program = this.#programs.get(key)
+    this.#programs.delete(key)
+    await program?.close()
   }
 
   #changed(): void {

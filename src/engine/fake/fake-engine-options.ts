@@ -2,22 +2,22 @@ import type { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
 export interface FakeEngineOptions {
-  /** What the engine holds; disposed of by whoever opened it. */
+  /** The fake daemon; whoever opened it disposes of it. */
   daemon: FakeDaemon
-  /** Whose containers are seen. */
+  /** The instance whose containers the engine manages. */
   instance: string
-  /** When given, mount sources must exist below it. */
+  /** If set, mount sources must exist below it. */
   filesRoot?: string
   mockGpus?: number
-  /** Of the one node `fake`. Default 64. */
+  /** CPUs of the one node `fake`. Default 64. */
   cpus?: number
   /** Default 256 GiB. */
   memoryMiB?: number
   /**
-   * Where images may come from; only names count, nothing is looked up. Default: registries with
-   * public names.
+   * The registries from which images may come, judged by name alone. Default:
+   * `wellKnownRegistries`.
    */
   registries?: RegistryAllowlist
-  /** Default 0: no bound. */
+  /** Default 0: no limit. */
   maxImageBytes?: number
 }

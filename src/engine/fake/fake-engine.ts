@@ -29,20 +29,20 @@ import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
 import { FakeImages, fakeDigest } from "./fake-images.ts"
-import { untilAborted } from "./fake-pull.ts"
+import { rejectOnAbort } from "./fake-pull.ts"
 import { readLogs } from "./read-logs.ts"
 
 type Report = (step: StartStep) => void
 
-interface Making {
+interface StartRequest {
   spec: RunSpec
   report: Report
   resolveMounts: ResolveMounts | undefined
 }
 
 /**
- * Runs programs that are nothing but listeners in this process; what an image does follows from its
- * name (`behaviour.ts`).
+ * An engine whose programs are listeners in this process; an image's name chooses its behaviour
+ * (`behaviour.ts`).
  */
 export class FakeEngine implements Engine {
   readonly name = "fake"
@@ -89,21 +89,21 @@ export class FakeEngine implements Engine {
     return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, resolveMounts }, both))
   }
 
-  async #start(making: Making, signal: AbortSignal): Promise<StartResult> {
-    const { spec } = making
+  async #start(request: StartRequest, signal: AbortSignal): Promise<StartResult> {
+    const { spec } = request
     await this.ping(signal)
-    const left = this.#mine(spec.key)
-    if (left?.state === "running") return startedOf(left)
+    const left = this.#ownContainer(spec.key)
+    if (left?.state === "running") return toStartResult(left)
     if (left) await this.#daemon.remove(spec.key)
     try {
-      return await this.#make(making, signal)
+      return await this.#make(request, signal)
     } catch (error) {
       await this.#daemon.remove(spec.key)
       throw error
     }
   }
 
-  async #make({ spec: wanted, report, resolveMounts }: Making, signal: AbortSignal): Promise<StartResult> {
+  async #make({ spec: wanted, report, resolveMounts }: StartRequest, signal: AbortSignal): Promise<StartResult> {
     const behaviour = behaviourOf(wanted.image)
     this.#checkSpec(wanted)
     await this.#images.ensure(wanted.image, wanted.imagePolicy, { report: (progress) => report({ state: "pulling", progress }), signal })
@@ -113,13 +113,13 @@ export class FakeEngine implements Engine {
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#daemon.add(this.#options.instance, spec)
-    await this.#perhapsStuck(behaviour, "creating", signal)
+    await this.#hangIfStuck(behaviour, "creating", signal)
     report({ state: "starting", progress: null })
-    await this.#perhapsStuck(behaviour, "starting", signal)
+    await this.#hangIfStuck(behaviour, "starting", signal)
     if (behaviour.start) throw failure(behaviour.start)
     await this.ping(signal)
     await this.#daemon.run(container)
-    return startedOf(container)
+    return toStartResult(container)
   }
 
   #checkSpec(spec: RunSpec): void {
@@ -133,28 +133,28 @@ export class FakeEngine implements Engine {
     if (filesRoot === undefined) return
     for (const { source } of spec.mounts) {
       const found = await stat(join(filesRoot, ...splitPath(source))).catch(() => undefined)
-      if (!found?.isDirectory()) throw new EngineError("mount_missing", `The directory ${source}, which should be mounted, does not exist`)
+      if (!found?.isDirectory()) throw new EngineError("mount_missing", `The mount source ${source} does not exist`)
     }
   }
 
-  async #perhapsStuck(behaviour: Behaviour, where: Behaviour["stuck"], signal?: AbortSignal): Promise<void> {
+  async #hangIfStuck(behaviour: Behaviour, where: Behaviour["stuck"], signal?: AbortSignal): Promise<void> {
     if (behaviour.stuck !== where) return signal?.throwIfAborted()
-    await untilAborted(signal ?? new AbortController().signal)
+    await rejectOnAbort(signal ?? new AbortController().signal)
   }
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     await this.ping(signal)
-    return this.#all().map(observed)
+    return this.#ownContainers().map(toObservedRun)
   }
 
   async watch(changed: () => void, signal: AbortSignal): Promise<void> {
-    const tell = () => {
+    const notify = () => {
       if (this.#daemon.reachable) changed()
     }
-    tell()
-    this.#daemon.events.on("changed", tell)
-    await untilAborted(signal).catch(() => {})
-    this.#daemon.events.off("changed", tell)
+    notify()
+    this.#daemon.events.on("changed", notify)
+    await rejectOnAbort(signal).catch(() => {})
+    this.#daemon.events.off("changed", notify)
   }
 
   stop(key: string, options: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
@@ -163,10 +163,10 @@ export class FakeEngine implements Engine {
 
   async #stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal }): Promise<void> {
     await this.ping(signal)
-    const container = this.#mine(key)
+    const container = this.#ownContainer(key)
     if (!container) return
     const behaviour = behaviourOf(container.spec.image)
-    await this.#perhapsStuck(behaviour, "stopping", signal)
+    await this.#hangIfStuck(behaviour, "stopping", signal)
     if (container.state === "running") {
       if (behaviour.name === "stubborn") await this.#daemon.clock.sleep(graceMs, signal)
       await this.#daemon.exit(key, behaviour.name === "stubborn" ? 137 : 143)
@@ -176,19 +176,21 @@ export class FakeEngine implements Engine {
 
   async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
     await this.ping(options.signal)
-    const container = this.#mine(key)
+    const container = this.#ownContainer(key)
     if (container) yield* readLogs(this.#daemon, container, options)
   }
 
   async stats(signal?: AbortSignal): Promise<RunStats[]> {
     signal?.throwIfAborted()
     const now = this.#daemon.clock.now()
-    return this.#all().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
+    return this.#ownContainers().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
   }
 
   async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
     await this.ping(signal)
-    return new Map(this.#all().map(({ spec }) => [spec.key, { bytes: writtenBy(behaviourOf(spec.image)), maxMiB: spec.diskMiB ?? null }]))
+    return new Map(
+      this.#ownContainers().map(({ spec }) => [spec.key, { bytes: writtenBytes(behaviourOf(spec.image)), maxMiB: spec.diskMiB ?? null }]),
+    )
   }
 
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
@@ -198,22 +200,22 @@ export class FakeEngine implements Engine {
 
   async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
     await this.ping(signal)
-    return this.#mine(key)?.spec
+    return this.#ownContainer(key)?.spec
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
     await this.ping(signal)
-    const container = this.#mine(key)
+    const container = this.#ownContainer(key)
     if (container?.state !== "running") return undefined
     const listening = port === container.spec.port ? this.#daemon.portOf(key) : undefined
     return { host: "127.0.0.1", port: listening ?? closedPort }
   }
 
-  #all(): FakeContainer[] {
+  #ownContainers(): FakeContainer[] {
     return [...this.#daemon.containers.values()].filter((container) => container.instance === this.#options.instance)
   }
 
-  #mine(key: string): FakeContainer | undefined {
+  #ownContainer(key: string): FakeContainer | undefined {
     const container = this.#daemon.containers.get(key)
     return container?.instance === this.#options.instance ? container : undefined
   }
@@ -222,28 +224,28 @@ export class FakeEngine implements Engine {
 }
 
 /**
- * Nothing listens on TCP port 2 (fetch itself refuses port 1), so a connection to it is refused as
- * one to a container's closed port is.
+ * Nothing listens on TCP port 2 (fetch itself rejects port 1), so a connection to it is refused
+ * like one to a container's closed port.
  */
 const closedPort = 2
 
 function failure(code: keyof typeof reasonSentences): EngineError {
-  return new EngineError(code, reasonSentences[code], { detail: "said by the fake engine" })
+  return new EngineError(code, reasonSentences[code], { detail: "reported by the fake engine" })
 }
 
-function startedOf({ spec }: FakeContainer): StartResult {
+function toStartResult({ spec }: FakeContainer): StartResult {
   return { imageDigest: fakeDigest(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
 }
 
-function observed(container: FakeContainer): ObservedRun {
+function toObservedRun(container: FakeContainer): ObservedRun {
   const { spec, state, exitCode, oomKilled, startedAt, finishedAt } = container
   const { key, run, project, user } = spec
-  return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...startedOf(container) }
+  return { key, run, project, user, state, exitCode, oomKilled, startedAt, finishedAt, ...toStartResult(container) }
 }
 
 /**
- * Pretended figures: a sixteenth of the memory, no traffic, and a processor only where the
- * behaviour says so.
+ * Simulated figures: a sixteenth of the memory, no traffic, and processor time only for
+ * `fake/busy`.
  */
 function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
   const isBusy = behaviourOf(spec.image).name === "busy"
@@ -252,6 +254,6 @@ function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
   return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
 }
 
-function writtenBy({ name, argument }: Behaviour): number {
+function writtenBytes({ name, argument }: Behaviour): number {
   return name === "writes" ? argument * 2 ** 20 : 0
 }

@@ -5,14 +5,14 @@ import { RegistryAllowlist } from "../registry-allowlist.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
-import { ask, bytesOf, pull } from "./fake-pull.ts"
+import { checkCredentials, imageBytes, pullFakeImage } from "./fake-pull.ts"
 
-interface Fetching {
+interface FetchOptions {
   report: (progress: Progress | null) => void
   signal: AbortSignal
 }
 
-/** The fake engine's images, under the same terms as a real engine's. */
+/** The fake engine's images, under the same policy as a real engine's. */
 export class FakeImages {
   readonly #daemon: FakeDaemon
   readonly #registries: RegistryAllowlist
@@ -26,27 +26,27 @@ export class FakeImages {
 
   async find(image: string, policy: ImagePolicy): Promise<ImageInfo | undefined> {
     if (!this.#has(image)) return undefined
-    await assertUsable(held(image), policy, {
+    await assertUsable(toLocalImage(image), policy, {
       registries: this.#registries,
-      verifyAccess: async () => ask(behaviourOf(image), policy.credentials),
+      verifyAccess: async () => checkCredentials(behaviourOf(image), policy.credentials),
     })
-    return factsOf(image)
+    return toImageInfo(image)
   }
 
-  async ensure(image: string, policy: ImagePolicy, how: Fetching): Promise<void> {
+  async ensure(image: string, policy: ImagePolicy, how: FetchOptions): Promise<void> {
     if (!(await this.find(image, policy))) await this.#fetch(image, policy, how)
   }
 
-  async pull(image: string, policy: ImagePolicy, how: Fetching): Promise<ImageInfo> {
-    if (this.#has(image)) assertReplaceable(held(image), policy)
+  async pull(image: string, policy: ImagePolicy, how: FetchOptions): Promise<ImageInfo> {
+    if (this.#has(image)) assertReplaceable(toLocalImage(image), policy)
     await this.#fetch(image, policy, how)
-    return factsOf(image)
+    return toImageInfo(image)
   }
 
-  async #fetch(image: string, { credentials }: ImagePolicy, how: Fetching): Promise<void> {
+  async #fetch(image: string, { credentials }: ImagePolicy, how: FetchOptions): Promise<void> {
     const refusal = this.#registries.denialReason(parseReference(image))
     if (refusal !== undefined) throw new EngineError("image_pull_denied", refusal)
-    await pull(this.#daemon, { image, behaviour: behaviourOf(image), credentials, maxBytes: this.#maxBytes, ...how })
+    await pullFakeImage(this.#daemon, { image, behaviour: behaviourOf(image), credentials, maxBytes: this.#maxBytes, ...how })
   }
 
   #has(image: string): boolean {
@@ -54,12 +54,12 @@ export class FakeImages {
   }
 }
 
-function held(image: string) {
+function toLocalImage(image: string) {
   return { reference: parseReference(image), registryDigest: behaviourOf(image).builtHere ? undefined : fakeDigest(image) }
 }
 
-function factsOf(image: string): ImageInfo {
-  const size = bytesOf(behaviourOf(image))
+function toImageInfo(image: string): ImageInfo {
+  const size = imageBytes(behaviourOf(image))
   return { digest: fakeDigest(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
 }
 

@@ -5,7 +5,7 @@ import { http } from "#http"
 import type { Behaviour } from "./behaviour.ts"
 import type { FakeSpec } from "./fake-container.ts"
 
-/** A fake run's program, listening on a loopback port. */
+/** A fake run's program, which listens on a loopback port. */
 export interface FakeProgram {
   port: number
   close(): Promise<void>
@@ -19,14 +19,14 @@ export interface FakeProgramOptions {
 }
 
 /**
- * Serves what the tests of gateway and runs ask for. A leading `/run/<ID>` is ignored, so that it
- * works with and without a stripped prefix.
+ * Starts a program with endpoints for tests. A leading `/run/<ID>` is ignored, so it works with and
+ * without a stripped prefix.
  *
- * `/echo` answers the request as JSON, `/env` the environment, `/status/<code>` that status,
- * `/bytes/<n>` so many bytes, `/exit/<code>` ends the program, `/log/<text>` prints a line,
- * `/cookie` sets one, `/redirect/<path>` leads to `/<path>`, `/stream` never ends, `/hang` never
- * answers; anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels` in
- * Jupyter's shape). A WebSocket echoes; one at `…/websockify` greets as a VNC server does.
+ * `/echo` returns the request as JSON, `/env` the environment, `/status/<code>` that status,
+ * `/bytes/<n>` that many bytes. `/exit/<code>` ends the program, `/log/<text>` prints a line,
+ * `/cookie` sets one, `/redirect/<path>` redirects to `/<path>`. `/stream` never ends, and `/hang`
+ * never answers. Anything else is a page with status 200 (`/api`, `/api/status` and `/api/kernels`
+ * in Jupyter's format). A WebSocket echoes; one at `…/websockify` greets like a VNC server.
  */
 export async function startFakeProgram(options: FakeProgramOptions): Promise<FakeProgram> {
   const server = http.createServer((request, response) => answer(request, response, options))
@@ -76,14 +76,14 @@ function answer(request: IncomingMessage, response: ServerResponse, options: Fak
       .end(`<!doctype html><title>fake</title><p>run ${options.spec.run}\n`)
 }
 
-interface Call {
+interface ProgramRequest {
   request: IncomingMessage
   response: ServerResponse
   options: FakeProgramOptions
   argument: string
 }
 
-const handlers: Record<string, (call: Call) => void> = {
+const handlers: Record<string, (call: ProgramRequest) => void> = {
   echo: (call) => {
     const chunks: Buffer[] = []
     call.request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -111,13 +111,13 @@ const handlers: Record<string, (call: Call) => void> = {
   hang: () => {},
 }
 
-function jupyterAnswer({ argument, options }: Call): unknown {
+function jupyterAnswer({ argument, options }: ProgramRequest): unknown {
   const isComputing = options.behaviour.name === "computing"
   if (argument === "status") return { connections: 0, kernels: isComputing ? 1 : 0, last_activity: new Date().toISOString() }
   if (argument === "kernels") return isComputing ? [{ id: "kernel", name: "python3", execution_state: "busy" }] : []
   return { version: "0.0.0" }
 }
 
-function sendJson({ response }: Call, value: unknown): void {
+function sendJson({ response }: ProgramRequest, value: unknown): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value))
 }

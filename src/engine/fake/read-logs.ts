@@ -3,8 +3,8 @@ import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
 /**
- * The kept lines, then, with `follow`, each new one until the program ends or the signal is
- * aborted.
+ * Yields the stored lines, then, with `follow`, each new one until the program ends or the signal
+ * is aborted.
  */
 export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options

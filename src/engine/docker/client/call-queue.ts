@@ -1,9 +1,9 @@
 import { bounds } from "#contract"
 
 /**
- * What a call to the daemon is, so that one kind never waits behind another: `look` asks, `make`
- * makes or starts, `grace` waits for a program that was told to end, `end` removes. `none` has no
- * bound: streams, and what waits for a registry and not for the daemon.
+ * The kinds of calls to the daemon. Each has its own queue, so that none waits behind another.
+ * `read` inspects, `create` creates or starts, `stop` waits for a program to end, `remove` removes.
+ * `unlimited` is for streams, and for calls that wait for a registry rather than for the daemon.
  */
 export type CallKind = "read" | "create" | "stop" | "remove" | "unlimited"
 
@@ -13,39 +13,36 @@ interface Waiting {
   reject: (reason: unknown) => void
 }
 
-/**
- * Lets so many calls run at a time, of one owner at most so many; others wait in the order in which
- * they came.
- */
+/** Limits concurrent calls, in all and per owner. Other calls wait in order. */
 export class CallQueue {
-  readonly #width: number
-  readonly #ofOwner: number
+  readonly #maxRunning: number
+  readonly #maxOfOwner: number
   readonly #running = new Map<string, number>()
   readonly #waiting = new Set<Waiting>()
   #count = 0
 
-  constructor(width: number, ofOwner = width) {
-    this.#width = width
-    this.#ofOwner = ofOwner
+  constructor(maxRunning: number, maxOfOwner = maxRunning) {
+    this.#maxRunning = maxRunning
+    this.#maxOfOwner = maxOfOwner
   }
 
   /**
-   * Resolves when the call may begin, with what ends it. Rejects with the signal's reason, or with
-   * what `rejectWaiting` was given.
+   * Resolves when the call may begin, with a disposable that ends it. Rejects with the signal's
+   * reason, or with the reason passed to `rejectWaiting`.
    */
   async acquire(owner = "", signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted()
     if (this.#hasRoom(owner)) this.#begin(owner)
-    else await this.#turn(owner, signal)
+    else await this.#wait(owner, signal)
     return { [Symbol.dispose]: () => this.#leave(owner) }
   }
 
-  /** Refuses all that wait. What runs goes on. */
+  /** Rejects all waiting calls. Running calls continue. */
   rejectWaiting(reason: unknown): void {
     for (const each of [...this.#waiting]) each.reject(reason)
   }
 
-  #turn(owner: string, signal: AbortSignal | undefined): Promise<void> {
+  #wait(owner: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => waiting.reject(signal?.reason)
       const settled = () => {
@@ -70,7 +67,7 @@ export class CallQueue {
   }
 
   #hasRoom(owner: string): boolean {
-    return this.#count < this.#width && (owner === "" || (this.#running.get(owner) ?? 0) < this.#ofOwner)
+    return this.#count < this.#maxRunning && (owner === "" || (this.#running.get(owner) ?? 0) < this.#maxOfOwner)
   }
 
   #begin(owner: string): void {
@@ -91,7 +88,7 @@ export class CallQueue {
   }
 }
 
-/** The lanes of one daemon's client. */
+/** The queues of one daemon's client. */
 export class CallQueues {
   readonly #queues: Record<Exclude<CallKind, "unlimited">, CallQueue>
 

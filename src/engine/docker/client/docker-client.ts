@@ -9,25 +9,25 @@ import { type CallKind, CallQueues } from "./call-queue.ts"
 import { toEngineError } from "./errors.ts"
 
 const defaultSocket = "/var/run/docker.sock"
-/** Above what a healthy daemon needs for any call that does not stream or wait. */
+/** More than a healthy daemon needs for any call that neither streams nor waits. */
 const callMs = bounds.containers.engineCallMs.value
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
   /**
-   * After so many milliseconds without an answer the engine counts as unreachable; 0 waits for
-   * ever. Default 15,000.
+   * Without an answer within this time the engine counts as unreachable; 0 waits forever. Default
+   * 15,000.
    */
   timeoutMs?: number
-  /** What kind of call it is. Default: `look`, and `none` where `ms` is 0. */
+  /** Default: `read`, or `unlimited` if `timeoutMs` is 0. */
   kind?: CallKind
-  /** On whose behalf, where one person is not to take the whole lane. */
+  /** The person behind the call, whose share of the queue is limited. */
   owner?: string | undefined
-  /** Aborted: the call does not begin any more. One that has begun only `signal` cuts off. */
+  /** Aborts a queued call; a call that has begun is aborted by `signal` only. */
   queueSignal?: AbortSignal
 }
 
-/** To be spread into the options of whatever is called. */
+/** An abort signal in the form that dockerode's options expect. */
 export interface AbortOption {
   abortSignal?: AbortSignal
 }
@@ -37,14 +37,14 @@ export interface DaemonInfo {
   NCPU: number
   MemTotal: number
   LiveRestoreEnabled?: boolean
-  /** On the daemon's host. */
+  /** A directory on the daemon's host. */
   DockerRootDir: string
-  /** Of storage. */
+  /** The storage driver. */
   Driver?: string
   DriverStatus?: [string, string][]
 }
 
-/** dockerode, with options where its types have none. */
+/** dockerode, with options that its types lack. */
 export interface DockerApi extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
   ping(options: AbortOption): Promise<unknown>
   info(options: AbortOption): Promise<DaemonInfo>
@@ -52,17 +52,13 @@ export interface DockerApi extends Omit<Dockerode, "ping" | "info" | "getEvents"
   pull(reference: string, options: AbortOption): Promise<NodeJS.ReadableStream>
 }
 
-/**
- * The Engine API of one daemon.
- *
- * dockerode is imported by the first call and not by whoever makes an engine.
- */
+/** The Engine API of one daemon. The first call imports dockerode. */
 export class DockerClient {
   readonly #socketPath: string
-  readonly #agent = unseen(new http.Agent())
+  readonly #agent = hideFromInspect(new http.Agent())
   readonly #queues = new CallQueues()
   #docker: Promise<Dockerode> | undefined
-  /** How many calls were answered, be it with a refusal. */
+  /** The number of answered calls, including refusals. */
   #answered = 0
 
   constructor(socketPath = defaultSocket) {
@@ -70,7 +66,7 @@ export class DockerClient {
   }
 
   /**
-   * Runs one call when its lane has room; a failure is an `EngineError`, an abort the signal's
+   * Runs one call when its queue has room. A failure is an `EngineError`, an abort the signal's
    * reason.
    */
   async call<T>(work: (docker: DockerApi, abort: AbortOption) => Promise<T>, options: CallOptions = {}): Promise<T> {
@@ -83,8 +79,8 @@ export class DockerClient {
   }
 
   /**
-   * A daemon that answered nothing at all while a call waited hangs: those behind it would wait as
-   * long, each in its turn.
+   * If the daemon answered nothing at all while a call waited, it hangs. Queued calls are then
+   * rejected at once, since each would otherwise wait as long in turn.
    */
   async #run<T>(
     docker: Dockerode,
@@ -93,10 +89,10 @@ export class DockerClient {
   ): Promise<T> {
     const answeredBefore = this.#answered
     const timeout = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined
-    const both = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
+    const combined = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
-      // dockerode has calls that take no signal.
-      const answer = await abortable(work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}), both)
+      // Some of dockerode's calls accept no signal.
+      const answer = await abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined)
       this.#answered += 1
       return answer
     } catch (error) {
@@ -105,30 +101,30 @@ export class DockerClient {
         this.#answered += 1
         throw toEngineError(error)
       }
-      const silent = new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
-      if (this.#answered === answeredBefore) this.#queues.rejectWaiting(silent)
-      throw silent
+      const hung = new EngineError("engine_unreachable", "The container engine does not answer", { cause: error })
+      if (this.#answered === answeredBefore) this.#queues.rejectWaiting(hung)
+      throw hung
     }
   }
 
-  /** Cuts off what still waits for an answer: a daemon that hangs would keep the process. */
+  /** Aborts every call without an answer: a daemon that hangs would keep the process alive. */
   close(): void {
     this.#agent.destroy()
   }
 }
 
 /**
- * For each call dockerode writes down what it is made with, to all depth, whether or not anybody
- * reads it: by way of the agent that would be every other open call, log and stream of events, and
- * the more of them are open the longer each call would hold the thread.
+ * dockerode formats the arguments of each call for its debug output, to full depth, even if nobody
+ * reads it. The agent would lead it through every other open call, log and event stream, so each
+ * call would block the thread longer the more of them are open.
  */
-function unseen<T extends object>(agent: T): T {
+function hideFromInspect<T extends object>(agent: T): T {
   return Object.defineProperty(agent, inspect.custom, { value: () => "Agent" })
 }
 
 /**
- * Every option that dockerode would otherwise read from `DOCKER_*` is given, so that only the
- * configuration decides which daemon is meant.
+ * Sets every option that dockerode would otherwise read from `DOCKER_*`, so that only the
+ * configuration chooses the daemon.
  */
 async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
   const { default: Docker } = await import("dockerode")

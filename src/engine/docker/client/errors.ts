@@ -1,15 +1,18 @@
 import { type ReasonCode, reasonSentences } from "#contract"
 import { EngineError } from "../../engine.ts"
 
-/** A sentence where the code's own one says too little. */
+/** A pattern, its code, and a sentence if the code's own says too little. */
 type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
 
-/** The longest text of the daemon that is read and kept: registries' answers stand in it. */
+/**
+ * The maximum length of a daemon's message that is read and stored: it may contain a registry's
+ * answer.
+ */
 const maxDetail = 8_192
 
 /**
- * Whether the runtime says of a program that it cannot be run. One look at each line: `.*` after a
- * word would be one for each time that the word stands there.
+ * Whether the runtime reports that a program cannot be run. It scans each line once; a pattern with
+ * `.*` would scan again for each occurrence of the word.
  */
 const cannotRun = {
   test: (text: string) =>
@@ -20,8 +23,8 @@ const cannotRun = {
 }
 
 /**
- * What the daemon says, most telling first. It has codes for few of its failures, so that its words
- * must be read.
+ * The daemon's messages, most specific first. It has codes for few of its failures, so its messages
+ * must be parsed.
  */
 const phrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
@@ -54,29 +57,29 @@ const pullPhrases: readonly Phrase[] = [
 const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
 
 /**
- * Turns whatever a call to the daemon threw into an `EngineError`; the daemon's own words go to its
+ * Converts any error of a daemon call into an `EngineError`; the daemon's message becomes its
  * `detail`.
  */
 export function toEngineError(error: unknown): EngineError {
   if (error instanceof EngineError) return error
-  if (isUnreachable(error)) return plain("engine_unreachable", error)
-  return fromPhrase(phrases, error) ?? plain("engine_error", error)
+  if (isUnreachable(error)) return withCode("engine_unreachable", error)
+  return matchPhrase(phrases, error) ?? withCode("engine_error", error)
 }
 
-/** As `engineError`, for what went wrong while an image was fetched. */
+/** Like `toEngineError`, for errors of a pull. */
 export function toPullError(error: unknown): EngineError {
   if (error instanceof EngineError && error.code !== "engine_error") return error
-  if (isUnreachable(error)) return plain("engine_unreachable", error)
-  return fromPhrase(pullPhrases, error) ?? plain("image_pull_failed", error)
+  if (isUnreachable(error)) return withCode("engine_unreachable", error)
+  return matchPhrase(pullPhrases, error) ?? withCode("image_pull_failed", error)
 }
 
-/** The HTTP status with which the daemon refused, also of an `EngineError` made from it. */
+/** The HTTP status of the daemon's refusal, also of an `EngineError` made from it. */
 export function statusOf(error: unknown): number | undefined {
   const { statusCode, cause } = (error ?? {}) as { statusCode?: number; cause?: unknown }
   return statusCode ?? (cause === undefined ? undefined : statusOf(cause))
 }
 
-/** Answers undefined where the daemon says that the thing does not exist. */
+/** Resolves with undefined if the daemon reports that the object does not exist. */
 export async function undefinedIfNotFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -86,7 +89,7 @@ export async function undefinedIfNotFound<T>(work: Promise<T>): Promise<T | unde
   }
 }
 
-/** Whether a start failed because somebody removed the run's network. */
+/** Whether a start failed because its network was removed. */
 export function isNetworkGone(error: unknown): boolean {
   return error instanceof EngineError && /network \S+ not found/i.test(error.detail ?? "")
 }
@@ -96,45 +99,37 @@ export function isAddressTaken(error: unknown): boolean {
   return error instanceof EngineError && /address already in use|is already allocated/i.test(error.detail ?? "")
 }
 
-/** Whether a start failed because the daemon has no address left on the run's network. */
+/** Whether a start failed because its network has no free address. */
 export function isNetworkFull(error: unknown): boolean {
   return error instanceof EngineError && /no available (IPv4 )?addresses/i.test(error.detail ?? "")
 }
 
-const momentary =
+const transientMessage =
   /resource temporarily unavailable|device or resource busy|xtables lock|failed to (add|create).* veth|could not find an available|error creating (external connectivity|veth)|has active endpoints|try again|interrupted system call|context deadline exceeded|text file busy/i
 
-/**
- * Whether the daemon refused for the moment only: it, or the kernel below it, was busy with
- * something else.
- */
+/** Whether the failure is temporary: the daemon or the kernel was busy. */
 export function isTransient(error: unknown): boolean {
-  return error instanceof EngineError && error.code === "engine_error" && momentary.test(error.detail ?? "")
+  return error instanceof EngineError && error.code === "engine_error" && transientMessage.test(error.detail ?? "")
 }
 
-/**
- * Whether a start failed because the daemon may not give a container the bound on open files that
- * it should have.
- */
+/** Whether a start failed because the daemon lacks the right to raise the limit on open files. */
 export function isOpenFilesLimitRefused(error: unknown): boolean {
   return error instanceof EngineError && /setting rlimit/i.test(error.detail ?? "")
 }
 
-/**
- * Whether a container was refused because the daemon cannot bound its own file system, or not so.
- */
+/** Whether a container was rejected because the daemon cannot enforce its disk limit. */
 export function isDiskLimitRefused(error: unknown): boolean {
   return isDiskLimitTooSmall(error) || (error instanceof EngineError && /storage[- ]opt|enabled quotas|qgroup/i.test(error.detail ?? ""))
 }
 
-/** Whether what the image alone takes is more than the bound. */
+/** Whether the image alone exceeds the disk limit. */
 export function isDiskLimitTooSmall(error: unknown): boolean {
   return error instanceof EngineError && /quota exceeded/i.test(error.detail ?? "")
 }
 
 /**
- * Whether a network was refused because another one, or a device of the host, has its addresses or
- * its name.
+ * Whether a network was rejected because its subnet or its name is in use, by another network or a
+ * device of the host.
  */
 export function isSubnetTaken(error: unknown): boolean {
   return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")
@@ -146,13 +141,13 @@ function isUnreachable(error: unknown): boolean {
   return unreachableCodes.has(code ?? "") || /^(socket hang up|aborted)$/.test(message)
 }
 
-function fromPhrase(table: readonly Phrase[], error: unknown): EngineError | undefined {
+function matchPhrase(table: readonly Phrase[], error: unknown): EngineError | undefined {
   const text = detailOf(error)
   const found = table.find(([phrase]) => phrase.test(text))
-  return found && plain(found[1], error, found[2])
+  return found && withCode(found[1], error, found[2])
 }
 
-function plain(code: ReasonCode, error: unknown, sentence: string = reasonSentences[code]): EngineError {
+function withCode(code: ReasonCode, error: unknown, sentence: string = reasonSentences[code]): EngineError {
   return new EngineError(code, sentence, { detail: detailOf(error), cause: error })
 }
 

@@ -1,23 +1,22 @@
 import type { Readable } from "node:stream"
 
 /**
- * The JSON objects of a stream, one per line. Destroys the stream in the end, also when the caller
- * breaks off: the daemon goes on with what it streams as long as somebody holds the other end. An
- * abort is thrown.
+ * Parses a stream of JSON objects, one per line. Destroys the stream in the end, even if the caller
+ * breaks off: the daemon continues to stream as long as the other end is open. Throws on abort.
  */
 export async function* jsonLines<T>(stream: Readable, signal: AbortSignal): AsyncIterable<T> {
   const end = () => stream.destroy()
   if (signal.aborted) end()
   signal.addEventListener("abort", end, { once: true })
   try {
-    // The pieces of a line that has not ended: put together once, since a long one comes in many.
-    let held: string[] = []
+    // The pieces of an incomplete line, joined once, since a long line arrives in many.
+    let pending: string[] = []
     for await (const chunk of stream.setEncoding("utf8") as AsyncIterable<string>) {
       const [first = "", ...others] = chunk.split("\n")
-      held.push(first)
+      pending.push(first)
       if (others.length === 0) continue
-      const lines = [held.join(""), ...others]
-      held = [lines.pop() ?? ""]
+      const lines = [pending.join(""), ...others]
+      pending = [lines.pop() ?? ""]
       for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as T
     }
     signal.throwIfAborted()

@@ -6,8 +6,8 @@ export interface Account {
 }
 
 /**
- * `/etc/passwd` and `/etc/group` for a run, so that its user has a name and a home. What the image
- * has there is hidden: nobody else can be become in a run.
+ * `/etc/passwd` and `/etc/group` for a run, so that its user has a name and a home. They hide the
+ * image's own files, so a run cannot become any other user.
  */
 export function accountFiles({ user, home, uid, gid }: Account): Record<string, string> {
   return {

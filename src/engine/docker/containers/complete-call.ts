@@ -4,36 +4,33 @@ import type { Clock } from "#kit"
 const afterAbortMs = 10_000
 
 /**
- * Waits for a call that must not be cut off, since that would leave a container that nobody knows
- * of; after an abort only a little longer. What is waited for no more is cut off: a daemon that
- * hangs would keep the whole process.
+ * Waits for a call that must not be aborted, since an unknown container could remain; after an
+ * abort it waits only a little longer. Then the call is aborted after all: a hung daemon would keep
+ * the whole process alive.
  */
 export async function completeCall<T>(
-  call: (cut: AbortSignal) => Promise<T>,
+  call: (signal: AbortSignal) => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<T> {
   signal.throwIfAborted()
-  const cut = new AbortController()
-  const called = call(cut.signal)
+  const controller = new AbortController()
+  const called = call(controller.signal)
   called.catch(() => {})
   const done = new AbortController()
-  const late = aborted(signal, done.signal).then(async () => {
+  const timeout = aborted(signal, done.signal).then(async () => {
     await clock.sleep(afterAbortMs, done.signal)
-    cut.abort(signal.reason)
+    controller.abort(signal.reason)
     throw signal.reason
   })
-  late.catch(() => {})
+  timeout.catch(() => {})
   try {
-    return await Promise.race([called, late])
+    return await Promise.race([called, timeout])
   } finally {
     done.abort()
   }
 }
 
-/**
- * Resolves when the signal is aborted; rejects when the other one is, so that nothing is left
- * listening.
- */
+/** Resolves when the signal is aborted; rejects when `done` is, which removes both listeners. */
 function aborted(signal: AbortSignal, done: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => resolve(), { once: true, signal: done })

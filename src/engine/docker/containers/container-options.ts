@@ -7,41 +7,37 @@ import { diskLabel, labelsOf } from "./labels.ts"
 
 const { processes, memoryFiles, logFileMiB, logFiles } = bounds.containers
 
-const memoryPart = memoryFiles.value / 100
+const tmpfsShare = memoryFiles.value / 100
 
 export interface ContainerOptions {
   spec: RunSpec
-  /** Digest of the image that the spec's reference led to: it may lead elsewhere by now. */
+  /** The image's digest, since the spec's reference may now lead elsewhere. */
   imageId: string
   instance: string
   network: string
-  /** There. */
+  /** The container's address on that network. */
   address: string
   uid: number
   gid: number
   mounts: readonly PinnedMount[]
-  /** Of each process; undefined: as the daemon has it. */
+  /** Limit per process; undefined: the daemon's default. */
   openFiles: number | undefined
-  /**
-   * Bytes that the container's own file system may take, in the daemon's own reckoning; undefined:
-   * all there are.
-   */
+  /** Limit on the container's own file system, by the daemon's accounting; undefined: none. */
   diskBytes: number | undefined
-  /** The system calls that it may make, as `seccompProfile` has them. */
+  /** The allowed system calls, from `loadSeccompProfile`. */
   seccomp: string
 }
 
 /**
- * A container of the run's that is made to be looked at, and never started: it has nothing but the
- * image.
+ * Options of a container that is inspected but never started: it contains nothing but the image.
  */
 export function probeContainerOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
   return { Image: imageId, Cmd: ["-"], Labels: labelsOf(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
 }
 
 /**
- * All that a run's container is made from. Nothing a person chose weakens it: no capability, no new
- * privilege, no port of the host, no device but the granted.
+ * The options of a run's container. No setting of a person weakens them: no capabilities, no new
+ * privileges, no host ports, and only the granted devices.
  */
 export function containerOptions(options: ContainerOptions): Dockerode.ContainerCreateOptions {
   const { spec, imageId, instance, uid, gid } = options
@@ -70,32 +66,32 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
     SecurityOpt: ["no-new-privileges", `seccomp=${seccomp}`],
     ReadonlyRootfs: !spec.writableRoot,
     PidsLimit: processes.value,
-    // None on processes: the kernel counts them for all runs' user together, the cgroup for each
-    // run.
+    // No limit on processes here: the kernel counts processes over all runs' user, the cgroup
+    // counts them per run.
     Ulimits: [
       { Name: "core", Soft: 0, Hard: 0 },
       ...(openFiles === undefined ? [] : [{ Name: "nofile", Soft: openFiles, Hard: openFiles }]),
     ],
     Memory: memory,
     MemorySwap: memory,
-    // A quota, not NanoCpus: the daemon refuses NanoCpus beyond what the machine has, which an
-    // overcommitted run may ask for.
+    // A quota, not NanoCpus: the daemon rejects NanoCpus beyond the machine's, which an
+    // overcommitted run may request.
     CpuPeriod: 100_000,
     CpuQuota: spec.cpus * 100_000,
-    ShmSize: Math.floor(memory * memoryPart),
+    ShmSize: Math.floor(memory * tmpfsShare),
     OomScoreAdj: 500,
     Tmpfs: tmpfs(spec, uid, gid),
     Mounts: mounts.map(mountConfig),
     ...(diskBytes !== undefined && { StorageOpt: { size: String(diskBytes) } }),
     LogConfig: { Type: "json-file", Config: { "max-size": `${logFileMiB.value}m`, "max-file": String(logFiles.value) } },
-    // A program that ended has ended; a container is never started a second time, so that its
-    // pinned mounts need not outlive its start.
+    // An ended program stays ended. A container is never started twice, so its pinned mounts need
+    // not outlive its start.
     RestartPolicy: { Name: "no" },
     ...gpuRequest(spec),
   }
 }
 
-/** The home directory as the program and its `/etc/passwd` see it. */
+/** The home directory for `HOME` and `/etc/passwd`. */
 export function homeDirectory(spec: RunSpec): string {
   return spec.env.HOME ?? `/home/${spec.user}`
 }
@@ -105,13 +101,13 @@ export function hostName(key: string): string {
 }
 
 /**
- * Directories in memory, counted as the run's: `/tmp`, and the home where no mount is. Each at most
- * a part of the run's memory.
+ * Directories in memory, which count towards the run's limit: `/tmp`, and the home if it has no
+ * mount. Each is limited to a part of the run's memory.
  */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
-  // The owner is given for `/tmp` as well: where the image has the directory, its mode there wins
-  // over `mode`.
-  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * memoryPart)}m,uid=${uid},gid=${gid}`
+  // `/tmp` needs the owner as well: if the image has the directory, its mode there overrides
+  // `mode`.
+  const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * tmpfsShare)}m,uid=${uid},gid=${gid}`
   const home = homeDirectory(spec)
   const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
   const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }

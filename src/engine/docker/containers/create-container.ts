@@ -2,9 +2,9 @@ import type Dockerode from "dockerode"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 
 /**
- * dockerode would send all that a container is made from in the address of the request as well,
- * where what is long is refused, and where the daemon's log has it: variables, and so people's
- * secrets.
+ * Creates a container with all options in the request's body. dockerode would also put them into
+ * the URL: long ones are rejected there, and people's secret variables would reach the daemon's
+ * log.
  */
 export function createContainer(
   docker: DockerApi,

@@ -98,7 +98,7 @@ test("Where the daemon refuses the bound, since its file system has no quotas, t
   for (let round = 0; round < 2; round += 1) {
     assert.equal(bytesIn(await it.rig.output(writing(150), { ...it.room, diskMiB: 20 })), 150 * mib)
   }
-  assert.deepEqual(it.told, ["Docker cannot bound what a run writes to its own file system here: MaxDisk is watched only"])
+  assert.deepEqual(it.told, ["Docker cannot limit what a run writes to its own file system here: MaxDisk is only monitored"])
   const free = (await it.rig.engine.freeDisk()) ?? 0
   assert.ok(free > 150 * mib && free < 1_024 * mib, "of the disk that the daemon's data lie on")
   const spec = specOf({ ...it.room, command: ["sh", "-c", `${writing(100)}; sync; echo written; exec sleep 1000`], diskMiB: 20 })

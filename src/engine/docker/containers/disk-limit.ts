@@ -5,15 +5,15 @@ import { isDiskLimitTooSmall } from "../client/errors.ts"
 
 const mib = 2 ** 20
 
-/** How a storage driver reckons: whether what the image takes counts as the container's. */
+/** How a storage driver counts: whether the image's size counts as the container's. */
 interface DiskAccounting {
   withImage: boolean
 }
 
 /**
- * Bounds what containers write to their own file systems, where the daemon can. Its storage driver
- * tells whether that may be; the proof is the first container made with a bound: whether the file
- * system below really has quotas, only the daemon knows, and refuses it where it has not.
+ * Limits what containers write to their own file systems, if the daemon can. The storage driver
+ * shows whether that is possible. Only the first container with a limit proves that the file system
+ * has quotas, since the daemon rejects the limit otherwise.
  */
 export class DiskLimit {
   readonly #client: DockerClient
@@ -26,36 +26,36 @@ export class DiskLimit {
   }
 
   /**
-   * Bytes to make a container with; undefined where there is no bound, or none that the daemon
-   * could hold it to.
+   * The limit for a container in bytes; undefined if there is none, or none that the daemon can
+   * enforce.
    */
   async bytesFor({ diskMiB }: RunSpec, imageId: string, signal: AbortSignal): Promise<number | undefined> {
     if (diskMiB === undefined) return undefined
-    const accounting = await this.#known()
+    const accounting = await this.#detectAccounting()
     if (!accounting) return undefined
     const image = accounting.withImage ? await this.#sizeOf(imageId, signal) : 0
     return withOverhead(diskMiB) + Math.ceil(image * 1.25)
   }
 
   /**
-   * The daemon refused a container for its bound; where that was too little for the image, it may
-   * give others theirs.
+   * Records that the daemon rejected a limit. If the limit was only too small for the image, the
+   * daemon may still enforce others.
    */
   handleRefusal(error: unknown): void {
     if (isDiskLimitTooSmall(error)) {
-      this.#log.warn({ err: error }, "Docker refused the bound of a run's own file system: this run's MaxDisk is watched only")
+      this.#log.warn({ err: error }, "Docker rejected a run's disk limit: its MaxDisk is only monitored")
       return
     }
-    this.#log.info({ err: error }, "Docker cannot bound what a run writes to its own file system here: MaxDisk is watched only")
+    this.#log.info({ err: error }, "Docker cannot limit what a run writes to its own file system here: MaxDisk is only monitored")
     this.#accounting = Promise.resolve(undefined)
   }
 
-  /** The daemon may be another one by now. */
+  /** Discards what is known of the daemon, which may be another one now. */
   reset(): void {
     this.#accounting = undefined
   }
 
-  async #known(): Promise<DiskAccounting | undefined> {
+  async #detectAccounting(): Promise<DiskAccounting | undefined> {
     this.#accounting ??= this.#client.call(async (docker, abort) => accountingOf(await docker.info(abort)))
     try {
       return await this.#accounting
@@ -72,16 +72,16 @@ export class DiskLimit {
 }
 
 /**
- * Blocks, directories and what the driver keeps beside count for the kernel, and not as written:
- * the bound leaves room for them.
+ * Adds room for blocks, directories and the driver's own files, which the kernel counts and the run
+ * does not.
  */
 function withOverhead(diskMiB: number): number {
   return Math.ceil(diskMiB * mib * 1.125) + 32 * mib
 }
 
 /**
- * Undefined for drivers that bound nothing. Those of containerd's store are among them: the daemon
- * takes a bound for them and passes over it.
+ * Undefined for drivers without limits. This includes containerd's image store: the daemon accepts
+ * a limit there and ignores it.
  */
 function accountingOf({ Driver, DriverStatus = [] }: DaemonInfo): DiskAccounting | undefined {
   const backing = DriverStatus.find(([name]) => name === "Backing Filesystem")?.[1]

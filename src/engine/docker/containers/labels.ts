@@ -14,8 +14,8 @@ const labels = {
   disk: "quayside.disk",
 } as const
 
-/** Who a container belongs to, as its labels say. */
-export interface Identity {
+/** The owner of a container, read from its labels. */
+export interface ContainerIdentity {
   key: string
   run: number
   project: number
@@ -41,7 +41,7 @@ export function labelsOf(spec: RunSpec, instance: string): Record<string, string
   }
 }
 
-/** What the container was made from, as far as its labels tell. */
+/** The parts of a spec that are stored in labels. */
 export function specFromLabels(found: Record<string, string>): Pick<RunSpec, "image" | "port" | "mounts"> {
   const mounts = JSON.parse(found[labels.mounts] ?? "[]") as [source: string, target: string, mode: string][]
   return {
@@ -59,22 +59,22 @@ export function belongsTo(instance: string, found: Record<string, string> | unde
   return found?.[labels.instance] === instance
 }
 
-/** Says what a container's own file system is bound to. */
+/** Records the limit on a container's own file system. */
 export function diskLabel(mib: number): Record<string, string> {
   return { [labels.disk]: String(mib) }
 }
 
-/** Null where the daemon does not bound it. */
+/** Null if there is no limit. */
 export function diskLimitOf(found: Record<string, string>): number | null {
   const mib = found[labels.disk]
   return mib === undefined ? null : Number(mib)
 }
 
 /**
- * Undefined for a container that carries the instance's label but no key of the right form:
- * Quayside has not made it.
+ * Undefined for a container with the instance's label but without a valid key: Quayside did not
+ * create it.
  */
-export function identityOf(found: Record<string, string>): Identity | undefined {
+export function identityOf(found: Record<string, string>): ContainerIdentity | undefined {
   const key = found[labels.key] ?? ""
   if (!/^[0-9a-f]{32}$/.test(key)) return undefined
   return {
@@ -86,7 +86,7 @@ export function identityOf(found: Record<string, string>): Identity | undefined 
   }
 }
 
-/** Whose network it is, and the group whose setting counts on it, empty where none does. */
+/** The owner of a network, and the group whose internet setting applies; empty: no group. */
 export interface NetworkIdentity {
   user: string
   group: string
@@ -96,7 +96,7 @@ export function networkLabels(instance: string, { user, group }: NetworkIdentity
   return { [labels.instance]: instance, [labels.user]: user, [labels.internetOf]: group }
 }
 
-/** Undefined for a network that Quayside has not made. */
+/** Undefined for a network that Quayside did not create. */
 export function networkIdentity(found: Record<string, string> | undefined): NetworkIdentity | undefined {
   const user = found?.[labels.user]
   return user === undefined ? undefined : { user, group: found?.[labels.internetOf] ?? "" }

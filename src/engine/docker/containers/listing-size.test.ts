@@ -9,7 +9,7 @@ const mountsWith = (length: number, character = "x") =>
 test("a run may have long commands and many mounts, but not so much that lists of all runs become long", () => {
   const check = (parts: object) => checkListingSize(specOf({ image: "some", ...parts }), "here")
   check({ mounts: mountsWith(250), command: ["x".repeat(16_000)] })
-  const refused = { code: "engine_error", message: /places of its mounts have \d+ bytes together/ }
+  const refused = { code: "engine_error", message: /command and mounts have \d+ bytes together/ }
   assert.throws(() => check({ mounts: mountsWith(4_000) }), refused)
   assert.throws(() => check({ mounts: mountsWith(1).map((mount) => ({ ...mount, source: "/y".repeat(2_000) })) }), refused)
   // The daemon sends six bytes for each of these.

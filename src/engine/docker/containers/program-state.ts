@@ -3,15 +3,15 @@ import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 
-/** How long a program may take from its init's start to its own, before it is taken for started. */
+/** How long the init may take to execute the program before the program counts as started. */
 const timeoutMs = 1_000
 
 /**
- * Waits until the init process has started the program, and looks whether every pinned directory is
- * mounted for it. The daemon itself tells neither: it reports a start as soon as its init runs, and
- * it cannot know which directory was meant.
+ * Waits until the init process has executed the program, and checks that every pinned directory is
+ * mounted for it. The daemon reports neither: it announces a start as soon as its init runs, and
+ * cannot know which directory was meant.
  *
- * Answers `ended` when the process is not to be seen, be it that it ended or that the daemon lives
+ * Resolves with `ended` if the process is not visible, because it ended or because the daemon lives
  * in another PID namespace.
  */
 export async function waitForProgram(
@@ -19,9 +19,9 @@ export async function waitForProgram(
   pinned: readonly PinnedMount[],
   clock: Clock = systemClock,
 ): Promise<"running" | "ended"> {
-  const missing = await firstMissing(pid, pinned)
+  const missing = await findMissingMount(pid, pinned)
   if (missing && (await exists(`/proc/${pid}/root/`))) {
-    throw new EngineError("engine_error", `The container engine mounted something else at ${missing.target} than was meant`)
+    throw new EngineError("engine_error", `The container engine mounted the wrong directory at ${missing.target}`)
   }
   const until = clock.now() + timeoutMs
   while (clock.now() < until) {
@@ -33,8 +33,8 @@ export async function waitForProgram(
 }
 
 /**
- * The init forks and its child becomes the program: until then both have the same name. The parent
- * is read last, since it becomes the init itself only now.
+ * The init forks, and its child becomes the program: until then both have the same name. The parent
+ * is read last, since its own name changes only now.
  */
 async function programState(pid: number): Promise<"init" | "running" | "ended"> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => undefined)
@@ -47,10 +47,10 @@ async function programState(pid: number): Promise<"init" | "running" | "ended"> 
 }
 
 /**
- * The process's own list of mounts is what is looked through: a target may lead through links of
- * the image, a mount point does not, and nobody can move one away.
+ * Searches the process's own list of mounts: a target may lead through links of the image, but a
+ * mount point does not, and nobody can move it away.
  */
-async function firstMissing(pid: number, pinned: readonly PinnedMount[]): Promise<PinnedMount | undefined> {
+async function findMissingMount(pid: number, pinned: readonly PinnedMount[]): Promise<PinnedMount | undefined> {
   if (pinned.length === 0) return undefined
   const mountInfo = await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "")
   const points = mountInfo.split("\n").map((line) => unescaped(line.split(" ")[4] ?? ""))
@@ -62,7 +62,7 @@ function isOrdinary(point: string): boolean {
   return point !== "" && point !== "/" && !/^\/(proc|sys|dev)(\/|$)/.test(point)
 }
 
-/** The kernel writes space, tab, line feed and backslash as octal numbers. */
+/** The kernel escapes space, tab, line feed and backslash as octal numbers. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 }

@@ -2,10 +2,7 @@ import type Dockerode from "dockerode"
 import type { RecoveredSpec } from "../../engine.ts"
 import { identityOf, specFromLabels } from "./labels.ts"
 
-/**
- * The opposite of `containerOptions`: what a container was made from. Undefined for one that
- * Quayside has not made.
- */
+/** The inverse of `containerOptions`. Undefined for a container that Quayside did not create. */
 export function recoverSpec({ Config, HostConfig }: Dockerode.ContainerInspectInfo): RecoveredSpec | undefined {
   const identity = identityOf(Config.Labels)
   if (!identity) return undefined

@@ -4,15 +4,13 @@ import { statusOf, undefinedIfNotFound } from "../client/errors.ts"
 export interface RemoveOptions {
   graceMs: number
   running: boolean
-  /**
-   * Whose run it is: whoever has programs that take their whole grace keeps nobody else's waiting.
-   */
+  /** The run's owner: a person with slow programs must not delay the stops of others. */
   owner?: string | undefined
   signal?: AbortSignal | undefined
 }
 
 /**
- * Ends a container, with whole seconds of grace, and removes it with its anonymous volumes.
+ * Stops a container, with whole seconds of grace, and removes it with its anonymous volumes.
  * Resolves when it is gone, whoever removed it.
  */
 export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
@@ -41,11 +39,11 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
       throw error
     },
   )
-  if (!removed) await untilGone(client, id, signal)
+  if (!removed) await waitForRemoval(client, id, signal)
 }
 
-/** Somebody else is removing it already. */
-async function untilGone(client: DockerClient, id: string, signal: AbortSignal | undefined): Promise<void> {
+/** Another client is removing it already. */
+async function waitForRemoval(client: DockerClient, id: string, signal: AbortSignal | undefined): Promise<void> {
   await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).wait({ condition: "removed", ...abort }), {
       signal,

@@ -35,19 +35,16 @@ export interface RunStarterContext {
   networks: UserNetworks
   firewall: Firewall | undefined
   images: ImageStore
-  /** As `seccompProfile` has it. */
+  /** From `loadSeccompProfile`. */
   seccomp: string
   options: DockerOptions
 }
 
 const { networkTries, momentaryRefusals } = bounds.containers
-/** Before the second attempt; doubled for each further one. */
+/** The pause before the second attempt; doubled for each further one. */
 const firstPauseMs = 100
 
-/**
- * A stop of the run waits for its start to be undone: with a daemon that hangs it must still have
- * time to find that out by itself.
- */
+/** A stop waits until its start is undone, and needs time left to detect a hung daemon itself. */
 const undoTimeoutMs = 5_000
 
 type Report = (step: StartStep) => void
@@ -55,22 +52,22 @@ type Report = (step: StartStep) => void
 interface StartRequest {
   spec: RunSpec
   report: Report
-  /** As `Engine.start` has it. */
+  /** As in `Engine.start`. */
   resolveMounts: ResolveMounts | undefined
 }
 
 interface ContainerRequest extends StartRequest {
   imageId: string
-  /** As `ContainerOptions` has it. */
+  /** As in `ContainerOptions`. */
   diskBytes: number | undefined
 }
 
-/** An attempt failed in a way in which another need not, be it now or in a moment. */
+/** An attempt failed, but another may succeed, now or after a pause. */
 class RetryStart extends Error {
   readonly when: "now" | "later"
 
   constructor(when: "now" | "later", cause: unknown) {
-    super("another attempt is made", { cause })
+    super("another attempt follows", { cause })
     this.when = when
   }
 }
@@ -79,7 +76,7 @@ function retryIfTransient(error: unknown): never {
   throw isTransient(error) ? new RetryStart("later", error) : error
 }
 
-/** Takes a run from nothing to a started program, or back to nothing. */
+/** Starts a run completely, or leaves nothing of it. */
 export class RunStarter {
   readonly #client: DockerClient
   readonly #pins: MountPins
@@ -111,17 +108,17 @@ export class RunStarter {
     this.#accountFiles = new AccountFileCheck(client)
   }
 
-  /** The daemon may be another one, or other than it was. */
+  /** Discards what is known of the daemon, which may be another one now. */
   reset(): void {
     this.#diskLimit.reset()
   }
 
-  /** Answers the image's digest. */
+  /** Resolves with the image's digest. */
   async start(request: StartRequest, signal: AbortSignal): Promise<string> {
     const { spec, report } = request
     const left = await this.#inspect(containerName(spec.key), signal)
     if (left && !belongsTo(this.#options.instance, left.Config.Labels)) {
-      throw new EngineError("engine_error", "Another installation of Quayside has a container of this run's name")
+      throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
     if (left?.State.Running) return left.Image
     checkListingSize(spec, this.#options.instance)
@@ -134,8 +131,8 @@ export class RunStarter {
   }
 
   /**
-   * What only the daemon knows is found out by trying: then there is another place, another bound,
-   * or another moment.
+   * Only the daemon knows what is taken, full or too much, so a failed attempt is repeated with
+   * another address, another limit or later.
    */
   async #startWithRetries(request: ContainerRequest, signal: AbortSignal): Promise<string> {
     let transientLeft = momentaryRefusals.value as number
@@ -152,7 +149,7 @@ export class RunStarter {
     }
   }
 
-  /** Rejects with `RetryStart` where another attempt may go well. */
+  /** Rejects with `RetryStart` if another attempt may succeed. */
   async #tryStart(request: ContainerRequest, signal: AbortSignal): Promise<string> {
     const { user, internetOf: group = "" } = request.spec
     using lease = await this.#networks.lease({ user, group }, signal).catch(retryIfTransient)
@@ -195,7 +192,7 @@ export class RunStarter {
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#complete((_, abort) => container.start(abort), { owner: spec.user, signal })
-    // The container has mounts of its own by now, and what they must be was noted when they were
+    // The container now has its own mounts, and their expected inodes were recorded when they were
     // pinned.
     const [checked] = await Promise.allSettled([this.#startCheck.check(container.id, mounts), this.#releasePins(spec.key)])
     if (checked.status === "rejected") throw checked.reason
@@ -204,8 +201,7 @@ export class RunStarter {
   }
 
   /**
-   * By a container of the run's own name and labels: whoever finds it after a crash knows what to
-   * do with it.
+   * Uses a container with the run's own name and labels, so that it is recognized after a crash.
    */
   async #checkAccountFiles(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
     const body = { ...probeContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
@@ -214,10 +210,7 @@ export class RunStarter {
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
-  /**
-   * Both are waited for to their ends, also when one fails: nothing may be pinned after `#undo` has
-   * begun.
-   */
+  /** Waits for both even if one fails: nothing may be pinned after `#undo` has begun. */
   async #pinAndConfine(request: Omit<StartRequest, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
     const [pinned, confined] = await Promise.allSettled([this.#pin(request, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
@@ -252,8 +245,7 @@ export class RunStarter {
   }
 
   /**
-   * Best effort: what cannot be undone now, because the daemon is gone, is seen by `observe` and
-   * stopped.
+   * Best effort: if the daemon is gone, `observe` later finds the remains, and they are stopped.
    */
   async #undo(key: string): Promise<void> {
     const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoTimeoutMs)).catch(() => undefined)
@@ -263,9 +255,9 @@ export class RunStarter {
     await this.#releasePins(key)
   }
 
-  /** What cannot be unmounted now is tried again by the sweep that goes with every observation. */
+  /** A pin that cannot be unmounted now is released by the cleanup of a later observation. */
   async #releasePins(key: string): Promise<void> {
-    await this.#pins.release(key).catch((err: unknown) => this.#log.warn({ key, err }, "pinned directories could not be released"))
+    await this.#pins.release(key).catch((err: unknown) => this.#log.warn({ key, err }, "cannot release pinned directories"))
   }
 
   #inspect(container: string, signal?: AbortSignal): Promise<Dockerode.ContainerInspectInfo | undefined> {

@@ -65,14 +65,14 @@ test("a profile of somebody's own is taken as it is", () => {
 test("a profile that is none, or that lets everything through, is refused with a sentence", () => {
   const rule = { names: ["read"], action: "SCMP_ACT_ALLOW" }
   for (const word of ["unconfined", "default", "runtime/default"])
-    assert.throws(() => loadSeccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is no file`) })
+    assert.throws(() => loadSeccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is not a file`) })
   assert.throws(() => loadSeccompProfile(join(folder, "none.json")), { message: /none.json" cannot be read \(ENOENT/ })
   const faults: [content: unknown, RegExp][] = [
-    ["{", /is no JSON/],
-    [[], /must hold a JSON object/],
+    ["{", /is not JSON/],
+    [[], /must contain a JSON object/],
     [{ syscalls: [rule] }, /has no `defaultAction`/],
-    [{ defaultAction: "SCMP_ACT_ALLOW", syscalls: [rule] }, /lets every call through that it does not name/],
-    [{ defaultAction: "SCMP_ACT_LOG", syscalls: [rule] }, /lets every call through that it does not name/],
+    [{ defaultAction: "SCMP_ACT_ALLOW", syscalls: [rule] }, /allows every call that it does not name/],
+    [{ defaultAction: "SCMP_ACT_LOG", syscalls: [rule] }, /allows every call that it does not name/],
     [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [] }, /has no list `syscalls`/],
     [{ defaultAction: "SCMP_ACT_ERRNO", syscalls: [rule, { names: [] }] }, /has a rule \(number 2\)/],
   ]

@@ -9,14 +9,14 @@ import { readLogs } from "../observe/read-logs.ts"
 import { waitForProgram } from "./program-state.ts"
 
 /**
- * What the init prints when the image has no such program, or it may not be run; the exit code
- * alone could be the program's own.
+ * The init's message for a program that is missing or not executable; the exit code alone could be
+ * the program's own.
  */
 const initRefusal = /\[FATAL\s+tini \(\d+\)\] exec /
 
 /**
- * Whether the init says in one of these lines that there is no such program. People's programs
- * write to the same output.
+ * Whether the init reports a missing program in one of these lines. The run's own program writes to
+ * the same output.
  */
 export function isCommandMissing(output: string): boolean {
   return output.split("\n").some((line) => {
@@ -26,48 +26,46 @@ export function isCommandMissing(output: string): boolean {
 }
 
 /**
- * Tells whether a container's program has really begun. Engines say so when their init runs; the
- * program may still be missing.
+ * Checks that a container's program has really started. Engines report a start when their init
+ * runs; the program may still be missing.
  */
 export class StartCheck {
   readonly #client: DockerClient
   readonly #clock: Clock
-  /** Whether the daemon's processes can be seen from here; learnt from the first start. */
-  #processes: "unknown" | "seen" | "hidden" = "unknown"
+  /** Whether the daemon's processes are visible from here; known after the first start. */
+  #processVisibility: "unknown" | "visible" | "hidden" = "unknown"
 
   constructor(client: DockerClient, clock: Clock = systemClock) {
     this.#client = client
     this.#clock = clock
   }
 
-  /**
-   * Throws where the program could not be run at all, or sees other directories than were pinned.
-   */
+  /** Throws if the program could not be run, or sees other directories than were pinned. */
   async check(id: string, pinned: readonly PinnedMount[]): Promise<void> {
     const { Running, Pid } = await this.#state(id)
-    if (Running && this.#processes === "hidden") return refuseUnchecked(pinned)
+    if (Running && this.#processVisibility === "hidden") return rejectUncheckedMounts(pinned)
     if (Running && (await waitForProgram(Pid, pinned, this.#clock)) === "running") {
-      this.#processes = "seen"
+      this.#processVisibility = "visible"
       return
     }
-    const { Running: stillRunning, ExitCode } = await this.#ended(id)
+    const { Running: stillRunning, ExitCode } = await this.#waitForEnd(id)
     if (stillRunning) {
-      if (this.#processes === "unknown") this.#processes = "hidden"
-      return refuseUnchecked(pinned)
+      if (this.#processVisibility === "unknown") this.#processVisibility = "hidden"
+      return rejectUncheckedMounts(pinned)
     }
-    if (ExitCode === 126 || ExitCode === 127) await this.#refuseMissingCommand(id)
+    if (ExitCode === 126 || ExitCode === 127) await this.#rejectMissingCommand(id)
   }
 
-  /** The daemon learns of an end a little later than `/proc` shows it. */
-  async #ended(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
-    const timeoutMs = this.#processes === "seen" ? 15_000 : 2_000
+  /** The daemon notices an exit a little later than `/proc` shows it. */
+  async #waitForEnd(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
+    const timeoutMs = this.#processVisibility === "visible" ? 15_000 : 2_000
     await this.#client
       .call((docker, abort) => docker.getContainer(id).wait({ condition: "not-running", ...abort }), { timeoutMs })
       .catch(() => {})
     return this.#state(id)
   }
 
-  async #refuseMissingCommand(id: string): Promise<void> {
+  async #rejectMissingCommand(id: string): Promise<void> {
     const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
     if (isCommandMissing(output)) throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
   }
@@ -80,13 +78,13 @@ export class StartCheck {
 }
 
 /**
- * The daemon lives in another PID namespace, and so perhaps in another mount namespace, where it
- * sees none of the pins.
+ * The daemon lives in another PID namespace, and so perhaps in another mount namespace, without our
+ * pins.
  */
-function refuseUnchecked(pinned: readonly PinnedMount[]): void {
+function rejectUncheckedMounts(pinned: readonly PinnedMount[]): void {
   if (pinned.every((mount) => mount.identity === undefined)) return
   throw new EngineError(
     "engine_error",
-    "Mounts cannot be checked: with isolation Quayside must run beside the container engine, not in a container",
+    "Mounts cannot be checked: isolation requires Quayside to run beside the container engine, not in a container",
   )
 }

@@ -3,14 +3,14 @@ import type { Shell } from "../host/shell.ts"
 import { chainPrefix, type KernelNames } from "../network/kernel-names.ts"
 import { firewallError, type IptablesFamily, iptablesVariants, MangleTable, ToolError } from "./iptables.ts"
 
-/** The chains of one family, and the jumps to them. */
+/** The chains of one IP family, and the jumps to them. */
 export class FirewallChains {
   readonly #shell: Shell
   readonly #family: IptablesFamily
   readonly #jumps: readonly (readonly [hook: string, chain: string])[]
-  /** Of the first kind that could set the rules. */
+  /** The table of the first iptables variant that could set the rules. */
   #table: MangleTable | undefined
-  /** What was asked for last, and how the tool prints it, should it print it differently. */
+  /** The last rules that were set, and how the tool prints them if it differs. */
   #known: { wanted: string; printed: string } | undefined
 
   constructor(shell: Shell, family: IptablesFamily, { chains }: KernelNames) {
@@ -27,15 +27,15 @@ export class FirewallChains {
     return this.#table?.tool
   }
 
-  /** What stands there where that is not what is wanted; undefined where it is. */
+  /** The actual rules if they differ from the given ones; undefined if they do not. */
   async difference(rules: readonly string[]): Promise<string | undefined> {
     const lines = this.#table ? await this.#lines(this.#table) : []
-    return this.#table && this.#holds(lines, rules) ? undefined : lines.join("\n")
+    return this.#table && this.#matches(lines, rules) ? undefined : lines.join("\n")
   }
 
   /**
-   * Answers whether anything had to be set. The first time it tries one kind of tool after the
-   * other.
+   * Sets missing rules and resolves with whether anything changed. The first call tries each
+   * iptables variant in turn.
    */
   async ensure(rules: readonly string[]): Promise<boolean> {
     const failures: ToolError[] = []
@@ -52,16 +52,16 @@ export class FirewallChains {
     throw firewallError(this.#family, failures)
   }
 
-  /** Somebody may put a rule of theirs first at the same moment: then it is tried again. */
+  /** Another program may insert a rule first at the same moment, so this tries again. */
   async #ensure(table: MangleTable, rules: readonly string[], triesLeft = 2): Promise<boolean> {
     const lines = await table.read()
-    if (this.#holds(lines, rules)) return false
+    if (this.#matches(lines, rules)) return false
     await table.apply([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
     const after = await table.read()
     this.#known = { wanted: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
     if (!this.#isHooked(after) || this.#rulesIn(after).length !== rules.length) {
       if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
-      throw new EngineError("engine_error", "The firewall rules that confine runs do not stay where they were put", {
+      throw new EngineError("engine_error", "The firewall rules that confine runs do not stay in place", {
         detail: after.join("\n"),
       })
     }
@@ -83,7 +83,7 @@ export class FirewallChains {
     })
   }
 
-  #holds(lines: readonly string[], rules: readonly string[]): boolean {
+  #matches(lines: readonly string[], rules: readonly string[]): boolean {
     const printed = this.#rulesIn(lines).join("\n")
     const wanted = rules.join("\n")
     const same = printed === wanted || (this.#known?.wanted === wanted && this.#known.printed === printed)
@@ -94,7 +94,7 @@ export class FirewallChains {
     return this.#jumps.flatMap(([, chain]) => lines.filter((line) => line.startsWith(`-A ${chain} `)))
   }
 
-  /** Nothing but other instances' jumps may come before ours: it could let something through. */
+  /** Only other instances' jumps may precede ours: any other rule could accept a packet first. */
   #isHooked(lines: readonly string[]): boolean {
     return this.#jumps.every(([hook, chain]) => {
       const rules = lines.filter((line) => line.startsWith(`-A ${hook} `))

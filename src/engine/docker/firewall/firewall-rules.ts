@@ -2,41 +2,39 @@ import { bounds } from "#contract"
 import { bridgePrefixOf, type KernelNames } from "../network/kernel-names.ts"
 
 /**
- * What the runs of a group's groupMatch reach beyond the host: all public addresses, none, or only
- * these networks.
+ * What the runs of a group may reach beyond the host: all public addresses, none, or only these
+ * networks.
  */
 export interface GroupInternet {
   group: string
   internet: boolean | readonly string[]
 }
 
-/** What runs may reach besides what answers them. */
+/** What runs may connect to, and who may connect to them. */
 export interface NetworkPolicy {
   /** The runs' own networks. */
   pool: string
-  /** Whether public addresses may be reached, and names be asked for. */
+  /** Whether runs may reach public addresses and resolve names. */
   internet: boolean
-  /** Groups whose runs have a setting of their own instead. */
+  /** Groups with a setting of their own. */
   groups: readonly GroupInternet[]
-  /** Networks that may be reached although they are private. */
+  /** Private networks that runs may reach. */
   allow: readonly string[]
-  /** Networks that may not be reached although they are public; wins over `allow`. */
+  /** Public networks that runs may not reach; overrides `allow`. */
   deny: readonly string[]
-  /**
-   * Name servers that are not on a loopback address: their port 53 may be reached wherever they
-   * are.
-   */
+  /** Name servers outside loopback: runs may reach their port 53 wherever they are. */
   nameServers: readonly string[]
-  /** Whose processes on the host may connect to a run. */
+  /** The user whose processes on the host may connect to runs. */
   uid: number
   /**
-   * And of these only groupMatch of this group, so that other programs of root may not, such as the
-   * engine's daemon, which asks wherever a registry sends it; undefined: all.
+   * Only members of this group among that user's processes, so that other programs of root cannot,
+   * such as the engine's daemon, which connects wherever a registry sends it. Undefined: every
+   * process of the user.
    */
   gid: number | undefined
 }
 
-/** Where nothing of the public internet is: the host's surroundings. */
+/** Networks outside the public internet: the host's surroundings. */
 const privateNetworks = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -50,25 +48,24 @@ const privateNetworks = [
   "240.0.0.0/4",
 ]
 
-/** Metadata services of clouds live there. No setting opens it. */
+/** Cloud metadata services use these addresses. No setting opens them. */
 const linkLocal = "169.254.0.0/16"
 
-/** New connections of one run at a time; the kernel's table of connections is everybody's. */
+/** Limit on one run's connections, since all share the kernel's connection table. */
 const maxConnections = bounds.containers.connections.value
 
 const allowReplies = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
 /**
- * The chains' rules, in the form in which the kernel's tools print them: what is there can be
- * compared as text.
+ * The IPv4 rules, in the form that the kernel's tools print, so that they can be compared as text.
  *
- * They never accept: what passes them still meets the rules of Docker and of the host.
+ * They never accept a packet: it still passes the rules of Docker and of the host.
  */
 export function ipv4Rules(names: KernelNames, policy: NetworkPolicy): string[] {
   const { bridgePrefix, chains } = names
   const from = `-i ${bridgePrefix}+`
   const to = `-o ${bridgePrefix}+`
-  // The first that matches counts: groups with a setting come before everybody.
+  // The first match wins, so groups with a setting precede everybody.
   const groups = policy.groups.map(({ group, internet }) => ({ from: `-i ${bridgePrefixOf(names, group)}+`, internet }))
   const everybody = { from, internet: policy.internet }
   return [
@@ -97,22 +94,22 @@ function groupMatch({ gid }: NetworkPolicy): string {
   return gid === undefined ? "" : ` --gid-owner ${gid} --suppl-groups`
 }
 
-/** Runs on some bridges, with what they may reach beyond the host. */
+/** The runs on some bridges, and what they may reach beyond the host. */
 interface RunGroup {
   from: string
   internet: boolean | readonly string[]
 }
 
-/** What happens to what leaves the host, as far as it is the same whether the internet is open. */
+/** The rules for forwarded packets that do not depend on the default of the internet setting. */
 function forwardRules(chain: string, { from, internet }: RunGroup, policy: NetworkPolicy): string[] {
   const { pool, deny, allow } = policy
-  const verdict = (network: string, word: string) => `-A ${chain}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${word}`
+  const rule = (network: string, target: string) => `-A ${chain}${network === anywhere ? "" : ` -d ${network}`} ${from} -j ${target}`
   const open = [...allow, ...(typeof internet === "boolean" ? [] : internet)]
   return [
     ...dnsRules(chain, { from, internet }, policy),
-    ...[linkLocal, pool, ...deny].map((network) => verdict(network, "DROP")),
-    ...open.map((network) => verdict(network, "RETURN")),
-    ...privateNetworks.map((network) => verdict(network, "DROP")),
+    ...[linkLocal, pool, ...deny].map((network) => rule(network, "DROP")),
+    ...open.map((network) => rule(network, "RETURN")),
+    ...privateNetworks.map((network) => rule(network, "DROP")),
   ]
 }
 
@@ -121,7 +118,7 @@ function dnsRules(chain: string, { from, internet }: RunGroup, { nameServers }: 
   return nameServers.flatMap((server) => ["udp", "tcp"].map((protocol) => `-A ${chain} ${nameServer(from, server, protocol)}`))
 }
 
-/** Runs have no IPv6: nothing of it passes their bridges. */
+/** The IPv6 rules: runs have no IPv6, so their bridges forward none. */
 export function ipv6Rules({ bridgePrefix, chains }: KernelNames): string[] {
   return [
     `-A ${chains.input} -i ${bridgePrefix}+ -j DROP`,
@@ -133,7 +130,7 @@ export function ipv6Rules({ bridgePrefix, chains }: KernelNames): string[] {
 
 const anywhere = "0.0.0.0/0"
 
-/** The tools print the destination before the device. */
+/** The tools print the destination before the interface. */
 function nameServer(from: string, server: string, protocol: string): string {
   return `-d ${server}/32 ${from} -p ${protocol} -m ${protocol} --dport 53 -j RETURN`
 }

@@ -15,20 +15,20 @@ export interface FirewallOptions extends Pick<NetworkPolicy, "pool" | "internet"
   logger?: Logger | undefined
 }
 
-/** Frames between two runs on one bridge pass the rules only with this. */
+/** Without this setting, frames between two runs on one bridge bypass the rules. */
 const bridgeFilteringSwitch = "/proc/sys/net/bridge/bridge-nf-call-iptables"
 
 /**
- * The rules that confine an instance's runs. They match its bridges by the beginning of their
- * names: a new network is covered before it exists, and there are as many rules for one person as
- * for a thousand.
+ * The rules that confine an instance's runs. They match bridges by a prefix of their names, so a
+ * new network is covered before it exists, and the number of rules does not depend on the number of
+ * people.
  */
 export class Firewall {
   readonly #options: FirewallOptions
   readonly #log: Logger
   readonly #names: KernelNames
   readonly #chains: readonly FirewallChains[]
-  /** Undefined where the rules cannot tell this process from others of its user. */
+  /** Undefined if the rules cannot tell this process from others of its user. */
   readonly #gid: number | undefined
   #lastOperation: Promise<unknown> = Promise.resolve()
 
@@ -40,15 +40,15 @@ export class Firewall {
     this.#chains = (["iptables", "ip6tables"] as const).map((family) => new FirewallChains(options.shell, family, this.#names))
   }
 
-  /** Sets the rules. Rejects with one sentence where the tools or the right are missing. */
+  /** Sets the rules. Rejects with one sentence if the tools or the right are missing. */
   async prepare(): Promise<void> {
     await this.ensure()
     if (this.#gid === undefined)
-      this.#log.warn({}, "any program of root reaches runs: joining a group of Quayside's own, or matching it, is not possible here")
+      this.#log.warn({}, "every program of root can connect to runs: this system can neither join nor match a group of Quayside's own")
     this.#log.info({ chains: Object.values(this.#names.chains), by: this.#chains[0]?.tool }, "runs are confined by firewall rules")
   }
 
-  /** Sets what is missing; cheap when nothing is. Answers whether something was. */
+  /** Sets missing rules; cheap if none is. Resolves with whether anything changed. */
   ensure(): Promise<boolean> {
     return this.#serialize(async () => {
       const changed = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.ensure(rules)))
@@ -57,14 +57,12 @@ export class Firewall {
     })
   }
 
-  /**
-   * Rejects with an `EngineError` that says so when rules are missing or changed; changes nothing.
-   */
+  /** Rejects with an `EngineError` if rules are missing or changed; changes nothing. */
   check(): Promise<void> {
     return this.#serialize(async () => {
       const wrong = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.difference(rules)))
       if (wrong.some((lines) => lines !== undefined) || (await bridgesBypassFirewall())) {
-        const msg = "The firewall rules that confine runs are missing or were changed; they are set again within seconds"
+        const msg = "The firewall rules that confine runs are missing or were changed; Quayside restores them within seconds"
         throw new EngineError("engine_error", msg, { detail: wrong.filter((lines) => lines !== undefined).join("\n") })
       }
     })
@@ -95,7 +93,7 @@ export class Firewall {
     return [[ipv4, ipv4Rules(this.#names, reach)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
   }
 
-  /** One after another: two repairs at once would each undo what the other has just found. */
+  /** Runs operations one after another: two concurrent repairs would undo each other. */
   #serialize<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#lastOperation.then(work, work)
     this.#lastOperation = next.catch(() => {})
@@ -103,10 +101,7 @@ export class Firewall {
   }
 }
 
-/**
- * False also where no bridge of containers was ever made: the engine sets the switch with the
- * first.
- */
+/** Also false before the first bridge of a container: the engine enables the setting with it. */
 async function bridgesBypassFirewall(): Promise<boolean> {
   return (await readFile(bridgeFilteringSwitch, "utf8").catch(() => "1")).trim() === "0"
 }
@@ -117,9 +112,9 @@ async function repairBridgeFiltering(): Promise<boolean> {
   return true
 }
 
-/** As the tools print it. */
+/** Formats a network as the tools print it. */
 function normalizeNetwork(network: string): string {
   const subnet = parseSubnet(network)
-  if (!subnet) throw new TypeError(`An address or a network is wanted, got ${JSON.stringify(network)}`)
+  if (!subnet) throw new TypeError(`Expected an address or a network, got ${JSON.stringify(network)}`)
   return subnetText(subnet)
 }

@@ -4,16 +4,16 @@ import type { Shell } from "../host/shell.ts"
 export type IptablesFamily = "iptables" | "ip6tables"
 
 /**
- * Both kinds keep rules of their own, all of which count: whichever works will do. The first is
- * what the host itself prefers.
+ * Both variants have their own rules, and all rules count, so any working variant will do. The
+ * first is the host's preferred one.
  */
 export const iptablesVariants = ["", "-nft", "-legacy"] as const
 export type IptablesVariant = (typeof iptablesVariants)[number]
 
-/** What a shell answers for a program that there is not. */
+/** A shell's exit code for an unknown program. */
 const notFound = 127
 
-/** A tool that refused. */
+/** A tool reported an error. */
 export class ToolError extends Error {
   override readonly name = "ToolError"
   readonly missing: boolean
@@ -25,8 +25,8 @@ export class ToolError extends Error {
 }
 
 /**
- * The `mangle` table of one family: neither Docker nor the usual firewalls put rules there, and no
- * rule elsewhere can let through what is dropped in it.
+ * The `mangle` table of one IP family. Neither Docker nor the usual firewalls put rules there, and
+ * no rule elsewhere can accept a packet that it drops.
  */
 export class MangleTable {
   /** Such as `iptables-nft`. */
@@ -38,17 +38,20 @@ export class MangleTable {
     this.tool = `${family}${kind}`
   }
 
-  /** Its rules, as lines that begin with `-A`, and its chains, as lines that begin with a colon. */
+  /**
+   * The table's rules, as lines that begin with `-A`, and its chains, as lines that begin with a
+   * colon.
+   */
   async read(): Promise<string[]> {
     return (await this.#run([`${this.tool}-save`, "-t", "mangle"])).split("\n")
   }
 
-  /** Changes all of it or nothing. */
+  /** Applies all lines or none. */
   async apply(lines: readonly string[]): Promise<void> {
     await this.#run([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
   }
 
-  /** What a program prints. Rejects with a `ToolError`. */
+  /** Resolves with a program's output; rejects with a `ToolError`. */
   async #run(words: readonly string[], input?: string): Promise<string> {
     const { code, output } = await this.#shell.run(words, input)
     if (code === 0) return output
@@ -56,14 +59,14 @@ export class MangleTable {
   }
 }
 
-/** One sentence from what each kind of tool output. */
+/** One error from the failures of all variants. */
 export function firewallError(family: IptablesFamily, failures: readonly ToolError[]): EngineError {
   const detail = failures.map(({ message }) => message).join("\n")
   if (failures.every(({ missing }) => missing)) {
     return new EngineError("engine_error", `Isolation needs ${family}, which is not installed (the package is called iptables)`, { detail })
   }
-  const isRight = /permission denied|operation not permitted|must be root/i.test(detail)
-  const sentence = isRight
+  const isPermission = /permission denied|operation not permitted|must be root/i.test(detail)
+  const sentence = isPermission
     ? "Isolation needs the right to set firewall rules (CAP_NET_ADMIN)"
     : `Isolation needs firewall rules, which ${family} cannot set on this machine`
   return new EngineError("engine_error", sentence, { detail })

@@ -1,14 +1,14 @@
 import { release } from "node:os"
 
-/** Since which version of Linux rules can look at all groups of a process. */
-const matchedSince = [5, 4]
+/** The first Linux version whose rules can match all groups of a process. */
+const firstVersion = [5, 4]
 
 /**
- * Makes this process a member of a group, in addition to its others. Undefined where it may not be,
- * or where rules could not tell.
+ * Adds a group to this process's groups. Undefined if that is not permitted, or if rules could not
+ * match it.
  */
 export function joinGroup(gid: number): number | undefined {
-  if (!process.setgroups || !process.getgroups || !isMatched()) return undefined
+  if (!process.setgroups || !process.getgroups || !supportsGroupMatch()) return undefined
   const groups = process.getgroups()
   if (groups.includes(gid)) return gid
   try {
@@ -19,8 +19,8 @@ export function joinGroup(gid: number): number | undefined {
   return gid
 }
 
-function isMatched(version = release()): boolean {
+function supportsGroupMatch(version = release()): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number)
-  const [wantedMajor = 0, wantedMinor = 0] = matchedSince
+  const [wantedMajor = 0, wantedMinor = 0] = firstVersion
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
 }

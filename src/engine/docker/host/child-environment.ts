@@ -1,6 +1,6 @@
 /**
- * All that programs get which are started to do something: the server's own environment may hold
- * secrets, and its `PATH` is anybody's.
+ * The whole environment of the programs that Quayside starts. Its own environment may contain
+ * secrets, and its `PATH` may be anything.
  */
 export const childEnvironment = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/wsl/lib",

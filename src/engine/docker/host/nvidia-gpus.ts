@@ -3,13 +3,13 @@ import { promisify } from "node:util"
 import type { GpuDevice } from "../../engine.ts"
 import { childEnvironment } from "./child-environment.ts"
 
-/** The machine's NVIDIA devices as its own tool lists them; none where there is no such tool. */
+/** Lists the machine's NVIDIA devices with `nvidia-smi`; none if the tool is missing. */
 export async function listNvidiaGpus(signal?: AbortSignal): Promise<GpuDevice[]> {
-  const rows = await ask("uuid,name,memory.total", signal)
+  const rows = await queryGpus("uuid,name,memory.total", signal)
   return rows.map(([id = "", model = "", memory = "0"]) => ({ id, model, memoryMiB: Number(memory) || 0 }))
 }
 
-/** What one device does now; null is what its driver does not tell. */
+/** The current load of one device; null: unknown to its driver. */
 export interface GpuUsage {
   /** Bytes. */
   memory: number | null
@@ -17,18 +17,18 @@ export interface GpuUsage {
   busy: number | null
 }
 
-/** What the machine's NVIDIA devices do now, by their IDs. */
+/** The current load of the machine's NVIDIA devices, by ID. */
 export async function readNvidiaUsage(signal?: AbortSignal): Promise<Map<string, GpuUsage>> {
-  const rows = await ask("uuid,memory.used,utilization.gpu", signal)
-  return new Map(rows.map(([id = "", memory, busy]) => [id, { memory: scaled(memory, 2 ** 20), busy: scaled(busy, 0.01) }]))
+  const rows = await queryGpus("uuid,memory.used,utilization.gpu", signal)
+  return new Map(rows.map(([id = "", memory, busy]) => [id, { memory: scaleNumber(memory, 2 ** 20), busy: scaleNumber(busy, 0.01) }]))
 }
 
-/** The tool writes words such as `[N/A]` for what it does not know. */
-function scaled(text: string | undefined, factor: number): number | null {
+/** The tool prints words such as `[N/A]` for unknown values. */
+function scaleNumber(text: string | undefined, factor: number): number | null {
   return text !== undefined && /^[\d.]+$/.test(text) ? Number(text) * factor : null
 }
 
-async function ask(columns: string, signal?: AbortSignal): Promise<string[][]> {
+async function queryGpus(columns: string, signal?: AbortSignal): Promise<string[][]> {
   const words = [`--query-gpu=${columns}`, "--format=csv,noheader,nounits"]
   const options = { env: childEnvironment, timeout: 10_000, ...(signal && { signal }) }
   const listed = await promisify(execFile)("nvidia-smi", words, options).catch((error: unknown) => {

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto"
 import { EngineError } from "../../engine.ts"
 import { childEnvironment } from "./child-environment.ts"
 
-/** How a program ended. */
+/** The exit code and the output of a program. */
 export interface ToolResult {
   code: number
-  /** All it printed, errors too. */
+  /** Standard output and standard error. */
   output: string
 }
 
@@ -16,15 +16,15 @@ interface QueuedCommand {
   reject: (error: Error) => void
 }
 
-/** A program that takes longer hangs: it is ended, and with it the shell. */
+/** A program that takes longer is killed, and the shell with it. */
 const defaultTimeoutMs = 15_000
 
 /**
- * Runs the host's small tools, one after another, from a shell that stays. Whoever forks stands
- * still until it has happened, the longer the more memory it has: for a server that is milliseconds
- * in which nobody is answered, for a shell next to nothing.
+ * Runs the host's small tools, one after another, from a persistent shell. A fork stops the forking
+ * process, the longer the more memory it has. For a server these are milliseconds without any
+ * answer, for a shell next to nothing.
  *
- * The shell is started when it is first needed and keeps no process alive; it ends with this one,
+ * The shell starts with the first command and keeps no process alive. It ends with this process,
  * however this one ends.
  */
 export class Shell {
@@ -40,8 +40,8 @@ export class Shell {
   }
 
   /**
-   * Resolves when the program has ended, also where there is none of that name (code 127). Rejects
-   * with an `EngineError` when it hangs, or the shell was ended.
+   * Resolves when the program has ended, with code 127 if it does not exist. Rejects with an
+   * `EngineError` if the program hangs or the shell is killed.
    */
   run(words: readonly string[], input = ""): Promise<ToolResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ToolResult>()
@@ -52,9 +52,9 @@ export class Shell {
 
   #lineOf(words: readonly string[], input: string): string {
     const command = `${words.map(quoted).join(" ")} 2>&1`
-    const told =
+    const withInput =
       input === "" ? `${command} </dev/null` : `${command} <<'${this.#mark}'\n${input}${input.endsWith("\n") ? "" : "\n"}${this.#mark}`
-    return `${told}\nprintf '\\n${this.#mark} %s\\n' $?\n`
+    return `${withInput}\nprintf '\\n${this.#mark} %s\\n' $?\n`
   }
 
   #next(): void {
@@ -63,11 +63,11 @@ export class Shell {
     this.#child ??= this.#start()
     setKeepAlive(this.#child, true)
     this.#printed = ""
-    this.#timeout = setTimeout(() => this.#end(), this.#timeoutMs)
+    this.#timeout = setTimeout(() => this.#killHung(), this.#timeoutMs)
     this.#child.stdin?.write(command.line)
   }
 
-  /** In a group of its own: what a terminal tells the server's group is for the server. */
+  /** Uses a process group of its own, since a terminal's signals are meant for the server only. */
   #start(): ChildProcess {
     const child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "ignore"], env: childEnvironment, cwd: "/", detached: true })
     child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#receive(text))
@@ -85,25 +85,25 @@ export class Shell {
     const at = this.#printed.lastIndexOf(`\n${this.#mark} `)
     if (at < 0 || !this.#printed.endsWith("\n")) return
     const code = Number(this.#printed.slice(at + this.#mark.length + 2))
-    this.#done()?.resolve({ code, output: this.#printed.slice(0, at) })
+    this.#shift()?.resolve({ code, output: this.#printed.slice(0, at) })
     this.#next()
   }
 
-  #done(): QueuedCommand | undefined {
+  #shift(): QueuedCommand | undefined {
     clearTimeout(this.#timeout)
     return this.#waiting.shift()
   }
 
-  /** The others go on with another shell. */
+  /** The remaining commands run in a new shell. */
   #restart(error: Error): void {
     this.#child = undefined
-    this.#done()?.reject(error)
+    this.#shift()?.reject(error)
     this.#next()
   }
 
-  #end(): void {
+  #killHung(): void {
     const { pid } = this.#child ?? {}
-    if (pid !== undefined) killGroup(pid)
+    if (pid !== undefined) killProcessGroup(pid)
     this.#restart(new EngineError("engine_error", `A tool of the host did not end within ${this.#timeoutMs / 1_000} s`))
   }
 }
@@ -112,16 +112,16 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Whether this process waits for the shell when it has nothing else to do. */
-function setKeepAlive(child: ChildProcess | undefined, wanted: boolean): void {
+/** Sets whether the shell keeps this process alive. */
+function setKeepAlive(child: ChildProcess | undefined, keepAlive: boolean): void {
   const ends = [child, child?.stdin, child?.stdout] as (Partial<Record<"ref" | "unref", () => void>> | null | undefined)[]
-  for (const each of ends) each?.[wanted ? "ref" : "unref"]?.()
+  for (const each of ends) each?.[keepAlive ? "ref" : "unref"]?.()
 }
 
-function killGroup(pid: number): void {
+function killProcessGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL")
   } catch {
-    // It has just ended by itself.
+    // The shell has just ended by itself.
   }
 }

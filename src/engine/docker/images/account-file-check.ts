@@ -5,26 +5,25 @@ import type { DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
-const largest = bounds.containers.accountFileBytes.value
+const maxBytes = bounds.containers.accountFileBytes.value
 /**
- * Whatever is no regular file, in the daemon's own notation: directory, link, device, FIFO, socket,
- * others.
+ * All mode bits of non-regular files, in the daemon's notation: directory, link, device, FIFO,
+ * socket and others.
  */
-const irregular = (1 << 31) | (1 << 27) | (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
+const irregularModes = (1 << 31) | (1 << 27) | (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 
-/** As the daemon tells of a path in a container. */
+/** The daemon's description of a path in a container. */
 interface PathStat {
   size: number
   mode: number
-  /** Where a link leads in the end. */
+  /** The final target of a link. */
   linkTarget: string
 }
 
 /**
- * What the daemon reads of an image by itself whenever it starts a container of it, as root and to
- * the end: its files of accounts. A FIFO there keeps the start, and whoever asks after its
- * container, for ever; a line of a gigabyte takes several of the daemon's memory, and so perhaps
- * every run.
+ * Checks the account files of images. The daemon reads them as root, to the end, whenever it starts
+ * a container. A FIFO there would block the start, and every inspection of the container, forever.
+ * A line of a gigabyte would take several of the daemon's memory, and so perhaps every run.
  */
 export class AccountFileCheck {
   readonly #client: DockerClient
@@ -39,14 +38,14 @@ export class AccountFileCheck {
   }
 
   /**
-   * `container` has nothing but the image. Rejects with `image_unavailable` where it may not be
-   * started.
+   * `container` contains nothing but the image. Rejects with `image_unavailable` if the image must
+   * not be started.
    */
   async check(imageId: string, container: string, signal: AbortSignal): Promise<void> {
     for (const path of paths) {
       const found = await this.#stat(container, path, signal)
       const file = found?.linkTarget ? await this.#stat(container, found.linkTarget, signal) : found
-      if (file && ((file.mode & irregular) !== 0 || file.size > largest))
+      if (file && ((file.mode & irregularModes) !== 0 || file.size > maxBytes))
         throw new EngineError(
           "image_unavailable",
           `The image's ${path} must be a file of at most 1 MiB: the container engine reads all of it`,

@@ -10,8 +10,8 @@ export type ImageInspection = Dockerode.ImageInspectInfo
 const { imageAnswerBytes, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
 
 /**
- * What the daemon knows of an image, of which no more is read than any may have. dockerode's own
- * call for this reads whatever comes.
+ * Inspects an image, and reads at most the allowed size of the answer. dockerode's own call reads
+ * without a limit.
  */
 export async function inspectImage(docker: DockerApi, reference: OciReference, abort: AbortOption): Promise<ImageInspection> {
   const path = `/images/${formatOciReference(reference)}/json`
@@ -21,31 +21,31 @@ export async function inspectImage(docker: DockerApi, reference: OciReference, a
   })
   const parts: Buffer[] = []
   let bytes = 0
-  // Left before its end, the answer's connection is closed.
+  // Leaving the loop early closes the connection.
   for await (const part of answer as AsyncIterable<Buffer>) {
     bytes += part.length
-    if (bytes > imageAnswerBytes.value) throw denialReason(`what the engine tells of it has more than ${imageAnswerBytes.value} bytes`)
+    if (bytes > imageAnswerBytes.value) throw configError(`its description has more than ${imageAnswerBytes.value} bytes`)
     parts.push(part)
   }
   return JSON.parse(Buffer.concat(parts).toString())
 }
 
 /**
- * Throws where an image brings along more than containers may have of it. Each container has the
- * image's labels, ports and volumes, and each list of containers has those of every one: one
- * person's images would keep everybody's runs from being seen.
+ * Throws if an image's configuration exceeds the limits. Each container inherits the image's
+ * labels, ports and volumes, and each list of containers repeats them: one person's images could
+ * prevent the observation of everybody's runs.
  */
 export function checkImageConfig({ Config }: Pick<ImageInspection, "Config">): void {
   const { ExposedPorts, Volumes } = (Config ?? {}) as { ExposedPorts?: object | null; Volumes?: object | null }
   const ports = Object.keys(ExposedPorts ?? {}).length
   const volumes = Object.keys(Volumes ?? {}).length
   const bytes = jsonBytes(Config ?? {})
-  if (ports > imagePorts.value) throw denialReason(`it exposes ${ports} ports, where ${imagePorts.value} are the most`)
-  if (volumes > imageVolumes.value) throw denialReason(`it declares ${volumes} volumes, where ${imageVolumes.value} are the most`)
+  if (ports > imagePorts.value) throw configError(`it exposes ${ports} ports; the limit is ${imagePorts.value}`)
+  if (volumes > imageVolumes.value) throw configError(`it declares ${volumes} volumes; the limit is ${imageVolumes.value}`)
   if (bytes > imageConfigBytes.value)
-    throw denialReason(`its configuration, labels included, has ${bytes} bytes, where ${imageConfigBytes.value} are the most`)
+    throw configError(`its configuration, labels included, has ${bytes} bytes; the limit is ${imageConfigBytes.value}`)
 }
 
-function denialReason(why: string): EngineError {
+function configError(why: string): EngineError {
   return new EngineError("image_unavailable", `The image cannot be used: ${why}`)
 }

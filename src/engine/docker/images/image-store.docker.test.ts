@@ -104,7 +104,7 @@ describe("an image", () => {
   })
 
   test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
-    const messages = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /tells of it/ }
+    const messages = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /its description/ }
     for (const [kind, message] of Object.entries(messages)) {
       const image = named(`${kind}/heavy`)
       for (const begin of [start, pull])

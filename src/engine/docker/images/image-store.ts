@@ -11,37 +11,37 @@ import { requestManifest } from "./request-manifest.ts"
 
 export interface ImagesOptions {
   registries: RegistryAllowlist
-  /** Bytes; 0 is no bound. */
+  /** Bytes; 0 is no limit. */
   maxBytes: number
 }
 
-/** The daemon's images: what is there, who may use it, and how it comes. */
+/** The daemon's images: finds, checks and pulls them. */
 export class ImageStore {
   readonly #client: DockerClient
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
-  readonly #origins: ImageProvenance
+  readonly #provenance: ImageProvenance
 
   constructor(client: DockerClient, { registries, maxBytes }: ImagesOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
-    this.#origins = new ImageProvenance(client)
+    this.#provenance = new ImageProvenance(client)
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
-    const held = await this.#held(parseReference(image), policy, signal)
-    return held && factsOf(held)
+    const held = await this.#findLocal(parseReference(image), policy, signal)
+    return held && toImageInfo(held)
   }
 
-  /** The digest of the image, which is fetched first where the daemon does not have it. */
+  /** Resolves with the image's digest; pulls the image first if the daemon does not have it. */
   async ensure(
     image: string,
     policy: ImagePolicy,
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
   ): Promise<string> {
     const reference = parseReference(image)
-    const held = await this.#held(reference, policy, signal)
+    const held = await this.#findLocal(reference, policy, signal)
     if (held) return held.Id
     const told = (progress: Progress | null) => report({ state: "pulling", progress })
     return (await this.#fetch(reference, policy, { report: told, signal })).Id
@@ -55,14 +55,14 @@ export class ImageStore {
     const reference = parseReference(image)
     const before = await this.#inspect(reference, how.signal)
     if (before) assertReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
-    return factsOf(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
+    return toImageInfo(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
   }
 
-  async #held(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
+  async #findLocal(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
     const held = await this.#inspect(reference, signal)
     if (!held) return undefined
-    const proving = policy.allowLocal || (await this.#origins.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
-    await assertUsable({ reference, registryDigest: registryDigest(held, reference) }, proving, {
+    const effective = policy.allowLocal || (await this.#provenance.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
+    await assertUsable({ reference, registryDigest: registryDigest(held, reference) }, effective, {
       registries: this.#registries,
       verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })
@@ -71,8 +71,8 @@ export class ImageStore {
   }
 
   /**
-   * What the daemon fetched beyond what is allowed is taken away again, and the name leads to where
-   * it led before.
+   * If a pulled image is not allowed, it is removed, and its name refers to the previous image
+   * again.
    */
   async #fetch(
     reference: OciReference,
@@ -91,7 +91,7 @@ export class ImageStore {
       checkImageConfig(fetched)
       return fetched
     } catch (error) {
-      if (isNotAllowed(error)) await this.#undo(reference, id, how.before)
+      if (isImageRejected(error)) await this.#undo(reference, id, how.before)
       throw error
     }
   }
@@ -105,7 +105,7 @@ export class ImageStore {
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
   }
 
-  /** The daemon asks the registry, from where it would fetch. */
+  /** The daemon asks the same registry from which it would fetch. */
   async #verifyAccess(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.#client.call((docker, abort) => requestManifest(docker, reference, { credentials, ...abort }), {
@@ -115,7 +115,7 @@ export class ImageStore {
       })
     } catch (error) {
       signal?.throwIfAborted()
-      throw refusedProof(toPullError(error))
+      throw accessError(toPullError(error))
     }
   }
 
@@ -124,28 +124,25 @@ export class ImageStore {
   }
 }
 
-/** Whether an image is refused for what it is, and not because the daemon could not be asked. */
-function isNotAllowed(error: unknown): boolean {
+/** Whether the image itself is rejected, rather than a call having failed. */
+function isImageRejected(error: unknown): boolean {
   return error instanceof EngineError && (error.code === "image_too_large" || error.code === "image_unavailable")
 }
 
-/** A registry tells strangers that there is no such image: here it is known that there is one. */
-function refusedProof(error: EngineError): EngineError {
+/** A registry tells strangers that the image does not exist; here it is known to exist. */
+function accessError(error: EngineError): EngineError {
   if (error.code !== "image_not_found" && error.code !== "image_pull_denied") return error
-  const said = "The registry does not hand the image out to the person who wants it"
-  return new EngineError("image_pull_denied", said, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
+  const message = "The registry does not grant this person access to the image"
+  return new EngineError("image_pull_denied", message, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
 }
 
-/**
- * The digest under which the registry of this reference handed the image out; undefined where none
- * did.
- */
+/** The digest under which the reference's registry handed out the image; undefined if none did. */
 function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }: OciReference): string | undefined {
   const own = (RepoDigests ?? []).map(normalizeOciReference).filter((each) => each?.host === host && each.path === path)
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 
-function factsOf({ Id, Size, Config }: ImageInspection): ImageInfo {
+function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
   const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
   return {
     digest: Id,

@@ -7,7 +7,7 @@ import { toPullError } from "../client/errors.ts"
 import { jsonLines } from "../client/json-lines.ts"
 import { type PullEvent, PullProgress } from "./pull-progress.ts"
 
-export interface Fetching {
+export interface PullImageOptions {
   credentials: RegistryCredentials | undefined
   maxBytes: number
   report: (progress: Progress | null) => void
@@ -15,14 +15,14 @@ export interface Fetching {
 }
 
 /**
- * Has the daemon fetch an image. Breaking off, also for an image that turns out too large, makes
- * the daemon drop what it has of it.
+ * Makes the daemon fetch an image. If the call ends early, also because the image is too large, the
+ * daemon discards its partial download.
  */
-export async function pullImage(client: DockerClient, reference: OciReference, how: Fetching): Promise<void> {
-  const { credentials, maxBytes, report, signal } = how
-  const options = { abortSignal: signal, ...authOptions(reference, credentials) }
+export async function pullImage(client: DockerClient, reference: OciReference, options: PullImageOptions): Promise<void> {
+  const { credentials, maxBytes, report, signal } = options
+  const daemonOptions = { abortSignal: signal, ...authOptions(reference, credentials) }
   try {
-    const stream = await client.call((docker) => docker.pull(formatOciReference(reference), options), { signal, timeoutMs: 0 })
+    const stream = await client.call((docker) => docker.pull(formatOciReference(reference), daemonOptions), { signal, timeoutMs: 0 })
     const progress = new PullProgress()
     for await (const event of jsonLines<PullEvent>(stream as Readable, signal)) {
       if (event.error !== undefined) throw new Error(event.error)
@@ -37,7 +37,7 @@ export async function pullImage(client: DockerClient, reference: OciReference, h
   }
 }
 
-/** Credentials as the daemon takes them: in a header of the request to it. */
+/** Credentials in the form that the daemon expects: in a header of the request. */
 export function authOptions({ host }: Pick<OciReference, "host">, credentials: RegistryCredentials | undefined) {
   if (!credentials) return {}
   const serveraddress = host === defaultRegistry ? "https://index.docker.io/v1/" : host

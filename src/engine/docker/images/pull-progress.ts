@@ -17,18 +17,20 @@ interface Layer {
 /**
  * Sums a pull's progress over its layers.
  *
- * `current` counts downloaded bytes and never shrinks, though the daemon begins a layer again when
- * its connection broke. `total` grows as the daemon comes to know further layers. While the last
- * layers are unpacked, `step` is `extracting` and `current` stays.
+ * `current` counts downloaded bytes and never shrinks, though the daemon restarts a layer after a
+ * broken connection. `total` grows as the daemon discovers layers. While the last layers are
+ * unpacked, `step` is `extracting` and `current` stays.
  */
 export class PullProgress {
   readonly #layers = new Map<string, Layer>()
-  /** Of all layers together: an image may have thousands, and each tells often. */
+  /**
+   * Sum over all layers, kept incrementally: an image may have thousands, and each reports often.
+   */
   #total = 0
   #downloaded = 0
   #current = 0
 
-  /** Takes one event; answers the new sum where bytes have moved since the event before. */
+  /** Adds one event; returns the new sum if bytes have moved since the previous event. */
   add(event: PullEvent): Progress | undefined {
     const { id, status = "", progressDetail: { current = 0, total = 0 } = {} } = event
     if (id === undefined) return undefined

@@ -4,8 +4,8 @@ import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 import { authOptions } from "./pull-image.ts"
 
 /**
- * Has the daemon ask the registry for an image's manifest: resolves where it is handed out.
- * dockerode's own call for this cannot be aborted.
+ * Makes the daemon request an image's manifest from the registry: resolves if access is granted.
+ * dockerode's own call cannot be aborted.
  */
 export function requestManifest(
   docker: DockerApi,

@@ -8,15 +8,15 @@ import type { Shell } from "../host/shell.ts"
 import { openMountSources } from "./mount-sources.ts"
 import { bindMounts, unmount } from "./mount-table.ts"
 
-/** What the daemon is told to bind. */
+/** A bind mount for the daemon. */
 export interface PinnedMount {
-  /** On the host, below the staging folder. */
+  /** The source on the host, below the staging folder. */
   path: string
   target: string
   readOnly: boolean
   /**
-   * What must be found at `target` once the program runs; undefined for a generated file, and
-   * without isolation.
+   * The directory that must be mounted at `target` once the program runs; undefined for a generated
+   * file, and without isolation.
    */
   identity?: InodeIdentity
 }
@@ -31,7 +31,7 @@ export interface InodeIdentity {
 export interface PinOptions {
   key: string
   mounts: readonly Mount[]
-  /** Small files of Quayside's own, by the absolute path at which the container sees them. */
+  /** Quayside's own small files, by their absolute paths in the container. */
   files: Readonly<Record<string, string>>
   uid: number
   gid: number
@@ -40,11 +40,11 @@ export interface PinOptions {
 /**
  * Mount sources that nobody can swap.
  *
- * Containers may rename and replace whatever lies below what they can write, at any moment, and the
- * daemon takes paths only. So each source is opened component by component without following a
- * link, and what the descriptor holds is bound to a path below the staging folder, into which only
- * root can look. The daemon binds that path. A pin is needed while a start is under way and no
- * longer: the container then has mounts of its own.
+ * Containers may rename and replace anything below what they can write, at any moment, and the
+ * daemon accepts only paths. So each source is opened component by component without following
+ * links. The opened directory is bind-mounted to a path below the staging folder, which only root
+ * can read, and the daemon mounts that path. A pin is needed during a start only: afterwards the
+ * container has its own mounts.
  */
 export class MountPins {
   readonly #filesRoot: string
@@ -61,7 +61,7 @@ export class MountPins {
     this.#stagingDir = options.stagingDir
   }
 
-  /** Makes the staging folder, unless a parent of it is somebody else's to change. */
+  /** Creates the staging folder, unless others may write to it. */
   async prepare(): Promise<void> {
     await mkdir(this.#stagingDir, { recursive: true, mode: 0o700 })
     const { mode, uid } = await stat(this.#stagingDir)
@@ -74,8 +74,9 @@ export class MountPins {
   }
 
   /**
-   * Binds a directory and undoes it. Rejects with one sentence where this process may not. On a
-   * full disk it is left to the starts: a server that does not come up there lets nobody make room.
+   * Pins a directory once and releases it. Rejects with one sentence if this process lacks the
+   * right. On a full disk the check is left to the starts: a server that refuses to start there
+   * would prevent anybody from freeing space.
    */
   async assertCanMount(): Promise<void> {
     if (this.#isolation === "off") return
@@ -87,7 +88,7 @@ export class MountPins {
       await using directory = await Directory.open(folder)
       await bindMounts(this.#shell, [{ directory, path, readOnly: true }], join(folder, "mounts"))
     } catch (cause) {
-      if (isFull(cause)) return void this.#log.warn({ err: cause }, "whether directories can be pinned was not tried: the disk is full")
+      if (isFull(cause)) return void this.#log.warn({ err: cause }, "skipped the check that directories can be pinned: the disk is full")
       const detail = cause instanceof EngineError ? cause.detail : undefined
       throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
     } finally {
@@ -96,7 +97,7 @@ export class MountPins {
   }
 
   /**
-   * Pins all of a start's sources, or none. Whatever an earlier start of the key left is released
+   * Pins all of a start's sources, or none. Releases any remains of an earlier start of the key
    * first.
    */
   async pin(options: PinOptions, signal: AbortSignal): Promise<PinnedMount[]> {
@@ -135,8 +136,8 @@ export class MountPins {
   }
 
   /**
-   * Undoes `pin`, also half of one, also of an earlier process. Answers whether there was anything;
-   * `found` is told before it goes.
+   * Undoes `pin`, even if it was interrupted or belonged to an earlier process. `found` is called
+   * before anything is removed.
    */
   async release(key: string, found?: () => void): Promise<void> {
     const folder = this.#folderOf(key)
@@ -150,14 +151,14 @@ export class MountPins {
     await rmdir(folder)
   }
 
-  /** The keys of which something is left. */
+  /** The keys that still have pins. */
   async pinnedKeys(): Promise<string[]> {
     const names = await readdir(this.#stagingDir).catch(ifMissing)
     return names?.filter((name) => keyForm.test(name)) ?? []
   }
 
   #folderOf(key: string): string {
-    if (!keyForm.test(key)) throw new TypeError(`A key of 32 hexadecimal digits is wanted, got ${JSON.stringify(key)}`)
+    if (!keyForm.test(key)) throw new TypeError(`Expected a key of 32 hexadecimal digits, got ${JSON.stringify(key)}`)
     return join(this.#stagingDir, key)
   }
 }

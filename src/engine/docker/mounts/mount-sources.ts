@@ -8,8 +8,8 @@ export interface MountSourceOptions {
 }
 
 /**
- * Opens every mount's source, in order, and makes the mount points that lie in other mounts. All or
- * nothing stays open.
+ * Opens every mount's source, in order, and creates the mount points that lie in other mounts.
+ * After a failure nothing stays open.
  */
 export async function openMountSources(
   filesRoot: string,
@@ -35,14 +35,14 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
     return await root.descend(splitPath(source))
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === "ENOENT"
-    const what = missing ? "does not exist" : "is not a directory"
-    throw new EngineError("mount_missing", `${source}, which should be mounted, ${what}`, { cause: error })
+    const fault = missing ? "does not exist" : "is not a directory"
+    throw new EngineError("mount_missing", `The mount source ${source} ${fault}`, { cause: error })
   }
 }
 
 /**
- * Where one mount lies in another, its mount point is made here, as the runs' user and without
- * following a link, before the daemon would make it as root.
+ * Creates the mount point of a mount inside another, as the runs' user and without following links,
+ * before the daemon would create it as root.
  */
 async function makeMountPoints(
   mounts: readonly Mount[],
@@ -50,19 +50,19 @@ async function makeMountPoints(
   owner: { uid: number; gid: number },
 ): Promise<void> {
   for (const { target } of mounts) {
-    const around = innermostAround(target, mounts)
-    if (!around) continue
-    const names = splitPath(target.slice(around.target.length))
-    const parent = directories[mounts.indexOf(around)] as Directory
-    const made = around.readOnly ? parent.descend(names) : parent.ensure(names, owner)
+    const outer = innermostParent(target, mounts)
+    if (!outer) continue
+    const names = splitPath(target.slice(outer.target.length))
+    const parent = directories[mounts.indexOf(outer)] as Directory
+    const made = outer.readOnly ? parent.descend(names) : parent.ensure(names, owner)
     const point = await made.catch((error: unknown) => {
-      const why = around.readOnly ? "is mounted read-only and has no such directory" : "has something else there"
-      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${around.target} ${why}`, { cause: error })
+      const why = outer.readOnly ? "is read-only and has no such directory" : "contains something other than a directory there"
+      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${outer.target} ${why}`, { cause: error })
     })
     await point.close()
   }
 }
 
-function innermostAround(target: string, mounts: readonly Mount[]): Mount | undefined {
+function innermostParent(target: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts.filter((mount) => target.startsWith(`${mount.target}/`)).sort((a, b) => b.target.length - a.target.length)[0]
 }

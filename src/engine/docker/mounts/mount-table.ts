@@ -5,7 +5,7 @@ import type { Shell } from "../host/shell.ts"
 
 export interface BindMount {
   directory: Directory
-  /** Where it is to be found; an empty directory so far. */
+  /** The mount point: an empty directory. */
   path: string
   readOnly: boolean
 }
@@ -13,16 +13,16 @@ export interface BindMount {
 const flags = "bind,nosuid,nodev,private"
 
 /**
- * Binds what the descriptors hold, each alone without what is mounted below it. Where it fails some
- * are bound.
+ * Bind-mounts the opened directories, each without the mounts below it. After a failure some are
+ * mounted.
  *
- * One process mounts them all, from a table that is written to `tablePath`: a process per mount
- * costs several times as much as the mounting. It finds the descriptors in this process.
+ * One process mounts them all, from a table at `tablePath`: a process per mount costs several times
+ * as much as the mounting itself. It finds the descriptors in this process.
  */
 export async function bindMounts(shell: Shell, binds: readonly BindMount[], tablePath: string): Promise<void> {
   const table = binds.map(
     ({ directory, path, readOnly }) =>
-      `/proc/${process.pid}/fd/${directory.handle.fd} ${escaped(path)} none ${flags}${readOnly ? ",ro" : ""} 0 0\n`,
+      `/proc/${process.pid}/fd/${directory.handle.fd} ${escapePath(path)} none ${flags}${readOnly ? ",ro" : ""} 0 0\n`,
   )
   await writeFile(tablePath, table.join(""), { mode: 0o600 })
   const { code, output } = await shell.run(["mount", "--all", "--no-canonicalize", "--no-mtab", "--fstab", tablePath])
@@ -33,14 +33,14 @@ export async function bindMounts(shell: Shell, binds: readonly BindMount[], tabl
   throw new EngineError("engine_error", "A directory could not be pinned for mounting", { detail })
 }
 
-/** As the table of file systems wants it: space, tab, line feed and backslash as octal numbers. */
-function escaped(path: string): string {
+/** Escapes space, tab, line feed and backslash as octal numbers, as `fstab` requires. */
+function escapePath(path: string): string {
   return path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`)
 }
 
 /**
- * Whether it worked is told by `rmdir`, which fails on what is still mounted: in half a pin some
- * are not mounted in the first place.
+ * Ignores failures: `rmdir` later fails on a directory that is still mounted, and an interrupted
+ * pin has directories that never were.
  */
 export async function unmount(shell: Shell, paths: readonly string[]): Promise<void> {
   if (paths.length > 0) await shell.run(["umount", "--no-canonicalize", "--no-mtab", "--lazy", ...paths])

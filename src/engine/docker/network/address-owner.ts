@@ -1,45 +1,45 @@
 import { readFileSync } from "node:fs"
 
 export interface AddressOwner {
-  /** Of the container. */
+  /** The container's ID. */
   id: string
-  /** Of its init; 0: not known yet. */
+  /** The process ID of its init; 0: still unknown. */
   pid: number | (() => number)
   host: string
 }
 
 /**
- * Whether containers still have the addresses that they were found at, by what the kernel says of
- * their processes: the daemon tells of an end later, and gives an address away by then.
+ * Checks whether containers still have their addresses, by the kernel's data on their processes.
+ * The daemon reports an exit later, and may have reused the address by then.
  */
 export class AddressOwners {
-  /** False where the daemon lives in another process namespace, as far as is known. */
-  #seesProcesses = false
+  /** False if the daemon lives in another process namespace, as far as is known. */
+  #processesVisible = false
   readonly #proc: string
 
   constructor(proc = "/proc") {
     this.#proc = proc
   }
 
-  /** True also where no container's process was ever seen, and until this one's is known. */
+  /**
+   * Returns a check of one container's address. It is true if no container's process was ever
+   * visible, or this one's is still unknown.
+   */
   checkFor({ id, pid, host }: AddressOwner): () => boolean {
     let known = 0
-    const holds = () => {
+    const hasAddress = () => {
       known ||= typeof pid === "number" ? pid : pid()
-      return this.#holds(id, known, host)
+      return this.#hasAddress(id, known, host)
     }
-    this.#seesProcesses ||= holds()
+    this.#processesVisible ||= hasAddress()
     return () => {
-      const held = holds()
-      return held || known === 0 || !this.#seesProcesses
+      const isOwner = hasAddress()
+      return isOwner || known === 0 || !this.#processesVisible
     }
   }
 
-  /**
-   * A process with the same number can be another container's by now, be it one with the same
-   * address.
-   */
-  #holds(id: string, pid: number, host: string): boolean {
+  /** The process ID may belong to another container by now, even to one with the same address. */
+  #hasAddress(id: string, pid: number, host: string): boolean {
     if (pid === 0) return false
     try {
       const [groups, addresses] = [`${this.#proc}/${pid}/cgroup`, `${this.#proc}/${pid}/net/fib_trie`].map((path) =>

@@ -1,26 +1,25 @@
-/** The network's own address and the gateway's come first, the one for all last. */
+/** The first two addresses are the network's and the gateway's; the last is for broadcast. */
 const firstHost = 2
 
 /**
- * Which number on a network a run gets: one that was never given away, by chance, or the one that
- * was given back first. So whoever still holds the address of a run that is gone reaches nobody
- * there for as long as there are others to give away.
+ * Chooses the host number of a run on its network: at random among unused numbers, then the one
+ * released first. So the address of a removed run leads nowhere for as long as possible.
  */
 export class HostNumberPool {
-  /** Oldest first: when each was given back, or last seen in use. */
+  /** Numbers in the order of their release or last use, oldest first. */
   readonly #used = new Set<number>()
   readonly #leased = new Set<number>()
   #busy: ReadonlySet<number> = new Set()
-  /** Of containers that began after the last look, with the number of that look. */
+  /** Numbers of containers that started after the last snapshot, with that snapshot's number. */
   readonly #confirmed = new Map<number, number>()
   readonly #lastHost: number
 
-  /** `size` is how many addresses the network has, with the three that no container gets. */
+  /** `size` is the number of addresses, including the three that no container gets. */
   constructor(size = 32) {
     this.#lastHost = size - 2
   }
 
-  /** Undefined when all are in use. Until it is given back nobody else gets it. */
+  /** Leases a number until `release` or `confirm`; undefined if all are in use. */
   lease(random: () => number = Math.random): number | undefined {
     const fresh: number[] = []
     for (let host = firstHost; host <= this.#lastHost; host += 1) {
@@ -36,20 +35,20 @@ export class HostNumberPool {
     this.#use(host)
   }
 
-  /** A container has it now, which looks that began up to this one may not have seen. */
+  /** Marks a number as used by a container, which snapshots up to this one may not contain. */
   confirm(host: number, snapshot: number): void {
     this.release(host)
     this.#confirmed.set(host, snapshot)
   }
 
-  /** Those that containers had at a look. */
+  /** Records the numbers that containers had in a snapshot. */
   updateInUse(hosts: ReadonlySet<number>, snapshot = Number.POSITIVE_INFINITY): void {
     this.#busy = hosts
     for (const [host, since] of this.#confirmed) if (since < snapshot) this.#confirmed.delete(host)
     for (const host of hosts) this.#use(host)
   }
 
-  /** Somebody else has it, who has not been seen yet. */
+  /** Marks a number as used by an unknown container. */
   markTaken(host: number): void {
     this.#busy = new Set([...this.#busy, host])
   }

@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto"
 
 /**
- * Short names of an instance in the kernel, where names of devices have 15 characters and names of
- * chains 28.
+ * Short names of an instance in the kernel, which limits device names to 15 characters and chain
+ * names to 28.
  */
 export interface KernelNames {
   /**
-   * Of every bridge of the instance. What follows is three characters for the group whose setting
-   * counts on it, and the number of its subnet.
+   * The prefix of every bridge's name. Three characters for the group whose setting applies and the
+   * number of the subnet follow.
    */
   bridgePrefix: string
-  /** Which connections to the host, through it, and from it are looked at. */
+  /** The chains for connections to, through and from the host. */
   chains: { input: string; forward: string; output: string }
-  /** Of the group by which the rules know Quayside's own process. */
+  /** The ID of the group that identifies Quayside's own process in the rules. */
   gid: number
 }
 
-/** Above what hosts, directories of people and user namespaces hand out. */
+/** Above the IDs that hosts, directory services and user namespaces assign. */
 const firstGid = 3_500_000_000
 
 export const chainPrefix = "QUAYSIDE-"
@@ -29,8 +29,8 @@ export function kernelNames(instance: string): KernelNames {
 }
 
 /**
- * What the names of the bridges begin with on which a group's own setting counts; without a group,
- * those where none does.
+ * The prefix of the bridges where a group's own setting applies; without a group, of those with no
+ * such setting.
  */
 export function bridgePrefixOf({ bridgePrefix }: KernelNames, group = ""): string {
   return `${bridgePrefix}${group === "" ? noGroup : codeOf(group)}`
@@ -40,10 +40,7 @@ export function bridgeName(names: KernelNames, { group, number }: { group: strin
   return `${bridgePrefixOf(names, group)}${number.toString(36)}`
 }
 
-/**
- * Two groups whose bridges could not be told apart by their names; undefined in all but one of
- * 46,000 pairs.
- */
+/** Returns groups whose bridges would share a prefix; undefined in all but one of 46,000 pairs. */
 export function findCollidingGroups(groups: readonly string[]): string[] | undefined {
   const first = groups.find((group, n) => groups.slice(0, n).some((other) => codeOf(other) === codeOf(group)))
   return first === undefined ? undefined : groups.filter((group) => codeOf(group) === codeOf(first))

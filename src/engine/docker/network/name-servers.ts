@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises"
 import { isIPv4 } from "node:net"
 
 /**
- * Where systemd-resolved keeps the servers behind its own loopback address; the container engine
- * looks there as well.
+ * systemd-resolved lists the servers behind its loopback address in the second file; the container
+ * engine reads it as well.
  */
 const files = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"]
 
 /**
- * The host's name servers, which runs ask by way of their engine. One on a loopback address is
- * asked by the engine itself and is not answered here.
+ * The host's name servers, which runs query through their engine. Servers on loopback are omitted:
+ * the engine queries those itself.
  */
 export async function nameServers(): Promise<string[]> {
   for (const file of files) {

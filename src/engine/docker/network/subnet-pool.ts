@@ -7,14 +7,14 @@ export interface Subnet {
 }
 
 /**
- * How large each person's network is, as a power of two, with three addresses that no run gets; a
- * person with more runs gets another network.
+ * The prefix length of each person's network: a power of two, with three addresses that no run
+ * gets. A person with more runs gets another network.
  */
 const personPrefix = 32 - Math.log2(bounds.containers.runsOnNetwork.value + 3)
 
 /**
- * Reads `10.213.0.0/16`, or an address alone. Undefined for anything else, also where bits are set
- * beyond the prefix.
+ * Parses `10.213.0.0/16`, or an address alone. Undefined for anything else, including bits beyond
+ * the prefix.
  */
 export function parseSubnet(text: string): Subnet | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:\/(\d{1,2}))?$/.exec(text)
@@ -35,7 +35,7 @@ export function isSubnet(text: string): boolean {
   return parseSubnet(text) !== undefined
 }
 
-/** Whether people's networks can be taken from it: /8 to /24. */
+/** Whether people's networks can be cut from it: /8 to /24. */
 export function isNetworkPool(text: string): boolean {
   const prefix = parseSubnet(text)?.prefix ?? 0
   return prefix >= 8 && prefix <= 24
@@ -49,18 +49,19 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".")
 }
 
-/** A pool's parts, one per network, by number. */
+/** The numbered subnets of a pool, one per network. */
 export class SubnetPool {
   readonly #pool: Subnet
   readonly #prefix: number
   readonly size: number
 
   /**
-   * `prefix` is that of each part. Throws a `TypeError` unless the text is a network of /8 to /24.
+   * `prefix` is the prefix length of each subnet. Throws a `TypeError` unless the text is a network
+   * of /8 to /24.
    */
   constructor(text: string, prefix: number = personPrefix) {
     const pool = parseSubnet(text)
-    if (!pool || !isNetworkPool(text)) throw new TypeError(`A network from /8 to /24 is wanted, got ${JSON.stringify(text)}`)
+    if (!pool || !isNetworkPool(text)) throw new TypeError(`Expected a network from /8 to /24, got ${JSON.stringify(text)}`)
     this.#pool = pool
     this.#prefix = prefix
     this.size = 2 ** (prefix - pool.prefix)
@@ -70,7 +71,7 @@ export class SubnetPool {
     return subnetText(this.#pool)
   }
 
-  /** Of each part. */
+  /** The number of addresses of each subnet. */
   get addresses(): number {
     return 2 ** (32 - this.#prefix)
   }
@@ -80,8 +81,8 @@ export class SubnetPool {
   }
 
   /**
-   * Any number that is not taken, by chance, so that an address does not soon come back to somebody
-   * else; undefined when all are taken.
+   * A random free number, so that an address is not soon reused for another person; undefined if
+   * all are taken.
    */
   pick(isTaken: (number: number) => boolean, random: () => number = Math.random): number | undefined {
     const begin = Math.floor(random() * this.size)

@@ -11,13 +11,13 @@ import { addressText, parseAddress, SubnetPool, subnetText } from "./subnet-pool
 export interface UserNetworksOptions {
   instance: string
   pool: string
-  /** Of each network. Default: as `SubnetPool` has it. */
+  /** Prefix length of each network. Default: that of `SubnetPool`. */
   prefix?: number | undefined
-  /** How long a network that nobody is on is kept for its person's next run. */
+  /** How long an unused network is kept for its person's next run. */
   idleMs: number
   /**
-   * Whether the rules on this host count for the daemon's networks, so that these must be seen from
-   * here.
+   * Whether this host's firewall must apply to the daemon's networks, so that their bridges must be
+   * visible here.
    */
   confined: boolean
   clock?: Clock | undefined
@@ -27,47 +27,44 @@ interface Network extends NetworkIdentity {
   readonly name: string
   readonly number: number
   readonly hosts: HostNumberPool
-  /** Starts under way on it. */
+  /** The number of its starts in progress. */
   starts: number
-  /** Since when nobody has been on it. */
+  /** The time since which it is unused. */
   idleSince: number
-  /** Until when nobody is put on it, since the daemon has no address left there. */
+  /** The time until which no start uses it, because the daemon has no free address there. */
   fullUntil: number
 }
 
 /**
- * A place on a network, from the choice of it until its container runs, during which neither the
- * network is taken away nor the address given to another.
+ * A reserved address on a network. From the choice until the container runs, neither the network is
+ * removed nor the address given to another start.
  */
 export interface AddressLease extends Disposable {
   readonly network: string
   readonly address: string
-  /** A container runs there: the address stays taken until a look tells otherwise. */
+  /** Marks the address as used by a container, until a later snapshot shows otherwise. */
   confirm(): void
 }
 
-/**
- * So long a subnet is not given to anybody after its network was taken away: whoever still holds a
- * run's address reaches nobody there.
- */
+/** A removed network's subnet is not reused for this time, so a stale address leads nowhere. */
 const subnetCooldownMs = 600_000
 const maxSubnetTries = 64
 /**
- * So long a network is left alone after the daemon found it full, whose own account of addresses is
- * the one that counts.
+ * A network that the daemon found full is skipped for this time: the daemon's own account of
+ * addresses counts.
  */
 const fullNetworkCooldownMs = 60_000
 /**
- * The daemon removes one network after the other, each in a tenth of a second, and whoever observes
+ * The daemon removes networks one after another, each in a tenth of a second, and the observation
  * waits.
  */
 const maxRemovalsPerSweep = 4
 const removalTimeoutMs = 5_000
 
 /**
- * A bridge for each person, without traffic between the containers on it. Nothing is published:
- * Quayside reaches a run at its own address. What a run may reach beyond its bridge is the
- * firewall's matter (`firewall.ts`), which knows the bridges by their names.
+ * A bridge for each person, without traffic between its containers. Nothing is published: Quayside
+ * connects to a run's own address. The firewall limits what runs reach beyond their bridge; it
+ * matches bridges by name.
  */
 export class UserNetworks {
   readonly #client: DockerClient
@@ -76,9 +73,9 @@ export class UserNetworks {
   readonly #pool: SubnetPool
   readonly #networks = new Map<string, Network>()
   readonly #creating = new Map<string, Promise<Network>>()
-  /** Numbers of subnets not to be given away before the time. */
+  /** When each recently removed subnet may be reused, by number. */
   readonly #cooling = new Map<number, number>()
-  #listing: Promise<void> | undefined
+  #loading: Promise<void> | undefined
   #snapshots = 0
 
   constructor(client: DockerClient, options: UserNetworksOptions) {
@@ -89,11 +86,11 @@ export class UserNetworks {
   }
 
   /**
-   * A free address on a network of the person's, which is made when there is none with room. Only
-   * the first start of a person waits for the daemon.
+   * Leases a free address on one of the person's networks, which is created if none has room. Only
+   * a person's first start waits for the daemon.
    */
   async lease(identity: NetworkIdentity, signal: AbortSignal): Promise<AddressLease> {
-    await this.#listed()
+    await this.#loadOnce()
     signal.throwIfAborted()
     for (const network of this.#networksOf(identity)) {
       const host = network.hosts.lease()
@@ -122,35 +119,38 @@ export class UserNetworks {
     }
   }
 
-  /** The daemon said that the network is gone. */
+  /** Forgets a network that the daemon does not have. */
   forget({ network }: AddressLease): void {
     this.#networks.delete(network)
   }
 
-  /** The daemon said that another container has the address. */
+  /** Records that another container has the address. */
   markTaken({ network, address }: AddressLease): void {
     const known = this.#networks.get(network)
     if (known) known.hosts.markTaken(this.#hostOf(known, address))
   }
 
-  /** The daemon said that the network has no address left, whatever is known of it here. */
+  /** Records that the daemon has no free address on the network. */
   markFull({ network }: AddressLease): void {
     const known = this.#networks.get(network)
     if (known) known.fullUntil = this.#clock.now() + fullNetworkCooldownMs
   }
 
-  /** To be called before the daemon is asked for what `sweep` is given, with its answer. */
+  /**
+   * Call before asking the daemon for the list that `removeIdle` receives, together with the
+   * result.
+   */
   beginSnapshot(): number {
     this.#snapshots += 1
     return this.#snapshots
   }
 
   /**
-   * Takes away what nobody has been on for a while. `inUse` has the networks that containers are
-   * on, and their addresses there, as the daemon told at a look.
+   * Removes networks that have been unused for a while. `inUse` contains the networks with
+   * containers, and their addresses there.
    */
   async removeIdle(inUse: ReadonlyMap<string, readonly string[]>, snapshot = this.beginSnapshot()): Promise<void> {
-    await this.#listed()
+    await this.#loadOnce()
     const now = this.#clock.now()
     for (const network of this.#networks.values()) {
       const addresses = inUse.get(network.name)
@@ -162,12 +162,12 @@ export class UserNetworks {
   }
 
   /**
-   * Takes away the networks that nobody is on, as many as a few seconds allow. Answers whether none
-   * is left; false where the daemon does not tell.
+   * Removes unused networks, as many as a few seconds allow. Resolves with whether none is left;
+   * false if the daemon is unreachable.
    */
   async removeUnused(): Promise<boolean> {
     try {
-      await this.#list()
+      await this.#load()
       const until = this.#clock.now() + removalTimeoutMs
       for (const each of [...this.#networks.values()].filter(({ starts }) => starts === 0)) {
         if (this.#clock.now() < until) await this.#remove(each)
@@ -195,7 +195,7 @@ export class UserNetworks {
   }
 
   /**
-   * Another installation may use the same pool: the daemon refuses what is taken, and the next is
+   * Another installation may use the same pool: the daemon rejects a used subnet, and the next is
    * tried.
    */
   async #createOnFreeSubnet(identity: NetworkIdentity): Promise<Network> {
@@ -216,7 +216,7 @@ export class UserNetworks {
     return this.#networks.has(this.#nameOf(number)) || (this.#cooling.get(number) ?? 0) > this.#clock.now()
   }
 
-  /** Answers whether the subnet was free. */
+  /** Resolves with whether the subnet was free. */
   async #create(identity: NetworkIdentity, number: number): Promise<boolean> {
     const name = this.#nameOf(number)
     const bridge = bridgeName(kernelNames(this.#options.instance), { group: identity.group, number })
@@ -250,7 +250,7 @@ export class UserNetworks {
       await this.#client.call((docker, abort) => docker.getNetwork(name).remove(abort)).catch(() => {})
       throw new EngineError(
         "engine_error",
-        "The container engine's networks are not this host's: with isolation Quayside must run beside it, not in a container",
+        "The container engine's networks are not this host's: isolation requires Quayside to run beside it, not in a container",
         { cause },
       )
     })
@@ -277,19 +277,19 @@ export class UserNetworks {
     return network
   }
 
-  /** What the daemon holds, asked for once. */
-  async #listed(): Promise<void> {
-    this.#listing ??= this.#list()
-    const listing = this.#listing
+  /** Lists the daemon's networks once. */
+  async #loadOnce(): Promise<void> {
+    this.#loading ??= this.#load()
+    const listing = this.#loading
     try {
       await listing
     } catch (error) {
-      if (this.#listing === listing) this.#listing = undefined
+      if (this.#loading === listing) this.#loading = undefined
       throw error
     }
   }
 
-  async #list(): Promise<void> {
+  async #load(): Promise<void> {
     const filters = { label: [instanceLabel(this.#options.instance)] }
     const listed = await this.#client.call((docker, abort) => docker.listNetworks({ filters, ...abort }))
     for (const { Name, Labels } of listed) {
@@ -298,7 +298,7 @@ export class UserNetworks {
     }
   }
 
-  /** The daemon refuses while a container is on it. */
+  /** The daemon rejects this while a container is connected. */
   async #remove(network: Network): Promise<void> {
     try {
       await undefinedIfNotFound(

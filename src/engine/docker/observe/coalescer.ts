@@ -1,6 +1,6 @@
 /**
- * Work that many ask for at once and that is done for all of them together. Whoever asks gets the
- * outcome of work that began after they asked, so that it misses nothing that happened before.
+ * Shares concurrent runs of the same work. Each caller gets the result of a run that began after
+ * its call, which therefore misses no earlier event.
  */
 export class Coalescer<T> {
   readonly #work: () => Promise<T>
@@ -20,7 +20,7 @@ export class Coalescer<T> {
     return this.#next
   }
 
-  /** Resolves when nothing of it is under way; never rejects. */
+  /** Resolves when no run is in progress; never rejects. */
   async whenIdle(): Promise<void> {
     while (this.#running) await this.#running.catch(() => {})
   }

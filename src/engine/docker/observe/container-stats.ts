@@ -4,25 +4,25 @@ import { isMockGpu } from "../../mock-gpus.ts"
 import { type GpuUsage, readNvidiaUsage } from "../host/nvidia-gpus.ts"
 import type { RunningContainer } from "./observer.ts"
 
-/** Where the kernel's accounts are found, and who tells of GPUs. */
+/** Where to read the kernel's statistics and the GPUs' load. */
 export interface StatsSources {
   proc: string
   groups: string
   gpus: typeof readNvidiaUsage
 }
 
-const ofThisMachine: StatsSources = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
+const localSources: StatsSources = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
 
 /**
- * What containers use, read from the kernel's own accounts and not from the daemon, whose
- * statistics take a second and a conversation with the runtime each.
+ * Reads the resource use of containers from the kernel. The daemon's own statistics take a second
+ * and a call to the runtime for each container.
  *
- * All is null where the daemon lives in another process namespace or on another machine.
+ * Every figure is null if the daemon lives in another process namespace or on another machine.
  */
 export async function readContainerStats(
   containers: readonly RunningContainer[],
   signal?: AbortSignal,
-  accounts: StatsSources = ofThisMachine,
+  accounts: StatsSources = localSources,
 ): Promise<RunStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
   const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUsage>()) : new Map<string, GpuUsage>()
@@ -44,9 +44,7 @@ async function statsOf(
   return { key, cpuSeconds, memory, ...gpuUse(gpuDevices, gpus), ...network }
 }
 
-/**
- * The control groups of a process: one folder in version 2, one for each controller in version 1.
- */
+/** The control groups of a process: one folder in version 2, one per controller in version 1. */
 interface Folders {
   version: 1 | 2
   cpu: string
@@ -54,7 +52,7 @@ interface Folders {
 }
 
 /**
- * Undefined unless the process is the container's: process IDs come again, and mean nothing in
+ * Undefined unless the process is the container's: process IDs are reused, and mean nothing in
  * another namespace.
  */
 async function foldersOf(process: string, id: string, groups: string): Promise<Folders | undefined> {
@@ -70,20 +68,20 @@ async function foldersOf(process: string, id: string, groups: string): Promise<F
 }
 
 async function cpuOf({ version, cpu }: Folders): Promise<number | null> {
-  if (version === 1) return scaled(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
-  return scaled(figureIn(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
+  if (version === 1) return scaleNumber(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
+  return scaleNumber(readFigure(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
 }
 
 async function memoryOf({ version, memory }: Folders): Promise<number | null> {
   const names =
     version === 1 ? { usage: "memory.usage_in_bytes", cached: "total_inactive_file" } : { usage: "memory.current", cached: "inactive_file" }
   const [usage, details] = await Promise.all([textOf(`${memory}/${names.usage}`), textOf(`${memory}/memory.stat`)])
-  const all = scaled(usage, 1)
-  const cached = scaled(figureIn(details, names.cached), 1)
+  const all = scaleNumber(usage, 1)
+  const cached = scaleNumber(readFigure(details, names.cached), 1)
   return all === null ? null : Math.max(0, all - (cached ?? 0))
 }
 
-/** Of the container's own interfaces, the loopback excepted. */
+/** Traffic of the container's own interfaces, without loopback. */
 async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | "networkOut">> {
   const text = await textOf(`${process}/net/dev`)
   if (text === undefined) return { networkIn: null, networkOut: null }
@@ -106,19 +104,19 @@ function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUsage>)
   return { gpuMemory: sum(uses.map((use) => use?.memory)), gpuBusy: busy === null ? null : busy / uses.length }
 }
 
-/** The figure behind a name in a file of lines `name figure`. */
-function figureIn(text: string | undefined, name: string): string | undefined {
+/** The value of a name in a file of lines `name value`. */
+function readFigure(text: string | undefined, name: string): string | undefined {
   return text
     ?.split("\n")
     .find((line) => line.startsWith(`${name} `))
     ?.slice(name.length + 1)
 }
 
-function scaled(text: string | undefined, factor: number): number | null {
+function scaleNumber(text: string | undefined, factor: number): number | null {
   return text !== undefined && /^\d+\s*$/.test(text) ? Number(text) * factor : null
 }
 
-/** Undefined when it is not there, as when the program has just ended. */
+/** Undefined if the file is missing, as when the program has just ended. */
 function textOf(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch(() => undefined)
 }

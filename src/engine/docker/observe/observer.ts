@@ -7,28 +7,28 @@ import { diskLimitOf, identityOf, instanceLabel } from "../containers/labels.ts"
 import { Coalescer } from "./coalescer.ts"
 import { directorySizes } from "./directory-sizes.ts"
 
-/** How long the daemon may count the files of all writable layers. */
+/** The time limit for counting the files of all writable layers. */
 const layersTimeoutMs = 120_000
 /**
- * So many running containers that were not looked into yet an observation waits for; it goes on
- * without those of more.
+ * An observation waits for this many first inspections of running containers, and continues without
+ * the others.
  */
 const maxAwaitedInspections = 4
-/** How many others are looked into at a time. */
+/** Concurrent inspections in the background. */
 const maxBackgroundInspections = 4
 
-/** What the list of containers does not tell and only an inspection does. */
+/** The facts that only an inspection shows, not the list of containers. */
 interface Details {
   state: string
   exitCode: number | null
   oomKilled: boolean
   startedAt: number | null
   finishedAt: number | null
-  /** Of the init process, in the daemon's namespace; 0 while there is none. */
+  /** The process ID of the init, in the daemon's namespace; 0 if there is none. */
   pid: number
   /**
-   * Where the daemon keeps what the image declares as volumes: no part of the writable layer, and
-   * gone with the container.
+   * The directories of the image's volumes: they are not part of the writable layer, and are
+   * removed with the container.
    */
   volumes: readonly string[]
 }
@@ -36,13 +36,13 @@ interface Details {
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
 const runningDetails: Details = { ...notStarted, state: "running" }
 
-/** Where a running container is reached. */
+/** The address of a running container. */
 export interface ContainerAddress {
   id: string
   host: string
 }
 
-/** A container that ran when it was last looked at. */
+/** A container that ran in the last list. */
 export interface RunningContainer {
   key: string
   id: string
@@ -51,22 +51,21 @@ export interface RunningContainer {
 }
 
 /**
- * Lists an instance's containers with one call, which tells the state and the address of all, and
- * inspects each only once for each state that it is seen in: what an inspection adds does not
- * change until the container's next event, of which `forget` must be told. Many that run and were
- * never looked into, as after a restart, are looked into a few at a time, while what the list told
- * of them is known already.
+ * Lists an instance's containers with one call, which shows the state and the address of all. Each
+ * container is inspected once per state: the details change only with its next event, after which
+ * `invalidate` must be called. Many uninspected running containers, as after a restart, are
+ * inspected a few at a time; the list's facts are available at once.
  */
 export class Observer {
   readonly #client: DockerClient
   readonly #instance: string
   readonly #known = new Map<string, Details>()
-  /** Of containers that were looked into, also where something has happened to them since. */
+  /** The process IDs of inspected containers, even after later events. */
   readonly #pids = new Map<string, number>()
   readonly #pendingInspections = new Map<string, object>()
   readonly #inspectionSlots = new Semaphore(maxBackgroundInspections)
   readonly #addresses: Coalescer<Map<string, ContainerAddress>>
-  /** The networks that the containers last seen are on, and the addresses that they have there. */
+  /** The networks of the last list's containers, and the containers' addresses there. */
   networks: ReadonlyMap<string, readonly string[]> = new Map()
   running: readonly RunningContainer[] = []
 
@@ -96,17 +95,17 @@ export class Observer {
     return observed.filter((run) => run !== undefined)
   }
 
-  /** Where the run is reached, by a list that all who ask at the same time share. */
+  /** A run's address, from a list that all concurrent callers share. */
   async findAddress(key: string, signal: AbortSignal | undefined): Promise<ContainerAddress | undefined> {
     return (await abortable(this.#addresses.run(), signal)).get(key)
   }
 
-  /** Of a container's init; 0 while it was not looked into. */
+  /** The process ID of a container's init; 0 before its inspection. */
   pidOf(container: string): number {
     return this.#pids.get(container) ?? 0
   }
 
-  /** Something happened to the container, or, with undefined, perhaps to any. */
+  /** Discards the details of a container after an event; undefined: of all. */
   invalidate(container: string | undefined): void {
     for (const kept of [this.#known, this.#pendingInspections]) {
       if (container === undefined) kept.clear()
@@ -150,8 +149,7 @@ export class Observer {
   }
 
   async #details({ Id, State }: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Details | undefined> {
-    // One whose start hangs in the daemon hangs whoever inspects it; there is nothing more to know
-    // of it anyway.
+    // If its start hangs in the daemon, an inspection hangs as well, and would show nothing new.
     if (State === "created") return notStarted
     const known = this.#known.get(Id)
     if (known?.state === State) return known
@@ -166,21 +164,21 @@ export class Observer {
     if (this.#pendingInspections.has(id)) return
     const reading = {}
     this.#pendingInspections.set(id, reading)
-    const isWanted = () => this.#pendingInspections.get(id) === reading
+    const isCurrent = () => this.#pendingInspections.get(id) === reading
     this.#inspectionSlots
-      .run(async () => void (isWanted() && (await this.#inspect(id, undefined, isWanted))))
-      // It is begun again by the next observation.
+      .run(async () => void (isCurrent() && (await this.#inspect(id, undefined, isCurrent))))
+      // The next observation starts it again.
       .catch(() => {})
-      .finally(() => isWanted() && this.#pendingInspections.delete(id))
+      .finally(() => isCurrent() && this.#pendingInspections.delete(id))
   }
 
-  /** What was learnt is kept unless something happened to the container meanwhile. */
-  async #inspect(Id: string, signal: AbortSignal | undefined, isWanted = () => true): Promise<Details | undefined> {
+  /** Keeps the result unless an event of the container arrived meanwhile. */
+  async #inspect(Id: string, signal: AbortSignal | undefined, isCurrent = () => true): Promise<Details | undefined> {
     const found = await undefinedIfNotFound(this.#client.call((docker, abort) => docker.getContainer(Id).inspect(abort), { signal }))
     if (!found) return undefined
     const details = detailsOf(found)
     if (details.pid > 0) this.#pids.set(Id, details.pid)
-    if (isWanted()) this.#known.set(Id, details)
+    if (isCurrent()) this.#known.set(Id, details)
     return details
   }
 }
@@ -214,7 +212,7 @@ function detailsOf({ State: state, Mounts }: Dockerode.ContainerInspectInfo): De
     state: state.Status,
     exitCode: ended ? state.ExitCode : null,
     oomKilled: state.OOMKilled,
-    // The daemon may stamp the start of a program that ended at once after its end.
+    // The daemon may record the start of a short program after its end.
     startedAt: startedAt !== null && finishedAt !== null ? Math.min(startedAt, finishedAt) : startedAt,
     finishedAt,
     pid: state.Pid,
@@ -222,16 +220,13 @@ function detailsOf({ State: state, Mounts }: Dockerode.ContainerInspectInfo): De
   }
 }
 
-/**
- * A container that is being removed, or could not be, no longer runs; a paused one still holds all
- * it has.
- */
+/** A container in removal no longer runs; a paused one still uses all its resources. */
 function stateOf(state: string): ObservedRun["state"] {
   if (state === "created") return "created"
   return state === "running" || state === "paused" || state === "restarting" ? "running" : "exited"
 }
 
-/** The daemon writes year 1 for what has not happened. */
+/** The daemon writes year 1 for a time that has not come. */
 function timeOf(text: string): number | null {
   const time = Date.parse(text)
   return time > 0 ? time : null

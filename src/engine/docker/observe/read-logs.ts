@@ -6,8 +6,8 @@ import { undefinedIfNotFound } from "../client/errors.ts"
 const headerBytes = 8
 
 /**
- * Reads a container's kept output. A frame of the daemon's stream is one line, or one 16 KiB piece
- * of a longer one.
+ * Reads a container's stored output. A frame of the daemon's stream is one line, or one 16 KiB
+ * piece of a longer line.
  */
 export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options
@@ -38,8 +38,7 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
     ...(since !== undefined && { since: (since / 1_000).toFixed(3) }),
   }
   const stream = client.call(
-    // dockerode answers a stream when it is told to follow; what the daemon is told stands in
-    // `_query`.
+    // dockerode returns a stream only with `follow: true`; the daemon receives `_query`.
     (docker, abort) => docker.getContainer(container).logs({ follow: true, ...abort, ...({ _query: { ...query, follow } } as object) }),
     { signal, timeoutMs: follow ? 0 : 60_000 },
   )
@@ -47,17 +46,17 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
 }
 
 async function* lines(stream: Readable): AsyncIterable<LogLine> {
-  let held: Buffer = Buffer.alloc(0)
+  let pending: Buffer = Buffer.alloc(0)
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     let at = 0
-    while (held.length - at >= headerBytes) {
-      const length = held.readUInt32BE(at + 4)
-      if (held.length - at - headerBytes < length) break
-      yield lineOf(held[at] === 2 ? "stderr" : "stdout", held.toString("utf8", at + headerBytes, at + headerBytes + length))
+    while (pending.length - at >= headerBytes) {
+      const length = pending.readUInt32BE(at + 4)
+      if (pending.length - at - headerBytes < length) break
+      yield lineOf(pending[at] === 2 ? "stderr" : "stdout", pending.toString("utf8", at + headerBytes, at + headerBytes + length))
       at += headerBytes + length
     }
-    held = held.subarray(at)
+    pending = pending.subarray(at)
   }
 }
 

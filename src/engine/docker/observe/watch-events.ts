@@ -4,25 +4,24 @@ import type { DockerClient } from "../client/docker-client.ts"
 import { jsonLines } from "../client/json-lines.ts"
 import { instanceLabel } from "../containers/labels.ts"
 
-/** What the daemon does to a container without changing what `observe` answers. */
-const unchanging = /^(exec_|attach|detach|top|resize|copy|archive-path|extract-to-dir)/
+/** Events that do not change the result of `observe`. */
+const ignoredActions = /^(exec_|attach|detach|top|resize|copy|archive-path|extract-to-dir)/
 const firstWaitMs = 100
 const maxWaitMs = 2_000
 
 export interface WatchOptions {
   instance: string
   /**
-   * Called for each change, and with undefined after each connection, before which anything may
-   * have changed.
+   * Called for each change, and with undefined after each connection, since any container may have
+   * changed before it.
    */
-  changed(container: string | undefined): void
+  onChange(container: string | undefined): void
   clock?: Clock | undefined
   signal: AbortSignal
 }
 
 /**
- * Reads the daemon's events for as long as the signal lives; when the stream ends, as it does with
- * the daemon, connects again.
+ * Reads the daemon's events until the signal is aborted, and reconnects whenever the stream ends.
  */
 export async function watchEvents(client: DockerClient, options: WatchOptions): Promise<void> {
   const { signal, clock = systemClock } = options
@@ -33,20 +32,19 @@ export async function watchEvents(client: DockerClient, options: WatchOptions): 
         wait = firstWaitMs
       })
     } catch {
-      // Whatever it was: it ends the stream, and the next connection tells whether the daemon is
-      // there.
+      // Any error ends the stream; the next connection attempt shows whether the daemon is there.
     }
     await clock.sleep(wait, signal).catch(() => {})
     wait = Math.min(maxWaitMs, wait * 2)
   }
 }
 
-async function readEvents(client: DockerClient, { instance, changed, signal }: WatchOptions, connected: () => void): Promise<void> {
+async function readEvents(client: DockerClient, { instance, onChange, signal }: WatchOptions, connected: () => void): Promise<void> {
   const filters = { type: ["container"], label: [instanceLabel(instance)] }
   const stream = (await client.call((docker) => docker.getEvents({ filters, abortSignal: signal }), { signal, timeoutMs: 0 })) as Readable
   connected()
-  changed(undefined)
+  onChange(undefined)
   for await (const { Action = "", id } of jsonLines<{ Action?: string; id?: string }>(stream, signal)) {
-    if (!unchanging.test(Action)) changed(id)
+    if (!ignoredActions.test(Action)) onChange(id)
   }
 }
