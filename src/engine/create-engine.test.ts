@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { promisify } from "node:util"
 import { createEngine } from "./create-engine.ts"
 
-test("making a Docker engine neither needs a daemon nor loads the client for one", async () => {
+test("creating a Docker engine needs no daemon and loads no client", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-create-"))
   try {
     const options = {
@@ -33,7 +33,7 @@ test("making a Docker engine neither needs a daemon nor loads the client for one
   }
 })
 
-test("a Docker engine whose runs would be root is refused", async () => {
+test("a Docker engine with root as the runs' user is rejected", async () => {
   const options = { kind: "docker", instance: "one", filesRoot: "/tmp", stagingDir: "/tmp/none", uid: 0 } as const
   await assert.rejects(createEngine(options), /user ID 0/)
 })

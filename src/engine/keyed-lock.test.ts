@@ -5,7 +5,7 @@ import { KeyedLock } from "./keyed-lock.ts"
 
 const never = new AbortController().signal
 
-test("starts and stops of one key run one after the other in the order of their calls", async () => {
+test("starts and stops of one key run one at a time, in the order of their calls", async () => {
   const lock = new KeyedLock()
   const said: string[] = []
   const work = (name: string) => async () => {
@@ -26,7 +26,7 @@ test("starts and stops of one key run one after the other in the order of their 
   assert.equal(lock.isLocked("a"), false)
 })
 
-test("what is for a free key alone is left out when it is not free, and is waited for by whoever comes next", async () => {
+test("`runIfFree` skips a locked key, and locks a free one", async () => {
   const lock = new KeyedLock()
   const said: string[] = []
   const work = (name: string) => async () => {
@@ -40,7 +40,7 @@ test("what is for a free key alone is left out when it is not free, and is waite
   assert.deepEqual(said, ["first", "start"])
 })
 
-test("a stop aborts the starts before it and waits until they have cleaned up", async () => {
+test("a stop aborts earlier starts and waits for their cleanup", async () => {
   const lock = new KeyedLock()
   const said: string[] = []
   const start = lock.runAbortable("a", never, async (signal) => {
@@ -56,7 +56,7 @@ test("a stop aborts the starts before it and waits until they have cleaned up", 
   assert.deepEqual(said, ["cleaned up", "stopped"])
 })
 
-test("a stop does not abort the starts after it", async () => {
+test("a stop does not abort later starts", async () => {
   const lock = new KeyedLock()
   const stop = lock.abortAndRun("a", undefined, async () => {})
   const start = lock.runAbortable("a", never, async (signal) => signal.aborted)
@@ -64,7 +64,7 @@ test("a stop does not abort the starts after it", async () => {
   assert.equal(await start, false)
 })
 
-test("an aborted start does not wait for the one ahead, nor is its work ever run", async () => {
+test("an aborted start rejects at once, and its work never runs", async () => {
   const lock = new KeyedLock()
   let release = () => {}
   const first = lock.runAbortable("a", never, () => new Promise<void>((resolve) => (release = resolve)))
@@ -79,7 +79,7 @@ test("an aborted start does not wait for the one ahead, nor is its work ever run
   assert.deepEqual(ran, [])
 })
 
-test("a failed start does not hold up the next one", async () => {
+test("a failed start does not block the next one", async () => {
   const lock = new KeyedLock()
   await assert.rejects(
     lock.runAbortable("a", never, async () => Promise.reject(new Error("no"))),

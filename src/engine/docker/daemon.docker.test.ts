@@ -9,7 +9,7 @@ const never = new AbortController().signal
 const ignore = () => {}
 const unreachable = { code: "engine_unreachable" }
 
-describe("the Docker engine whose daemon comes and goes", () => {
+describe("the Docker engine on a daemon that restarts", () => {
   let daemon: PrivateDaemon
   let rig: DockerRig
   before(async () => {
@@ -23,7 +23,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
   })
   const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
 
-  test("tells that the daemon is away, and leaves nothing staged", async () => {
+  test("reports a stopped daemon and leaves nothing in the staging folder", async () => {
     await daemon.kill("SIGKILL")
     await assert.rejects(rig.engine.ping(), unreachable)
     await assert.rejects(rig.engine.observe(), unreachable)
@@ -37,7 +37,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
     await rig.engine.ping()
   })
 
-  test("sees the same runs again after the daemon was killed, and tells its watcher", async () => {
+  test("observes the same runs after the daemon was killed, and notifies its watcher", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     const before = await rig.engine.observe()
@@ -63,7 +63,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
     assert.deepEqual(await rig.engine.observe(), [])
   })
 
-  test("takes up a start during which the daemon was killed", async () => {
+  test("completes a start during which the daemon was killed", async () => {
     const spec = sleeper()
     const killed = rig.engine.start(spec, (step) => step.state === "starting" && void daemon.kill("SIGKILL"), never)
     await assert.rejects(killed, unreachable)
@@ -77,7 +77,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("counts a daemon that hangs as unreachable, and obeys an abort meanwhile", { timeout: 60_000 }, async () => {
+  test("reports a hung daemon as unreachable, and still honours an abort", { timeout: 60_000 }, async () => {
     await daemon.kill("SIGSTOP")
     const controller = new AbortController()
     const observing = rig.engine.observe(controller.signal)
@@ -89,7 +89,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
     await rig.engine.ping()
   })
 
-  test("tells that the disk is full, and starts again when there is room", async () => {
+  test("reports a full disk, and starts when there is room again", async () => {
     const spec = sleeper()
     await daemon.fill()
     await assert.rejects(rig.engine.start(spec, ignore, never), { code: "disk_full" })
@@ -100,7 +100,7 @@ describe("the Docker engine whose daemon comes and goes", () => {
   })
 })
 
-test("a daemon that does not see the pins is found out before anybody works in an empty directory", async () => {
+test("a start fails when the daemon does not see the pins", async () => {
   await using daemon = await privateDaemon({ dataMiB: 64, ownMounts: true })
   await daemon.start()
   await using rig = await makeDockerRig({ socketPath: daemon.socketPath })

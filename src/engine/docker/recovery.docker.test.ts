@@ -14,7 +14,7 @@ import { MountPins } from "./mounts/mount-pins.ts"
 const never = new AbortController().signal
 const ignore = () => {}
 
-describe("the Docker engine after something went wrong", () => {
+describe("the Docker engine after a failure", () => {
   let rig: DockerRig
   let source: string
   before(async () => {
@@ -38,14 +38,14 @@ describe("the Docker engine after something went wrong", () => {
     assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.stagingDir))
   }
 
-  test("releases what a start that was killed left pinned", async () => {
+  test("releases the pins of a killed start", async () => {
     await pinsOf("a".repeat(32))
     await mkdir(join(rig.stagingDir, "b".repeat(32)))
     await rig.engine.observe()
     await assertNothingStaged()
   })
 
-  test("releases what is left once, however many look at the same time, and never what a start is about to use", async () => {
+  test("releases leftover pins once under concurrent observations, and never those of a start in progress", async () => {
     const faults: string[] = []
     await using engine = await rig.open({ stagingDir: rig.stagingDir, logger: createLogger("error", (line) => void faults.push(line)) })
     for (let round = 0; round < 3; round += 1) {
@@ -62,7 +62,7 @@ describe("the Docker engine after something went wrong", () => {
     assert.deepEqual(faults, [])
   })
 
-  test("keeps the pins of a container that was only created until it is started or stopped", async () => {
+  test("keeps the pins of a created container until it is started or stopped", async () => {
     const [started, stopped] = [sleeper(), sleeper()]
     for (const spec of [started, stopped]) {
       await create(spec)
@@ -84,7 +84,7 @@ describe("the Docker engine after something went wrong", () => {
     await rig.engine.stop(started.key, { graceMs: 0 })
   })
 
-  test("neither starts over nor stops another instance's container of the same name", async () => {
+  test("neither replaces nor stops another instance's container of the same name", async () => {
     const spec = sleeper()
     const id = await create(spec, "somebody-else")
     await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error" })
@@ -93,7 +93,7 @@ describe("the Docker engine after something went wrong", () => {
     await rig.docker("rm", id)
   })
 
-  test("makes the network again when somebody removed it", async () => {
+  test("creates a removed network again", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
@@ -112,7 +112,7 @@ describe("the Docker engine after something went wrong", () => {
     assert.equal((await rig.engine.observe()).length, 0)
   })
 
-  test("ends the logs and forgets a run that somebody removed", async () => {
+  test("ends the logs of a removed run and no longer observes it", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     const logs = Array.fromAsync(rig.engine.logs(spec.key, { follow: true }))
@@ -122,7 +122,7 @@ describe("the Docker engine after something went wrong", () => {
     await rig.engine.stop(spec.key)
   })
 
-  test("leaves nothing wherever in a start the abort falls", async () => {
+  test("leaves nothing when a start is aborted at any point", async () => {
     const outcomes = { aborted: 0, started: 0 }
     for (let n = 0; n < 24; n += 1) {
       const spec = sleeper()
@@ -146,7 +146,7 @@ describe("the Docker engine after something went wrong", () => {
     assert.ok(outcomes.aborted > 0, JSON.stringify(outcomes))
   })
 
-  test("leaves nothing when a run is stopped while it starts", async () => {
+  test("leaves nothing when a run is stopped during its start", async () => {
     for (let n = 0; n < 10; n += 1) {
       const spec = sleeper()
       const start = rig.engine.start(spec, ignore, never).catch((error: unknown) => error)

@@ -14,7 +14,7 @@ import { FakeEngine } from "./fake-engine.ts"
 const never = new AbortController().signal
 const ignore = () => {}
 
-test("an image's name tells its behaviour and its argument; any other name serves", () => {
+test("an image's name chooses its behaviour and argument; any other name serves HTTP", () => {
   assert.deepEqual([behaviourOf("fake/exits").argument, behaviourOf("fake/exits:7").argument], [1, 7])
   for (const image of ["quayside/jupyterlab:latest", "fake/unheard-of", "x/fake/exits/y", "fake/toString"])
     assert.equal(behaviourOf(image).name, "http")
@@ -52,7 +52,7 @@ for (const state of ["pulling", "creating", "starting"] as const) {
   })
 }
 
-test("a slow pull takes its time by the daemon's clock and is not repeated", async () => {
+test("a slow pull follows the daemon's clock and is not repeated", async () => {
   const clock = new ManualClock()
   await using daemon = await FakeDaemon.open({ clock })
   const engine = new FakeEngine({ daemon, instance: "one" })
@@ -67,7 +67,7 @@ test("a slow pull takes its time by the daemon's clock and is not repeated", asy
   await engine.start(specOf({ image: "fake/slow-pull:1000" }), ignore, never)
 })
 
-test("a daemon that cannot be reached refuses everything, loses nothing and tells the watcher when it is back", async () => {
+test("an unreachable daemon rejects every call, keeps its state and notifies the watcher when it is back", async () => {
   await using daemon = await FakeDaemon.open()
   const engine = new FakeEngine({ daemon, instance: "one" })
   const spec = await started(engine, "fake/http")
@@ -91,7 +91,7 @@ test("a daemon that cannot be reached refuses everything, loses nothing and tell
   await watching
 })
 
-test("programs serve again, and ended ones stay ended, when a later process opens the state directory", async () => {
+test("running programs serve again, and ended ones stay ended, after the state directory is reopened", async () => {
   const stateDir = await mkdtemp(join(tmpdir(), "quayside-fake-"))
   try {
     const first = await FakeDaemon.open({ stateDir })
@@ -110,7 +110,7 @@ test("programs serve again, and ended ones stay ended, when a later process open
   }
 })
 
-test("a program echoes, exits, logs and speaks WebSocket on request, with and without a prefix", async () => {
+test("a program echoes, exits, logs and accepts WebSockets, with and without a prefix", async () => {
   await using daemon = await FakeDaemon.open()
   const engine = new FakeEngine({ daemon, instance: "one" })
   const spec = await started(engine, "fake/http")
@@ -130,7 +130,7 @@ test("a program echoes, exits, logs and speaks WebSocket on request, with and wi
   )
 })
 
-test("an unhealthy program answers 500", async () => {
+test("an unhealthy program returns 500", async () => {
   await using daemon = await FakeDaemon.open()
   const engine = new FakeEngine({ daemon, instance: "one" })
   assert.equal((await page(engine, await started(engine, "fake/unhealthy"), "/")).status, 500)
@@ -144,7 +144,7 @@ test("a stop of fake/stuck-stop hangs until it is aborted", async () => {
   assert.equal((await engine.observe())[0]?.state, "running")
 })
 
-test("mock GPUs are handed out by their ids", async () => {
+test("mock GPUs are assigned by ID", async () => {
   await using daemon = await FakeDaemon.open()
   const engine = new FakeEngine({ daemon, instance: "one", mockGpus: 2 })
   assert.deepEqual(

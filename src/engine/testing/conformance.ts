@@ -59,7 +59,7 @@ const never = new AbortController().signal
 const ignore = () => {}
 
 function startTests(lent: () => EngineUnderTest): void {
-  test("starts a program that answers at its address", async () => {
+  test("starts a program that is reachable at its address", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
     const steps: StartStep[] = []
@@ -96,7 +96,7 @@ function startTests(lent: () => EngineUnderTest): void {
     }
   })
 
-  test("refuses a start whose signal is aborted before", async () => {
+  test("rejects a start whose signal is already aborted", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
     await assert.rejects(engine.start(spec, ignore, AbortSignal.abort(new Error("too late"))), /too late/)
@@ -107,7 +107,7 @@ function startTests(lent: () => EngineUnderTest): void {
 function imageTests(lent: () => EngineUnderTest): void {
   const anyone = { verifyAccess: false, allowLocal: false }
 
-  test("tells what an image is that it has, without fetching one that it has not", async () => {
+  test("describes a local image and does not fetch a missing one", async () => {
     const { engine, images } = lent()
     assert.equal(await engine.image(images.missing.image, anyone), undefined)
     const spec = specOf(images.serves)
@@ -118,7 +118,7 @@ function imageTests(lent: () => EngineUnderTest): void {
     await engine.stop(spec.key)
   })
 
-  test("hands an image that was built on the machine to nobody without the right to it, and never replaces it", async () => {
+  test("allows a locally built image only with `allowLocal`, and never replaces it", async () => {
     const { engine, built } = lent()
     const code = "image_unavailable"
     assert.ok(await engine.image(built, { verifyAccess: false, allowLocal: true }))
@@ -130,7 +130,7 @@ function imageTests(lent: () => EngineUnderTest): void {
       })
   })
 
-  test("fetches from no registry that it may not fetch from, and tells whose image is nowhere", async () => {
+  test("denies a forbidden registry, and reports an image that does not exist", async () => {
     const { engine, images } = lent()
     const pull = (image: string) => engine.pull(image, { policy: anyone, report: ignore, signal: never })
     await assert.rejects(pull("169.254.169.254/x/y"), { code: "image_pull_denied" })
@@ -150,8 +150,8 @@ function failureTests(lent: () => EngineUnderTest): void {
     })
     assert.equal(await find(engine, spec.key), undefined)
   }
-  test("tells image_not_found and leaves nothing", () => fails(lent().images.missing, "image_not_found"))
-  test("tells image_unavailable where a name leads to another image than is meant, and starts the one that is meant", async () => {
+  test("fails with image_not_found and leaves nothing", () => fails(lent().images.missing, "image_not_found"))
+  test("fails with image_unavailable if the name refers to another image, and starts the expected one", async () => {
     await fails({ ...lent().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
     const { engine, images } = lent()
     const { imageDigest } = await engine.start(specOf(images.serves), ignore, never)
@@ -159,18 +159,18 @@ function failureTests(lent: () => EngineUnderTest): void {
     assert.equal((await engine.start(again, ignore, never)).imageDigest, imageDigest)
     for (const { key } of await engine.observe()) await engine.stop(key)
   })
-  test("tells command_not_found and leaves nothing", () => fails(lent().images.noCommand, "command_not_found"))
-  test("tells mount_missing and leaves nothing", () =>
+  test("fails with command_not_found and leaves nothing", () => fails(lent().images.noCommand, "command_not_found"))
+  test("fails with mount_missing and leaves nothing", () =>
     fails({ ...lent().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))
-  test("tells insufficient_gpu for a device that it does not have", () =>
+  test("fails with insufficient_gpu for an unknown device", () =>
     fails({ ...lent().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
-  test("tells nodes_unsupported for more than one node", () => fails({ ...lent().images.serves, nodes: 2 }, "nodes_unsupported"))
+  test("fails with nodes_unsupported for more than one node", () => fails({ ...lent().images.serves, nodes: 2 }, "nodes_unsupported"))
 }
 
 function stopTests(lent: () => EngineUnderTest): void {
-  test("stops a key that never was", () => lent().engine.stop(specOf(lent().images.serves).key))
+  test("resolves when it stops an unknown key", () => lent().engine.stop(specOf(lent().images.serves).key))
 
-  test("holds nothing of a run after it was stopped", async () => {
+  test("keeps nothing of a stopped run", async () => {
     const { engine, images, source } = lent()
     const spec = specOf({ ...images.serves, mounts: [{ source, target: "/data", readOnly: true }] })
     await engine.start(spec, ignore, never)
@@ -188,7 +188,7 @@ function stopTests(lent: () => EngineUnderTest): void {
     assert.equal(await find(engine, spec.key), undefined)
   })
 
-  test("cuts a start short when the run is stopped meanwhile", async () => {
+  test("aborts a start when the run is stopped", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
     let stop: Promise<void> | undefined
@@ -222,7 +222,7 @@ function observeTests(lent: () => EngineUnderTest): void {
     assert.equal(await find(engine, spec.key), undefined)
   })
 
-  test("recalls what a run was started from, for every engine of the instance and no other", async () => {
+  test("recovers a run's spec for every engine of the instance and no other", async () => {
     const { engine, images, reopen, stranger, source } = lent()
     const given = {
       ...images.serves,
@@ -257,7 +257,7 @@ function observeTests(lent: () => EngineUnderTest): void {
     await engine.stop(spec.key)
   })
 
-  test("tells that a program was killed for memory", async () => {
+  test("reports that a program was killed for memory", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.oom)
     await engine.start(spec, ignore, never)
@@ -265,7 +265,7 @@ function observeTests(lent: () => EngineUnderTest): void {
     await engine.stop(spec.key)
   })
 
-  test("tells what an observed run uses and how much it wrote, and nothing of one that is gone", async () => {
+  test("reports the resources and the written bytes of an observed run, and nothing of a removed one", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)
@@ -306,7 +306,7 @@ function observeTests(lent: () => EngineUnderTest): void {
 }
 
 function logTests(lent: () => EngineUnderTest): void {
-  test("answers the output, oldest first, and only its end on request", async () => {
+  test("returns the output, oldest first, and only its tail on request", async () => {
     const { engine, images } = lent()
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)

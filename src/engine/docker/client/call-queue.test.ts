@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { CallQueue } from "./call-queue.ts"
 
-test("a lane lets so many calls run, and the others in the order in which they came", async () => {
+test("a queue limits concurrent calls and runs the others in order", async () => {
   const queue = new CallQueue(2)
   const begun: number[] = []
   const calls = Array.from({ length: 5 }, async (_, n) => {
@@ -20,7 +20,7 @@ test("a lane lets so many calls run, and the others in the order in which they c
   }
 })
 
-test("one owner takes no more than their part of a lane, and those behind them go before", async () => {
+test("one owner uses at most their share of a queue, and others overtake them", async () => {
   const queue = new CallQueue(3, 2)
   const begun: string[] = []
   const enter = (owner: string) => queue.acquire(owner).then((call) => begun.push(owner) && call)
@@ -32,7 +32,7 @@ test("one owner takes no more than their part of a lane, and those behind them g
   assert.deepEqual(begun, ["ann", "ann", "bob", "ann"])
 })
 
-test("whoever waits for a turn leaves when aborted or refused, and the lane goes on", async () => {
+test("an aborted or rejected call leaves the queue, which continues", async () => {
   const queue = new CallQueue(1)
   const running = await queue.acquire()
   const controller = new AbortController()

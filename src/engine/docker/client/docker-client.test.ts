@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { DockerClient } from "./docker-client.ts"
 
-test("a call takes no longer for a hundred others that are open", { timeout: 60_000 }, async () => {
+test("a hundred open calls do not slow down another call", { timeout: 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-client-"))
   let open = 0
   const server = createServer((request, response) => {

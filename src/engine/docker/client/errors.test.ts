@@ -41,7 +41,7 @@ for (const [code, statusCode, said] of refusals) {
   })
 }
 
-test("a registry that is busy or broken is told apart from one that cannot be reached", () => {
+test("a busy or broken registry is distinguished from an unreachable one", () => {
   assert.match(toPullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
   assert.match(toPullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
 })
@@ -50,14 +50,14 @@ for (const [code, said] of pullRefusals) {
   test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(toPullError(new Error(said)).code, code))
 }
 
-test("a socket that is missing, refused, forbidden or cut off is engine_unreachable", () => {
+test("a missing, refusing, forbidden or broken socket is engine_unreachable", () => {
   for (const code of ["ENOENT", "ECONNREFUSED", "EACCES", "ECONNRESET"]) {
     assert.equal(toEngineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
     assert.equal(toPullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
   }
 })
 
-test("a bound that the daemon may not give is told apart", () => {
+test("a limit that the daemon may not set is recognized", () => {
   const said =
     "OCI runtime create failed: runc create failed: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted"
   assert.ok(isOpenFilesLimitRefused(toEngineError(Object.assign(new Error(said), { statusCode: 400 }))))

@@ -13,7 +13,7 @@ describe("a program in a run's container", () => {
   })
   after(() => rig[Symbol.asyncDispose]())
 
-  test("runs as the runs' user, under a name, with a home it can write to", async () => {
+  test("runs as the runs' user, with a name and a writable home", async () => {
     const said = await rig.output(
       "id -u; id -g; whoami; echo $HOME $USER; cd && touch x && pwd && stat -c %a:%u .; touch /tmp/x && echo written",
       {},
@@ -21,11 +21,11 @@ describe("a program in a run's container", () => {
     assert.deepEqual(said.split("\n"), ["1000", "1000", "ann", "/home/ann ann", "/home/ann", "700:1000", "written"])
   })
 
-  test("may run what it wrote to its home", async () => {
+  test("can execute files in its home", async () => {
     assert.equal(await rig.output("cd; cp /bin/busybox echo && ./echo well", {}), "well")
   })
 
-  test("has a home of the given path, in a mount where one is there", async () => {
+  test("has its home at the given path, in a mount if there is one", async () => {
     const source = await rig.directory("users/ann")
     assert.equal(
       await rig.output("cd; pwd; touch kept", { env: { HOME: "/work" }, mounts: [{ source, target: "/work", readOnly: false }] }),
@@ -35,7 +35,7 @@ describe("a program in a run's container", () => {
     assert.equal(await rig.output("cd; pwd; touch gone", { env: { HOME: "/somewhere/else" } }), "/somewhere/else")
   })
 
-  test("has no capability, gains no privilege, and is confined by seccomp", async () => {
+  test("has no capabilities, gains no privileges, and is confined by seccomp", async () => {
     const status = await rig.output("cat /proc/self/status", {})
     for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]) assert.match(status, new RegExp(`${set}:\\s0+$`, "m"))
     assert.match(status, /NoNewPrivs:\s1/)
@@ -48,7 +48,7 @@ describe("a program in a run's container", () => {
     assert.match(await rig.output("mount | head -1", {}), /\(ro,/)
   })
 
-  test("is bounded in memory without swap, processes, processor time and shared memory", async () => {
+  test("has limits on memory, processes, processor time and shared memory, and no swap", async () => {
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], cpus: 3, memoryMiB: 128 })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
     const { HostConfig } = JSON.parse(await rig.docker("inspect", "--format", "{{json .}}", `quayside-${spec.key}`))
@@ -62,7 +62,7 @@ describe("a program in a run's container", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("finds itself bounded, as the kernel tells it", async () => {
+  test("sees its limits in the kernel's files", async () => {
     const one = (...files: string[]) => `cat ${files.map((file) => `/sys/fs/cgroup/${file}`).join(" ")} 2>/dev/null`
     const script = [
       "cat /proc/self/limits",
@@ -83,7 +83,7 @@ describe("a program in a run's container", () => {
     assert.match(said, /^cpu 200000( 100000)?$/m)
   })
 
-  test("starts with the daemon's own bound on open files where the daemon may not give a higher one", async () => {
+  test("starts with the daemon's own limit on open files if the daemon may not raise it", async () => {
     await using engine = await rig.open({ openFiles: 2 ** 30 - 1 })
     const spec = specOf({ image: rig.image, command: ["sh", "-c", "ulimit -n; sleep 1000"] })
     await engine.start(spec, () => {}, new AbortController().signal)
@@ -91,7 +91,7 @@ describe("a program in a run's container", () => {
     await engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("reads and writes what is mounted writable, and only reads what is not", async () => {
+  test("writes to writable mounts and only reads read-only ones", async () => {
     const data = await rig.directory("data")
     await writeFile(join(rig.filesRoot, data, "file"), "content")
     const mounts = [
@@ -134,7 +134,7 @@ describe("a program in a run's container", () => {
     await rig.docker("rmi", image)
   })
 
-  test("gets its directories by their paths where isolation is off", async () => {
+  test("gets its directories by their paths when isolation is off", async () => {
     await using engine = await rig.open({ isolation: "off" })
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
@@ -154,7 +154,7 @@ describe("a program in a run's container", () => {
     await engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("leaves no mount of ours on the host while it runs", async () => {
+  test("runs without any mount of Quayside's on the host", async () => {
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
@@ -163,7 +163,7 @@ describe("a program in a run's container", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("does not reach another run on the network, while Quayside reaches both", async () => {
+  test("cannot reach another run on its network, while Quayside reaches both", async () => {
     const spec = specOf({ image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
     const address = await rig.engine.address(spec.key, 8080)
@@ -172,18 +172,18 @@ describe("a program in a run's container", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("prints lines longer than 16 KiB in pieces, on both streams", async () => {
+  test("has lines over 16 KiB split, on both streams", async () => {
     const said = await rig.output("head -c 40000 /dev/zero | tr '\\0' x; echo; echo to stderr >&2", {})
     const pieces = said.split("\n").filter((line) => line.startsWith("x"))
     assert.equal(pieces.join("").length, 40_000)
     assert.match(said, /to stderr/)
   })
 
-  test("is not taken for a missing command when it ends with 127 itself", async () => {
+  test("is not reported as a missing command when it exits with 127 itself", async () => {
     assert.equal(await rig.output("echo here; exit 127", {}), "here")
   })
 
-  test("is told apart from a command that may not be run", async () => {
+  test("is distinguished from a command that is not executable", async () => {
     const spec = specOf({ image: rig.image, command: ["/www/index.html"] })
     const start = rig.engine.start(spec, () => {}, new AbortController().signal)
     await assert.rejects(start, (error) => error instanceof EngineError && error.code === "command_not_found")

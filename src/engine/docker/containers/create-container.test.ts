@@ -8,7 +8,7 @@ import { test } from "node:test"
 import { DockerClient } from "../client/docker-client.ts"
 import { createContainer } from "./create-container.ts"
 
-test("what a container is made from stands in no address", async () => {
+test("a container's options are in no request URL", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-create-"))
   const asked: unknown[] = []
   const server = createServer((request, response) => {

@@ -47,14 +47,14 @@ async function openOn(disk: "xfs" | "btrfs") {
   }
 }
 
-describe("The Docker engine where the daemon can bound a container's own file system", () => {
+describe("the Docker engine on a daemon that can limit a container's file system", () => {
   let it: Awaited<ReturnType<typeof openOn>>
   before(async () => {
     it = await openOn("btrfs")
   })
   after(() => it[Symbol.asyncDispose]())
 
-  test("gives a program all that it may write, and refuses it what goes well beyond", async () => {
+  test("lets a program write up to its limit, and rejects writes well beyond", async () => {
     assert.equal(bytesIn(await it.rig.output(writing(60), { ...it.room, diskMiB: 60 })), 60 * mib)
     const small = "i=0; while [ $i -lt 8000 ]; do echo 0123456789 > /room/$i || break; i=$((i + 1)); done; echo $i files"
     assert.equal(await it.rig.output(small, { ...it.room, diskMiB: 1 }), "8000 files")
@@ -65,14 +65,14 @@ describe("The Docker engine where the daemon can bound a container's own file sy
     assert.deepEqual(it.told, [])
   })
 
-  test("leaves all of a small bound to what the program writes, however large the image is", async () => {
+  test("leaves a small limit entirely to the program, however large the image is", async () => {
     const image = await it.imageOf("large", "dd if=/dev/urandom of=/filling bs=1048576 count=100")
     const output = await it.rig.output(writing(10), { ...it.room, image, diskMiB: 10 })
     assert.equal(bytesIn(output), 10 * mib, output)
     assert.deepEqual(it.told, [])
   })
 
-  test("tells the bound and what was written, the image's volumes included, which go with the container", async () => {
+  test("reports the limit and the bytes written, including the image's volumes, which are removed with the container", async () => {
     const image = await it.imageOf("volume", "true", "--change", "VOLUME /room")
     const script = "dd if=/dev/zero of=/room/x bs=1048576 count=20; echo written; exec sleep 1000"
     const spec = specOf({ image, command: ["sh", "-c", script], diskMiB: 30 })
@@ -93,7 +93,7 @@ describe("The Docker engine where the daemon can bound a container's own file sy
   })
 })
 
-test("Where the daemon refuses the bound, since its file system has no quotas, the run starts without one, and it is told once", async () => {
+test("a run starts without a disk limit, logged once, when the daemon's file system has no quotas", async () => {
   await using it = await openOn("xfs")
   for (let round = 0; round < 2; round += 1) {
     assert.equal(bytesIn(await it.rig.output(writing(150), { ...it.room, diskMiB: 20 })), 150 * mib)

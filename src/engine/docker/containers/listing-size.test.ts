@@ -6,7 +6,7 @@ import { checkListingSize } from "./listing-size.ts"
 const mountsWith = (length: number, character = "x") =>
   Array.from({ length: 64 }, (_, n) => ({ source: "/data", target: `/${n}${character.repeat(length)}`, readOnly: true }))
 
-test("a run may have long commands and many mounts, but not so much that lists of all runs become long", () => {
+test("a run with long commands and many mounts is accepted, up to a limit on the list of all runs", () => {
   const check = (parts: object) => checkListingSize(specOf({ image: "some", ...parts }), "here")
   check({ mounts: mountsWith(250), command: ["x".repeat(16_000)] })
   const refused = { code: "engine_error", message: /command and mounts have \d+ bytes together/ }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { maxOpenFiles } from "./max-open-files.ts"
 
-test("a run may have 65,536 files open, or as many as this process where that is fewer", () => {
+test("the limit on open files is 65,536, or this process's own if that is lower", () => {
   const limits = (hard: string) =>
     `Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 ${hard}                files     \n`
   assert.deepEqual(

@@ -9,7 +9,7 @@ import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { DockerClient } from "../client/docker-client.ts"
 import { removeContainer } from "./remove-container.ts"
 
-test("programs that take all of their grace keep neither removals nor others' programs waiting", { timeout: 90_000 }, async () => {
+test("programs that use their whole grace delay neither removals nor other people's stops", { timeout: 90_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-remove-"))
   const told = new Set<string>()
   const server = createServer((request, response) => {

@@ -25,7 +25,7 @@ const own = JSON.parse(loadSeccompProfile()) as { defaultAction: string; archMap
 const allowed = own.syscalls.filter(({ action }) => action === "SCMP_ACT_ALLOW")
 const valuesOf = (name: string) => allowed.filter(({ names }) => names.includes(name)).map(({ args }) => args)
 
-test("Quayside's own profile allows no call that reaches past the run, whatever capabilities it has", () => {
+test("Quayside's own profile allows no call that reaches beyond the run, whatever its capabilities", () => {
   const dangerous = `io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key userfaultfd unshare setns bpf
     perf_event_open clone3 mount umount umount2 pivot_root move_mount fsopen fsmount fsconfig fspick open_tree mount_setattr
     open_by_handle_at init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff iopl ioperm
@@ -43,7 +43,7 @@ test("Quayside's own profile allows no call that reaches past the run, whatever 
   )
 })
 
-test("Quayside's own profile allows four families of sockets by an exact comparison, and no new namespace", () => {
+test("Quayside's own profile allows four socket families by exact comparison, and no new namespace", () => {
   const families = valuesOf("socket").map((args) => args?.map(({ index, value, op }) => [index, value, op]))
   assert.deepEqual(
     families,
@@ -57,12 +57,12 @@ test("Quayside's own profile allows four families of sockets by an exact compari
   assert.equal(own.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet, 38)
 })
 
-test("a profile of somebody's own is taken as it is", () => {
+test("an administrator's profile is used unchanged", () => {
   const profile = { defaultAction: "SCMP_ACT_ERRNO", syscalls: [{ names: ["read"], action: "SCMP_ACT_ALLOW" }] }
   assert.deepEqual(JSON.parse(loadSeccompProfile(fileOf(profile))), profile)
 })
 
-test("a profile that is none, or that lets everything through, is refused with a sentence", () => {
+test("an invalid or permissive profile is rejected with an explanation", () => {
   const rule = { names: ["read"], action: "SCMP_ACT_ALLOW" }
   for (const word of ["unconfined", "default", "runtime/default"])
     assert.throws(() => loadSeccompProfile(word), { message: new RegExp(`must name a JSON file .*"${word}" is not a file`) })

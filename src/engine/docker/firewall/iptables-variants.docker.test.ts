@@ -10,7 +10,7 @@ const script = join(import.meta.dirname, "testing/isolated-firewall.ts")
 
 for (const kind of ["nft", "legacy"]) {
   const skip = !existsSync(`/usr/sbin/iptables-${kind}`) && `there is no iptables-${kind} here`
-  test(`on a host of iptables-${kind} the rules are set, recognized, told when missing, repaired and taken away`, { skip }, async () => {
+  test(`on a host of iptables-${kind} the rules are set, recognized, reported missing, repaired and removed`, { skip }, async () => {
     const { stdout } = await run("unshare", ["--net", "--mount", process.execPath, script, kind])
     const { version, missing, ...told } = JSON.parse(stdout)
     assert.match(version, kind === "nft" ? /nf_tables/ : /legacy/)

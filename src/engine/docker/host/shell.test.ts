@@ -5,12 +5,12 @@ import { test } from "node:test"
 import { promisify } from "node:util"
 import { Shell } from "./shell.ts"
 
-test("a program's words arrive as they are, whatever is in them", async () => {
+test("a program receives its arguments unchanged", async () => {
   const words = ["a b", "it's", '$HOME `id` \\ "', "two\nlines", ""]
   assert.deepEqual(await new Shell().run(["printf", "[%s]", ...words]), { code: 0, output: words.map((word) => `[${word}]`).join("") })
 })
 
-test("input arrives, also what looks like a shell's", async () => {
+test("a program receives its input, even if it looks like shell code", async () => {
   assert.deepEqual(await new Shell().run(["cat"], "one $HOME\n'EOF'\n"), { code: 0, output: "one $HOME\n'EOF'\n" })
 })
 
@@ -18,13 +18,13 @@ test("without input a program reads nothing", async () => {
   assert.deepEqual(await new Shell().run(["cat"]), { code: 0, output: "" })
 })
 
-test("how a program ended is told with what it printed, errors too", async () => {
+test("a result contains the exit code and the output, errors included", async () => {
   const shell = new Shell()
   assert.deepEqual(await shell.run(["sh", "-c", "echo out; echo err >&2; exit 3"]), { code: 3, output: "out\nerr\n" })
   assert.equal((await shell.run(["no-such-program"])).code, 127)
 })
 
-test("programs that are asked for at once each get their own answers", async () => {
+test("concurrent programs each return their own result", async () => {
   const shell = new Shell()
   const output = await Promise.all(Array.from({ length: 20 }, (_, n) => shell.run(["echo", String(n)])))
   assert.deepEqual(
@@ -33,7 +33,7 @@ test("programs that are asked for at once each get their own answers", async () 
   )
 })
 
-test("whoever waited for a shell that was ended is told, and the next have another one", async () => {
+test("a killed shell rejects the waiting call, and the next calls get a new shell", async () => {
   const shell = new Shell()
   const ended = shell.run(["sh", "-c", "kill -9 $PPID"])
   const next = shell.run(["echo", "well"])
@@ -41,7 +41,7 @@ test("whoever waited for a shell that was ended is told, and the next have anoth
   assert.equal((await next).output, "well\n")
 })
 
-test("a program that hangs is ended, its user is told, and the next go on", async () => {
+test("a hung program is killed, its caller gets an error, and the next programs run", async () => {
   const shell = new Shell({ timeoutMs: 200 })
   const hung = shell.run(["sleep", "3600"])
   const next = shell.run(["echo", "well"])
@@ -49,12 +49,12 @@ test("a program that hangs is ended, its user is told, and the next go on", asyn
   assert.equal((await next).output, "well\n")
 })
 
-test("programs have none of this process's environment", async () => {
+test("programs inherit nothing of this process's environment", async () => {
   process.env.SHELL_TEST_SECRET = "secret"
   assert.doesNotMatch((await new Shell().run(["env"])).output, /secret/i)
 })
 
-test("a shell keeps no process alive and ends with it", async () => {
+test("an idle shell does not keep the process alive, and ends with it", async () => {
   const script = `const { Shell } = await import(${JSON.stringify(new URL("./shell.ts", import.meta.url).href)})
     console.log((await new Shell().run(["sh", "-c", "echo $PPID"])).output)`
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 })

@@ -51,7 +51,7 @@ const started = (image: string) => {
 
 const refused = { code: "image_unavailable", message: /^The image's \/etc\/(passwd|group) must be a file of at most 1 MiB/ }
 
-test("an image whose files of accounts would keep the daemon waiting, or take its memory, is not started", async () => {
+test("an image with account files that block the daemon or fill its memory does not start", async () => {
   const hostile: Record<string, (root: string) => void> = {
     fifo: (root) => execFileSync("mkfifo", [join(root, "etc/passwd")]),
     "linked-fifo": (root) => {
@@ -72,7 +72,7 @@ test("an image whose files of accounts would keep the daemon waiting, or take it
   assert.equal(await rig.docker("ps", "--all", "--quiet"), "")
 })
 
-test("an image hides its files of accounts by no volume", async () => {
+test("an image cannot hide its account files with a volume", async () => {
   const hidden: Record<string, [fifo: string, link: string, to: string, volume: string]> = {
     directly: ["etc/passwd", "link", "etc", "/etc"],
     "behind-a-link": ["etc/passwd", "link", "etc", "/link"],
@@ -89,7 +89,7 @@ test("an image hides its files of accounts by no volume", async () => {
   assert.equal(await rig.docker("volume", "ls", "--quiet"), "")
 })
 
-test("an image whose files of accounts are links, or missing, is started", async () => {
+test("an image with linked or missing account files starts", async () => {
   const images = [
     await imageWith("linked", (root) => {
       writeFileSync(join(root, "tmp/accounts"), "root:x:0:0::/:/bin/sh\n")
@@ -104,7 +104,7 @@ test("an image whose files of accounts are links, or missing, is started", async
   }
 })
 
-test("a container whose start hangs in the daemon keeps nobody from seeing the others", { timeout: 180_000 }, async () => {
+test("a container that hangs in the daemon does not hide the others", { timeout: 180_000 }, async () => {
   const good = started(rig.image)
   await good.done
   const image = await imageWith("hanging", (root) => execFileSync("mkfifo", [join(root, "etc/passwd")]))

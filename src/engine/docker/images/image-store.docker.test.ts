@@ -38,7 +38,7 @@ describe("an image", () => {
     engine.pull(image, { policy, report: () => {}, signal: never })
   const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
 
-  test("of a registry that wants credentials comes for whom they are for, and serves nobody else afterwards", async () => {
+  test("of a registry with credentials starts only for people who have them", async () => {
     const image = `${closed.host}/good/one`
     await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
     await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
@@ -55,7 +55,7 @@ describe("an image", () => {
     await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
   })
 
-  test("that a tag no longer means at its registry is still proved as what it is", async () => {
+  test("that lost its tag at the registry is still verified by its digest", async () => {
     const image = named("good/moved")
     await pull(image, stranger)
     registry.renew("good/moved")
@@ -63,7 +63,7 @@ describe("an image", () => {
     await assert.rejects(start(image, stranger), { code: "command_not_found" })
   })
 
-  test("that was built on this machine is nobody's who names it, by name or by ID, and is never replaced", async () => {
+  test("built on this machine cannot be used by name or by ID, and is never replaced", async () => {
     const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
     await assert.rejects(start(rig.image, stranger), { code: "image_unavailable", message: /only if an administrator registered it/ })
     await assert.rejects(rig.engine.image(rig.image, stranger), { code: "image_unavailable" })
@@ -76,14 +76,14 @@ describe("an image", () => {
     })
   })
 
-  test("that a registry once handed out and that was tagged here under another name was not handed out under that one", async () => {
+  test("of a registry, tagged here under another name, does not count as that registry's", async () => {
     await pull(named("good/source"), stranger)
     const other = named("good/renamed")
     await rig.docker("tag", named("good/source"), other)
     await assert.rejects(start(other, stranger), { code: "image_unavailable" })
   })
 
-  test("larger than any may be is refused while it comes, and nothing of it stays", async () => {
+  test("over the maximum size is rejected during the pull, and nothing of it remains", async () => {
     await using engine = await rig.open({ maxImageBytes: 400_000 })
     await assert.rejects(start(named("slow/large"), stranger, engine), {
       code: "image_too_large",
@@ -93,7 +93,7 @@ describe("an image", () => {
     assert.doesNotMatch(await tagged(), /slow\/large/)
   })
 
-  test("that is too large only once it is unpacked is taken away again, and its name means what it meant", async () => {
+  test("too large only after unpacking is removed, and its name refers to the previous image", async () => {
     await using engine = await rig.open({ maxImageBytes: 1_000_000 })
     await assert.rejects(start(named("zeros/bomb"), stranger, engine), { code: "image_too_large" })
     assert.doesNotMatch(await tagged(), /zeros\/bomb/)
@@ -103,7 +103,7 @@ describe("an image", () => {
     assert.equal((await engine.image(named("zeros/other"), { verifyAccess: false, allowLocal: true }))?.digest, before.digest)
   })
 
-  test("whose configuration is more than every list of containers may hold is refused, and taken away again", async () => {
+  test("with too large a configuration is rejected and removed", async () => {
     const messages = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /its description/ }
     for (const [kind, message] of Object.entries(messages)) {
       const image = named(`${kind}/heavy`)
@@ -117,7 +117,7 @@ describe("an image", () => {
     await rig.docker("rmi", image)
   })
 
-  test("is fetched anew when asked for, and told about without being fetched", async () => {
+  test("is fetched again by a pull, and described without being fetched", async () => {
     const image = named("good/news")
     assert.equal(await rig.engine.image(image, stranger), undefined)
     const first = await pull(image, stranger)
@@ -128,7 +128,7 @@ describe("an image", () => {
     assert.ok(second.size >= 600_000 && second.command.includes("/nothing"), JSON.stringify(second))
   })
 
-  test("of a registry that is not allowed, by its name or by what its name leads to, is not asked for", async () => {
+  test("of a registry that is denied by its name or its address is not requested", async () => {
     const elsewhere = named("good/elsewhere")
     await using named_ = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"] }) })
     await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, named_), {

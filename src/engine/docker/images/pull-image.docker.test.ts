@@ -9,7 +9,7 @@ import { EngineError, type StartStep } from "../../engine.ts"
  * The image has no program at all, so that a start ends with `command_not_found` where the pull
  * went well.
  */
-describe("a start whose image must be fetched", () => {
+describe("a start with a missing image", () => {
   let rig: DockerRig
   let registry: Registry
   before(async () => {
@@ -43,7 +43,7 @@ describe("a start whose image must be fetched", () => {
     assert.ok(last && last.current === last.total && last.current >= 600_000, JSON.stringify(last))
   })
 
-  test("does not fetch again what the daemon has", async () => {
+  test("does not fetch a local image again", async () => {
     await assert.rejects(start("good/two"), { code: "command_not_found" })
     const steps: StartStep[] = []
     await assert.rejects(
@@ -53,7 +53,7 @@ describe("a start whose image must be fetched", () => {
     assert.ok(steps.length > 0 && steps.every((step) => step.state !== "pulling"), JSON.stringify(steps))
   })
 
-  test("tells what the registry said", async () => {
+  test("reports the registry's answer", async () => {
     await assert.rejects(start("unknown/image"), { code: "image_not_found" })
     await assert.rejects(start("denied/image"), { code: "image_pull_denied" })
     await assert.rejects(start("broken/image"), { code: "image_pull_failed" })
@@ -65,7 +65,7 @@ describe("a start whose image must be fetched", () => {
     )
   })
 
-  test("keeps the registry's own words out of the message", async () => {
+  test("puts the registry's own text into the detail, not into the message", async () => {
     await assert.rejects(start("denied/image"), (error) => {
       assert.ok(error instanceof EngineError && error.detail !== undefined)
       assert.doesNotMatch(error.message, /127\.0\.0\.1|HTTP|authentication required/)
@@ -73,14 +73,14 @@ describe("a start whose image must be fetched", () => {
     })
   })
 
-  test("ends the pull in the daemon when it is aborted", async () => {
+  test("ends the daemon's pull when it is aborted", async () => {
     const controller = new AbortController()
     const aborted = start("stuck/image", (step) => step.progress !== null && controller.abort(new Error("enough")), controller.signal)
     await assert.rejects(aborted, /enough/)
     await registry.idle()
   })
 
-  test("goes on for one caller when another one breaks off", async () => {
+  test("continues for one caller when another one aborts", async () => {
     const controller = new AbortController()
     const other = start("slow/shared", (step) => step.progress !== null && controller.abort(new Error("enough")))
     await assert.rejects(

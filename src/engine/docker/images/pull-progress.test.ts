@@ -10,14 +10,14 @@ test("a pull's progress is the sum over its layers", () => {
   assert.equal(progress.add({ status: "Download complete", id: "b" })?.current, 60)
 })
 
-test("a layer that is fetched once more takes nothing back", () => {
+test("a layer that is fetched again does not lower the progress", () => {
   const progress = new PullProgress()
   progress.add(downloading("a", 90, 100))
   assert.equal(progress.add(downloading("a", 10, 100)), undefined)
   assert.equal(progress.add(downloading("a", 95, 100))?.current, 95)
 })
 
-test("unpacking is told while bytes move, and counts none of them twice", () => {
+test("unpacking is reported while bytes move, and counts no byte twice", () => {
   const progress = new PullProgress()
   progress.add(downloading("a", 100, 100))
   const extracting = (current: number) => progress.add({ status: "Extracting", id: "a", progressDetail: { current, total: 100 } })
@@ -25,7 +25,7 @@ test("unpacking is told while bytes move, and counts none of them twice", () => 
   assert.equal(extracting(30), undefined)
 })
 
-test("what is there already, and what has no layer, moves nothing", () => {
+test("local layers and events without a layer do not change the progress", () => {
   const progress = new PullProgress()
   assert.equal(progress.add({ status: "Already exists", id: "a" }), undefined)
   assert.equal(progress.add({ status: "Digest: sha256:12" }), undefined)

@@ -13,7 +13,7 @@ import { MountPins, type PinOptions } from "./mount-pins.ts"
 const key = "0123456789abcdef0123456789abcdef"
 const never = new AbortController().signal
 
-test("a pinned directory is the one that was opened, also after it was renamed and another took its name", async () => {
+test("a pin stays on the opened directory when another one takes its name", async () => {
   await using rig = await makeRig()
   await rig.directory("users/ann/data", "mine")
   const [pinned] = await rig.pin([mount("/users/ann/data")])
@@ -22,7 +22,7 @@ test("a pinned directory is the one that was opened, also after it was renamed a
   assert.equal(await readFile(join(pinned?.path ?? "", "name"), "utf8"), "mine")
 })
 
-test("a source that leads through a link anywhere does not exist", async () => {
+test("a source with a link anywhere in its path does not exist", async () => {
   await using rig = await makeRig()
   await rig.directory("secret/inner", "secret")
   await mkdir(rig.at("users/ann"), { recursive: true })
@@ -31,18 +31,18 @@ test("a source that leads through a link anywhere does not exist", async () => {
   for (const source of ["/users/ann/link", "/users/ann/link/inner", "/shortcut/inner"]) await rig.refuses([mount(source)], "mount_missing")
 })
 
-test("a source that is missing or a file is refused, and leaves nothing", async () => {
+test("a missing source or a file is rejected and leaves nothing", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "data")
   for (const source of ["/nothing", "/data/name", "/data/name/x"]) await rig.refuses([mount("/data"), mount(source, "/x")], "mount_missing")
 })
 
-test("a source with parts that are no names is refused", async () => {
+test("a source with invalid components is rejected", async () => {
   await using rig = await makeRig()
   for (const source of ["/../etc", "/a/./b", "etc", "/a\0b"]) await rig.refuses([mount(source)], "mount_missing")
 })
 
-test("a directory that is removed and made again in a tight loop is pinned whole or refused", async () => {
+test("a directory that is removed and created in a tight loop is pinned or rejected", async () => {
   await using rig = await makeRig()
   await mkdir(rig.at("users/ann/data"), { recursive: true })
   const remove = "rmdirSync(parent + '/data'); mkdirSync(parent + '/data')"
@@ -55,7 +55,7 @@ test("a directory that is removed and made again in a tight loop is pinned whole
   assert.ok(thread.rounds() > 100)
 })
 
-test("a read-only pin cannot be written through, a writable one can", async () => {
+test("a read-only pin rejects writes, a writable one accepts them", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "data")
   const [readable, writable] = await rig.pin([mount("/data", "/a", true), mount("/data", "/b", false)])
@@ -65,7 +65,7 @@ test("a read-only pin cannot be written through, a writable one can", async () =
   assert.ok(flags.includes("nosuid") && flags.includes("nodev"), flags)
 })
 
-test("a pin does not hold what is mounted below its source", async () => {
+test("a pin does not contain mounts below its source", async () => {
   await using rig = await makeRig()
   await rig.directory("data/inner", "of the disk")
   await rig.directory("other", "of the mount")
@@ -75,7 +75,7 @@ test("a pin does not hold what is mounted below its source", async () => {
   })
 })
 
-test("a mount point inside a writable mount is made as the runs' user", async () => {
+test("a mount point inside a writable mount is created as the runs' user", async () => {
   await using rig = await makeRig()
   await rig.directory("code", "code")
   await rig.directory("data", "data")
@@ -84,7 +84,7 @@ test("a mount point inside a writable mount is made as the runs' user", async ()
   assert.deepEqual([made.uid, made.gid], [1000, 1000])
 })
 
-test("a mount point is never made through a link, nor in a read-only mount", async () => {
+test("a mount point is never created through a link or in a read-only mount", async () => {
   await using rig = await makeRig()
   await rig.directory("code", "code")
   await rig.directory("data", "data")
@@ -95,7 +95,7 @@ test("a mount point is never made through a link, nor in a read-only mount", asy
   assert.deepEqual(await readdir(rig.at("victim")), ["name"])
 })
 
-test("release leaves nothing, may be called twice, and never reaches what was pinned", async () => {
+test("release leaves nothing, can be called twice, and never changes the pinned directory", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "data")
   await rig.pin([mount("/data", "/a"), mount("/data", "/b", false)])
@@ -107,7 +107,7 @@ test("release leaves nothing, may be called twice, and never reaches what was pi
   assert.ok(!(await readFile("/proc/self/mountinfo", "utf8")).includes(basename(dirname(rig.staging)).slice(-6)))
 })
 
-test("release takes up half of a pin that an earlier process left", async () => {
+test("release removes an incomplete pin of an earlier process", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "data")
   await rig.pin([mount("/data", "/a")])
@@ -124,13 +124,13 @@ test("64 sources are pinned at once", async () => {
   for (const [n, { path }] of pinned.slice(0, 64).entries()) assert.equal(await readFile(join(path, "name"), "utf8"), `/data-${n}`)
 })
 
-test("a staging folder that others may look into is refused", async () => {
+test("a staging folder that others can read is rejected", async () => {
   await using rig = await makeRig()
   await chmod(rig.staging, 0o755)
   await assert.rejects(rig.pins.prepare(), /must have mode 0700/)
 })
 
-test("swapping directory and link in a tight loop never gets another directory pinned", async () => {
+test("swapping a directory and a link in a tight loop never pins another directory", async () => {
   await using rig = await makeRig()
   await rig.directory("secret", "secret")
   await rig.directory("users/ann/data", "mine")
@@ -156,7 +156,7 @@ test("swapping directory and link in a tight loop never gets another directory p
   assert.ok(outcomes.mine > 0 && outcomes.refused > 0, JSON.stringify(outcomes))
 })
 
-test("on a full disk a start is refused as such and leaves nothing, and a server may come up", async () => {
+test("a full disk fails a start with disk_full, leaves nothing, and does not prevent the server's start", async () => {
   await using rig = await makeRig()
   await rig.directory("data", "mine")
   await using disk = await smallDisk(64)

@@ -27,7 +27,7 @@ async function processes(): Promise<
   }
 }
 
-test("a container has its address until its process ends, loses it, or is another container's", async () => {
+test("a container owns its address until its process exits, loses it, or belongs to another container", async () => {
   await using proc = await processes()
   await proc.put(holder.id, "127.0.0.1", holder.host)
   const isCurrent = new AddressOwners(proc.path).checkFor(holder)
@@ -45,7 +45,7 @@ test("a container has its address until its process ends, loses it, or is anothe
   }
 })
 
-test("where no container's process can be seen, nobody is taken for gone; where one was, whoever cannot be seen is", async () => {
+test("an invisible process counts as gone only if another container's process was visible", async () => {
   await using proc = await processes()
   const holders = new AddressOwners(proc.path)
   const unseen = holders.checkFor(holder)

@@ -4,7 +4,7 @@ import { HostNumberPool } from "./host-numbers.ts"
 
 const all = Array.from({ length: 29 }, (_, n) => n + 2)
 
-test("every address of a network is given away before one comes again, and then the one that was given back first", () => {
+test("every address is leased before one is reused, and the first released is reused first", () => {
   const numbers = new HostNumberPool()
   const order: (number | undefined)[] = []
   for (let n = 0; n < 29; n += 1) {
@@ -20,7 +20,7 @@ test("every address of a network is given away before one comes again, and then 
   assert.equal(numbers.lease(), order[1])
 })
 
-test("an address that is held, seen in use or taken by somebody else is not given away", () => {
+test("a leased, used or taken address is not leased again", () => {
   const numbers = new HostNumberPool()
   const held = numbers.lease(() => 0)
   assert.equal(held, 2)
@@ -36,7 +36,7 @@ test("an address that is held, seen in use or taken by somebody else is not give
   assert.notEqual(numbers.lease(), undefined)
 })
 
-test("an address that a run had until just now comes last, also one that somebody else gave away", () => {
+test("a recently used address is leased last, even if another engine assigned it", () => {
   const numbers = new HostNumberPool()
   numbers.updateInUse(new Set(all))
   numbers.updateInUse(new Set())

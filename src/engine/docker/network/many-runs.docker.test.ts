@@ -10,7 +10,7 @@ const ignore = () => {}
 /** A network of eight addresses has room for five containers. */
 const [networkPrefix, room, count] = [29, 5, 12]
 
-describe("more runs of one person than a network has room for", () => {
+describe("more runs of one person than a network has addresses", () => {
   const warnings: unknown[][] = []
   let rig: DockerRig
   let specs: RunSpec[]
@@ -22,7 +22,7 @@ describe("more runs of one person than a network has room for", () => {
   })
   after(() => rig[Symbol.asyncDispose]())
 
-  test("all start, four at a time, on further networks, while the engine is looked at", async () => {
+  test("all start, four at a time, on further networks, while the engine is observed", async () => {
     const left = [...specs]
     const worker = async () => {
       for (let spec = left.shift(); spec; spec = left.shift()) {
@@ -38,7 +38,7 @@ describe("more runs of one person than a network has room for", () => {
     )
   })
 
-  test("none of them reaches another, be it on the same network or on another of its person's", async () => {
+  test("none of them reaches another, on the same network or on the person's other ones", async () => {
     const addresses = await Promise.all(specs.map(async ({ key }) => (await rig.engine.address(key, 8080))?.host ?? ""))
     assert.equal(new Set(addresses).size, count)
     for (const address of addresses)
@@ -47,7 +47,7 @@ describe("more runs of one person than a network has room for", () => {
     assert.equal(await rig.output(`${tries.join("\n")}\nwait; echo tried`, { memoryMiB: 64 }), "tried")
   })
 
-  test("a network that the engine found full is left for another one", async () => {
+  test("the engine uses another network when one is full", async () => {
     // The engine's own account of addresses is the one that counts: somebody uses up those of the
     // network with room.
     const networks = await rig.networks()
@@ -71,7 +71,7 @@ describe("more runs of one person than a network has room for", () => {
     }
   })
 
-  test("after a restart their states and addresses are told by lists, and how they run within moments", async () => {
+  test("lists show states and addresses right after a restart, and details follow within moments", async () => {
     await using again = await rig.open()
     const [observed, addresses] = await Promise.all([again.observe(), Promise.all(specs.map(({ key }) => again.address(key, 8080)))])
     const keys = new Set(observed.filter(({ state }) => state === "running").map(({ key }) => key))

@@ -2,12 +2,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { addressText, isNetworkPool, isSubnet, SubnetPool, subnetText } from "./subnet-pool.ts"
 
-test("a network is an address, or one with a prefix that holds all its bits", () => {
+test("a network is an address, or one whose prefix covers all its bits", () => {
   for (const text of ["10.0.0.0/8", "10.1.2.3", "0.0.0.0/0", "255.255.255.255/32"]) assert.ok(isSubnet(text), text)
   for (const text of ["10.0.0.1/8", "10.0.0/8", "10.0.0.256", "10.0.0.0/33", "::1", "", "10.0.0.0/8 "]) assert.ok(!isSubnet(text), text)
 })
 
-test("a pool has from 8 to 24 bits of prefix", () => {
+test("a pool has a prefix of 8 to 24 bits", () => {
   assert.ok(isNetworkPool("10.0.0.0/8") && isNetworkPool("10.1.1.0/24"))
   for (const text of ["0.0.0.0/0", "10.1.1.0/25", "nonsense"]) {
     assert.ok(!isNetworkPool(text))
@@ -25,7 +25,7 @@ test("a pool is cut into networks of 32 addresses, beyond 2^31 as well", () => {
   assert.equal(addressText(new SubnetPool("192.168.0.0/24").at(7).first), "192.168.0.224")
 })
 
-test("a pool gives each network once, wherever it begins, and none when all are taken", () => {
+test("a pool picks each network once, from any first one, and none when all are taken", () => {
   const pool = new SubnetPool("10.0.0.0/24")
   const taken = new Set<number>()
   for (;;) {

@@ -33,7 +33,7 @@ async function opened(pool: string): Promise<AsyncDisposable & { networks: UserN
 
 const place = (networks: UserNetworks, user: string) => networks.lease({ user, group: "" }, never)
 
-test(`${people} people who come at once are on as many networks, which go when nobody is on them`, async () => {
+test(`${people} people who start at once get a network each, removed after use`, async () => {
   await using it = await opened("10.215.0.0/20")
   const places = await Promise.all(Array.from({ length: people }, (_, n) => place(it.networks, `person${n}`)))
   const again = await place(it.networks, "person0")
@@ -46,7 +46,7 @@ test(`${people} people who come at once are on as many networks, which go when n
   for (let left = people; left > 0; left = (await it.names()).length) await it.networks.removeIdle(new Map())
 })
 
-test("whoever comes when a pool is used up is told so, and comes in when a network was unused for long enough", async () => {
+test("a start fails when the pool is exhausted, and succeeds after an unused network was removed", async () => {
   await using it = await opened("10.215.16.0/24")
   const places: AddressLease[] = []
   for (let n = 0; n < 8; n += 1) places.push(await place(it.networks, `person${n}`))

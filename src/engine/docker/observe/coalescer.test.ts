@@ -12,7 +12,7 @@ function counted() {
   return { begun, coalescer }
 }
 
-test("all who ask while work is under way share the next, which begins when it has ended", async () => {
+test("calls during a run share the next one, which begins after it", async () => {
   const { begun, coalescer } = counted()
   const first = coalescer.run()
   const others = Array.from({ length: 200 }, () => coalescer.run())
@@ -26,7 +26,7 @@ test("all who ask while work is under way share the next, which begins when it h
   assert.equal(begun.length, 2)
 })
 
-test("work that fails is begun again for whoever asked meanwhile", async () => {
+test("calls during a failing run get a new one", async () => {
   const { begun, coalescer } = counted()
   const first = coalescer.run()
   const second = coalescer.run()

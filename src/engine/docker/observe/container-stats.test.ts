@@ -30,7 +30,7 @@ async function accounts(files: Readonly<Record<string, string>>) {
   }
 }
 
-test("Control groups of version 1 and 2 tell the same", async () => {
+test("control groups of version 1 and 2 give the same figures", async () => {
   const old = await accounts({
     "proc/7/cgroup": `12:cpu,cpuacct:/docker/${id}\n5:memory:/docker/${id}\n0::/docker/${id}\n`,
     "proc/7/net/dev": interfaces,
@@ -52,7 +52,7 @@ test("Control groups of version 1 and 2 tell the same", async () => {
   }
 })
 
-test("Nothing is told of a process that is not the container's, or is gone, and what is missing is null", async () => {
+test("a process that is gone or not the container's has only null figures", async () => {
   await using tree = await accounts({
     "proc/7/cgroup": "0::/user.slice/somebody\n",
     "proc/7/net/dev": interfaces,
@@ -62,7 +62,7 @@ test("Nothing is told of a process that is not the container's, or is gone, and 
     assert.deepEqual(await readContainerStats([container(pid)], undefined, tree), [{ key: "k".repeat(32), ...unknown }])
 })
 
-test("GPUs are asked for once: memory is their sum, busyness their mean, and one that does not tell makes it unknown", async () => {
+test("GPUs are queried once: memory is summed, utilization averaged, and an unknown figure makes both null", async () => {
   await using tree = await accounts({})
   let asked = 0
   const gpus = async () => {

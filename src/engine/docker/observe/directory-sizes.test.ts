@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { directorySizes } from "./directory-sizes.ts"
 
-test("more directories are counted than one program can be given", async () => {
+test("more directories are counted than fit into one command line", async () => {
   const folder = mkdtempSync(join(tmpdir(), "quayside-volumes-"))
   try {
     const there = ["first", "last"].map((name) => join(folder, name))
