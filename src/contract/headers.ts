@@ -10,24 +10,24 @@ export interface Header {
 
 const lastEventId: Header = {
   name: "Last-Event-ID",
-  description: "The `id` of the last event that is known: what came after it is sent first.",
+  description: "The `id` of the last known event: later events are sent first.",
   schema: { type: "string", pattern: "^[0-9]{0,15}$" },
 }
 const ifMatch: Header = {
   name: "If-Match",
-  description: "The `ETag` that the object was answered with, or several, or `*`: it is changed only while it is still that one, else 412.",
+  description: "The object's `ETag`, or several, or `*`: the request fails with 412 unless the object still has it.",
   schema: { type: "string", pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
 }
 const byChoice = {
   Prefer: {
     name: "Prefer",
-    description: "`respond-async`: answered at once, with what stands then.",
+    description: "`respond-async`: the answer comes at once, with the state at that time.",
     schema: { type: "string", examples: ["respond-async"] },
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
     description:
-      "A repeat with the same key and the same request gives the same run as it then stands, for 24 hours; with another request it is 409.",
+      "For 24 hours, a repeat with the same key and request answers the same run in its current state; with another request it is 409.",
     schema: { type: "string", pattern: "^[!-~]{1,200}$" },
   },
 } as const satisfies Record<string, Header>

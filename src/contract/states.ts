@@ -21,7 +21,7 @@ export function canTransition(from: RunState, to: RunState): boolean {
   return (runStates[from].next as readonly string[]).includes(to)
 }
 
-/** Whether the run still counts: it is wanted, or the engine may hold something of it. */
+/** Whether the run still counts: it is wanted, or the engine may have its container. */
 export function isLive(state: RunState): boolean {
   return runStates[state].live
 }

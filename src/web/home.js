@@ -1,14 +1,14 @@
 const error = document.querySelector(".error")
 
-/** Asks the API; a refusal is thrown with the server's own sentence. */
-async function ask(method, path, body) {
-  const answer = await fetch(path, {
+/** Calls the API; throws the message of a refusal. */
+async function call(method, path, body) {
+  const response = await fetch(path, {
     method,
     ...(body ? { headers: { "Content-Type": "application/json", Prefer: "respond-async" }, body: JSON.stringify(body) } : {}),
   })
-  if (answer.status === 401) return location.assign("/ui/sign-in")
-  const value = await answer.json()
-  if (!answer.ok) throw new Error(value.msg)
+  if (response.status === 401) return location.assign("/ui/sign-in")
+  const value = await response.json()
+  if (!response.ok) throw new Error(value.msg)
   return value
 }
 
@@ -36,13 +36,13 @@ function action(text, work) {
 
 const shown = new Map()
 
-/** Shows a list anew only when it changed, so that what somebody opened stays open. */
-function fill(place, list, { row, none }) {
+/** Replaces a list only when it changed, so that opened details stay open. */
+function showList(selector, list, { row, none }) {
   const text = JSON.stringify(list)
-  if (shown.get(place) === text) return
-  shown.set(place, text)
+  if (shown.get(selector) === text) return
+  shown.set(selector, text)
   const content = list.length > 0 ? element("table", {}, ...list.map(row)) : element("p", { className: "empty", textContent: none })
-  document.querySelector(place).replaceChildren(content)
+  document.querySelector(selector).replaceChildren(content)
 }
 
 function runRow(run) {
@@ -50,12 +50,12 @@ function runRow(run) {
   const link = run.URL ? element("a", { href: `/open?ID=${run.ID}`, target: "_blank", textContent: name }) : name
   const state = element("span", { className: run.State, textContent: run.State })
   const reason = element("div", { className: "reason", textContent: run.Reason?.msg ?? run.Progress?.step ?? "" })
-  const stop = action("Stop", () => ask("DELETE", `/running_project?ID=${run.ID}`))
+  const stop = action("Stop", () => call("DELETE", `/running_project?ID=${run.ID}`))
   return element("tr", {}, element("td", {}, link), element("td", {}, state, reason), element("td", { className: "actions" }, stop))
 }
 
-/** What became of a run, and why: the last lines of its output where it ended by itself. */
-function overRow(run) {
+/** Shows how a run ended and why, with its last output if it ended by itself. */
+function endedRow(run) {
   const name = run.Project.ProjectName ?? `Project ${run.ProjectID}`
   const state = element("span", { className: run.State, textContent: run.State })
   const reason = element("div", { className: "reason", textContent: run.Reason?.msg ?? "" })
@@ -68,8 +68,8 @@ function overRow(run) {
 
 function projectRow(project) {
   const about = element("div", { className: "reason", textContent: project.Comment })
-  const start = action(project.isTaken ? "Running" : "Start", () => ask("POST", "/running_project", { ProjectID: project.ID }))
-  start.disabled = project.isTaken
+  const start = action(project.isRunning ? "Running" : "Start", () => call("POST", "/running_project", { ProjectID: project.ID }))
+  start.disabled = project.isRunning
   return element(
     "tr",
     {},
@@ -79,39 +79,39 @@ function projectRow(project) {
   )
 }
 
-let asked
-let isAway = false
+let timer
+let isUnreachable = false
 async function show() {
-  clearTimeout(asked)
-  const who = await ask("GET", "/whoami")
+  clearTimeout(timer)
+  const who = await call("GET", "/whoami")
   const own = `/running_projects?UserName=${encodeURIComponent(who.UserName)}`
-  const [runs, over, projects] = await Promise.all([
-    ask("GET", `${own}&pageSize=200`),
-    ask("GET", `${own}&State=ended&pageSize=5`),
-    ask("GET", "/projects?pageSize=100"),
+  const [runs, ended, projects] = await Promise.all([
+    call("GET", `${own}&pageSize=200`),
+    call("GET", `${own}&State=ended&pageSize=5`),
+    call("GET", "/projects?pageSize=100"),
   ])
   const running = new Set(runs.data.map((run) => run.ProjectID))
   document.querySelector(".who").textContent = who.UserName
-  const startable = projects.data.map((project) => ({ ...project, isTaken: running.has(project.ID) }))
-  fill("#runs", runs.data, { row: runRow, none: "Nothing runs." })
-  fill("#projects", startable, {
+  const startable = projects.data.map((project) => ({ ...project, isRunning: running.has(project.ID) }))
+  showList("#runs", runs.data, { row: runRow, none: "Nothing is running." })
+  showList("#projects", startable, {
     row: projectRow,
-    none: "There is no project yet. Make one through the API: the documentation's first page shows how.",
+    none: "There is no project yet. Create one with the API; the first page of the documentation shows how.",
   })
-  fill("#over", over.data, { row: overRow, none: "Nothing yet." })
-  asked = setTimeout(refresh, runs.data.every((run) => run.State === "ready") ? 10_000 : 1_000)
+  showList("#ended", ended.data, { row: endedRow, none: "Nothing has ended yet." })
+  timer = setTimeout(refresh, runs.data.every((run) => run.State === "ready") ? 10_000 : 1_000)
 }
 
 async function refresh() {
   try {
     await show()
-    // What an action was refused with stays to be read.
-    if (isAway) error.textContent = ""
-    isAway = false
+    // The message of a refused action stays.
+    if (isUnreachable) error.textContent = ""
+    isUnreachable = false
   } catch (failure) {
-    error.textContent = failure instanceof TypeError ? "The server cannot be reached; this page goes on by itself." : failure.message
-    isAway = true
-    asked = setTimeout(refresh, 5_000)
+    error.textContent = failure instanceof TypeError ? "The server cannot be reached. This page tries again by itself." : failure.message
+    isUnreachable = true
+    timer = setTimeout(refresh, 5_000)
   }
 }
 
@@ -120,7 +120,7 @@ for (const [button, path] of [
   ["#sign-out-everywhere", "/session?All=1"],
 ]) {
   document.querySelector(button).addEventListener("click", async () => {
-    await ask("DELETE", path)
+    await call("DELETE", path)
     location.assign("/ui/sign-in")
   })
 }

@@ -1,7 +1,4 @@
-/**
- * Where to go after signing in: a path of this service only, since anybody can write this page's
- * address.
- */
+/** The page after signing in: only one of this service, since anybody can write this address. */
 function nextPath() {
   const next = new URLSearchParams(location.search).get("next") ?? "/ui/"
   const url = new URL(next, location.origin)
@@ -17,13 +14,13 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true
   error.textContent = ""
   try {
-    const answer = await fetch("/session", {
+    const response = await fetch("/session", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(Object.fromEntries(new FormData(form))),
     })
-    if (answer.ok) return location.replace(nextPath())
-    error.textContent = (await answer.json()).msg
+    if (response.ok) return location.replace(nextPath())
+    error.textContent = (await response.json()).msg
   } catch {
     error.textContent = "The server cannot be reached."
   }

@@ -7,7 +7,7 @@ export const accounts = {
     value: 1_024,
     unit: "bytes",
     per: "password",
-    beyond: "400 `invalid` for a new one, 401 `unauthorized` where it is to prove somebody",
+    beyond: "400 `invalid` for a new one, 401 `unauthorized` at sign-in",
   },
   wrongPerNameAndAddress: {
     what: "Wrong passwords within a minute",

@@ -74,14 +74,14 @@ export const files = {
     beyond: "507 `storage_full`; removing works",
   },
   listingBytes: {
-    what: "Answer to a PROPFIND, without what it may have for each entry",
+    what: "Answer to a PROPFIND, beside the allowance for each entry",
     value: 16 * 1024 * 1024,
     unit: "bytes",
     per: "answer",
     beyond: "403 `forbidden` with `propfind-finite-depth`, or a closed connection if it has begun",
   },
   listingBytesPerEntry: {
-    what: "What it may have for each entry beside that",
+    what: "Allowance for each entry of a PROPFIND beside that",
     value: 2_048,
     unit: "bytes",
     per: "entry",

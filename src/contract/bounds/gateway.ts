@@ -24,7 +24,7 @@ export const gateway = {
     beyond: "429 `too_many_requests`",
   },
   silentMs: {
-    what: "Time in which a client neither sends nor takes anything while the program waits for it",
+    what: "Time in which a client neither sends nor reads anything while the program waits for it",
     value: 300_000,
     unit: "ms",
     per: "request",

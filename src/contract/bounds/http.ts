@@ -17,7 +17,7 @@ export const http = {
     beyond: "413 `too_large`",
   },
   unprovedBodyBytes: {
-    what: "Body that comes before any proof, as where somebody signs in",
+    what: "Body of a request without a credential, such as a sign-in",
     value: 4_096,
     unit: "bytes",
     per: "request",
@@ -31,14 +31,14 @@ export const http = {
     beyond: "408 `invalid`, and the connection is closed",
   },
   unprovedDiscardedBytes: {
-    what: "Rest of a refused body that is read and thrown away where nobody was proved",
+    what: "Rest of a refused body that is read and discarded, of an unauthenticated caller",
     value: 1024 * 1024,
     unit: "bytes",
     per: "request",
     beyond: "the connection is closed",
   },
   discardedBytes: {
-    what: "Rest of a refused body that is read and thrown away where somebody was proved",
+    what: "Rest of a refused body that is read and discarded, of an authenticated caller",
     value: 64 * 1024 * 1024,
     unit: "bytes",
     per: "request",
@@ -73,7 +73,7 @@ export const http = {
     beyond: "the connection is closed",
   },
   connections: {
-    what: "Connections to API and gateway together, and the same again to files; fewer where the process may have fewer descriptors",
+    what: "Connections to API and gateway together, and the same again to files; fewer if the process may have fewer descriptors",
     value: 20_000,
     unit: "count",
     per: "process",
@@ -81,7 +81,7 @@ export const http = {
     setting: "QUAYSIDE_MAX_CONNECTIONS",
   },
   reservedDescriptors: {
-    what: "Descriptors that connections leave to all else: engine, database, files, logs; a quarter of all where that is less",
+    what: "Descriptors that connections leave to all else: engine, database, files, logs; a quarter of all if that is less",
     value: 2_048,
     unit: "count",
     per: "process",
@@ -107,7 +107,7 @@ export const http = {
     value: 4_096,
     unit: "count",
     per: "person",
-    beyond: "the person's oldest idle one is closed; where none is idle, 429 `too_many_requests`",
+    beyond: "the person's oldest idle one is closed; if none is idle, 429 `too_many_requests`",
     setting: "QUAYSIDE_MAX_CONNECTIONS_PER_PERSON",
   },
   pipelinedRequests: {

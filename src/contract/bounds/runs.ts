@@ -64,7 +64,7 @@ export const runs = {
     beyond: "the run fails with what is known of the program",
   },
   samples: {
-    what: "Samples of what a live run uses, one every 10 s",
+    what: "Samples of a live run's use of resources, one every 10 s",
     value: 360,
     unit: "count",
     per: "run",
@@ -109,7 +109,7 @@ export const runs = {
     beyond: "the person's oldest rows are removed, unless `QUAYSIDE_AUDIT_DAYS` is 0",
   },
   journalRows: {
-    what: "Events kept for readers who come back",
+    what: "Events kept for readers who reconnect",
     value: 50_000,
     unit: "count",
     per: "installation",

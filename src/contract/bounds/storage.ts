@@ -34,14 +34,14 @@ export const storage = {
     setting: "QUAYSIDE_STORAGE_RESERVE",
   },
   freeInodes: {
-    what: "Files and directories for which the disk keeps room, or a fiftieth of all where that is less",
+    what: "Files and directories for which the disk keeps room, or a fiftieth of all if that is less",
     value: 10_000,
     unit: "count",
     per: "disk",
     beyond: "507 `storage_full`; the run that grew most ends with `disk_full`",
   },
   entryBytes: {
-    what: "What a file or directory counts at least",
+    what: "Least count of a file or directory",
     value: 1_024,
     unit: "bytes",
     per: "file",
@@ -55,14 +55,14 @@ export const storage = {
     beyond: "a fall of 1 GiB, or room near the reserve, has everybody counted whose runs may write",
   },
   countEveryMs: {
-    what: "Pause between two counts of somebody whose runs may write; twenty times the last count where that is more",
+    what: "Pause between two counts of a person whose runs may write; twenty times the last count if that is more",
     value: 60_000,
     unit: "ms",
     per: "person",
     beyond: "counted again",
   },
   quickCountEveryMs: {
-    what: "The same while the room on the disk falls fast; four times the last count where that is more",
+    what: "The same while the room on the disk falls fast; four times the last count if that is more",
     value: 5_000,
     unit: "ms",
     per: "person",
@@ -73,7 +73,7 @@ export const storage = {
     value: 120_000,
     unit: "ms",
     per: "person",
-    beyond: "at least what was counted by then counts",
+    beyond: "the part that was counted by then counts",
   },
   recountMs: {
     what: "Pause after which an upload that does not fit has its owner counted anew",
@@ -97,7 +97,7 @@ export const storage = {
     beyond: "each further name counts its share of the file",
   },
   layersEveryMs: {
-    what: "Pause between two counts of what runs wrote to their own file systems (`MaxDisk`)",
+    what: "Pause between two counts of the bytes that runs wrote to their own file systems (`MaxDisk`)",
     value: 60_000,
     unit: "ms",
     per: "installation",
@@ -146,7 +146,7 @@ export const storage = {
     beyond: "removed",
   },
   ballastBytes: {
-    what: "Room that the SQLite database keeps back for what ends or frees something, or a sixteenth of its disk where that is less",
+    what: "Room that the SQLite database reserves for requests that end or free something, or a sixteenth of its disk if that is less",
     value: 24 * 2 ** 20,
     unit: "bytes",
     per: "installation",

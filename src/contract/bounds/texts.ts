@@ -101,11 +101,11 @@ export const texts = {
     beyond: "400 `invalid` with `field`",
   },
   searchedCharacters: {
-    what: "Name and comment together, as they are compared with `q`, where some characters become several",
+    what: "Name and comment together, as they are compared with `q`; some characters become several",
     value: 2_400,
     unit: "characters",
     per: "object",
-    beyond: "what stands beyond is not found",
+    beyond: "text beyond it is not found",
   },
   plainAnswerBytes: {
     what: "Answer that is made and sent in one piece; a larger list is read and sent row by row",
@@ -119,7 +119,7 @@ export const texts = {
     value: 1024 * 1024,
     unit: "bytes",
     per: "answer",
-    beyond: "the next rows are read once these are taken",
+    beyond: "the next rows are read once these are sent",
   },
   largeAnswers: {
     what: "Large answers that are sent at once",
@@ -136,7 +136,7 @@ export const texts = {
     beyond: "429 `too_many_requests` with `Retry-After`",
   },
   unreadAnswerMs: {
-    what: "Time in which the reader of an answer takes nothing of it",
+    what: "Time in which the reader of an answer reads nothing",
     value: 30_000,
     unit: "ms",
     per: "answer",

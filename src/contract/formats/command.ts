@@ -7,7 +7,7 @@ export interface Placeholders {
 }
 const placeholderNames = ["port", "baseUrl"] as const satisfies readonly (keyof Placeholders)[]
 
-/** A command that does not follow the grammar; the message says what is wanted. */
+/** A command that does not follow the grammar; the message says what it must be. */
 export class CommandError extends Error {
   override readonly name = "CommandError"
 }
@@ -24,7 +24,7 @@ export function parseCommand(text: string): string[] {
   return words
 }
 
-/** What is wanted when the text is no command, else undefined. */
+/** What a command must be, if the text is none, else undefined. */
 export function commandError(text: string): string | undefined {
   try {
     parseCommand(text)

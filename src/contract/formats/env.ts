@@ -1,4 +1,4 @@
-/** Environment settings that do not follow the grammar; the message says what is wanted. */
+/** Environment settings that do not follow the grammar; the message says what it must be. */
 export class EnvError extends Error {
   override readonly name = "EnvError"
 }
@@ -14,7 +14,7 @@ export function parseEnv(text: string): Record<string, string> {
   return text.trimStart().startsWith("{") ? jsonEnv(text) : dotenv(text)
 }
 
-/** What is wanted when the text is no environment, else undefined. */
+/** What an environment must be, if the text is none, else undefined. */
 export function envError(text: string): string | undefined {
   try {
     parseEnv(text)

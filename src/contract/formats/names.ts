@@ -1,17 +1,17 @@
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const wanted = "1 to 64 of a-z, 0-9, ., _ and -, starting with a letter or digit, without .."
 
-/** Names that stand for nobody where people are named, as in the audit. */
+/** Names that mean nobody, as in the audit. */
 const reserved = ["anonymous", "quayside"]
 
-/** What is wanted when the text cannot be the name of a person or group, else undefined. */
+/** What the name of a person or group must be, if the text cannot be one, else undefined. */
 export function accountNameError(text: string): string | undefined {
   if (reserved.includes(text)) return `${wanted}, and none of ${reserved.join(", ")}`
   return namePattern.test(text) && !text.includes("..") ? undefined : wanted
 }
 
 /**
- * What is wanted when the text is no container port, else undefined. Empty stands for the type's
+ * What a container port must be, if the text is none, else undefined. Empty means the type's
  * default.
  */
 export function portError(text: string): string | undefined {

@@ -9,7 +9,7 @@ const tagPart = /^\w[\w.-]{0,127}$/
 const digestPart = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/
 const wanted = "an image reference like repo/name:tag or host/repo/name@sha256:…"
 
-/** What is wanted when the text is no reference, else undefined. */
+/** What the text must be, if it is no image reference, else undefined. */
 export function ociReferenceError(text: string): string | undefined {
   return parseOciReference(text) === undefined ? wanted : undefined
 }

@@ -33,8 +33,8 @@ const systemTrees = [
 const systemDirectories = ["/home", "/opt", "/root", "/run", "/tmp", "/usr", "/usr/local", "/usr/share", "/var"]
 
 /**
- * What is wanted when a place inside the container cannot be mounted at, else undefined. An empty
- * text stands for the default.
+ * What a mount path inside the container must be, if the text cannot be one, else undefined. An
+ * empty text means the default.
  */
 export function mountPathError(text: string): string | undefined {
   if (text === "") return undefined
@@ -49,7 +49,7 @@ export function mountPathError(text: string): string | undefined {
 }
 
 /**
- * What is wanted when a text is no absolute path without detours, else undefined. A slash at the
+ * What the text must be, if it is no absolute path without detours, else undefined. A slash at the
  * end is fine.
  */
 function absolutePathError(text: string): string | undefined {
@@ -86,8 +86,8 @@ export function slugify(name: string, fallback: string): string {
 }
 
 /**
- * What is wanted when a dataset's location is no directory below the files root, else undefined.
- * Empty stands for a new directory.
+ * What a dataset's location must be, if it is no directory below the files root, else undefined.
+ * Empty means a new directory.
  */
 export function accessInfoError(text: string): string | undefined {
   if (text === "") return undefined
@@ -108,9 +108,8 @@ export interface MountPlan {
 }
 
 /**
- * The final places of a project's mounts: given ones as they are, without a slash at the end,
- * missing ones by default and unique. Returns the field at fault and what is wanted where two
- * places are the same.
+ * The mount paths of a project: given ones as they are, without a slash at the end, missing ones by
+ * default and unique. If two paths are the same, it returns the field at fault and what it must be.
  */
 export function planMounts(
   places: { UserPath: string; CodePath: string; ModelPath: string },

@@ -32,7 +32,7 @@ export type Capacity = StructureValue<typeof capacity>
 /** What would become of a start. */
 export const preview = structure("Preview", {
   Admitted: boolean({ doc: "It would start at once." }),
-  Queued: boolean({ doc: "It would wait for what others hold." }),
+  Queued: boolean({ doc: "It would wait for resources that others use." }),
   QueuePosition: nullable(integer({ min: 1 }), "From 1, where it would wait."),
   Reason: nullable(reason, "Why it would fail."),
 })

@@ -26,7 +26,7 @@ export const userName = text({
   format: (value) => (value === "" ? undefined : accountNameError(value)),
 })
 
-/** Who is named where a name may be absent. */
+/** A name that must be there. */
 export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
 
 /** Of a part inside of another object. */

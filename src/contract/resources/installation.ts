@@ -19,7 +19,7 @@ export type Done = StructureValue<typeof done>
 export const auditEntry = structure("AuditEntry", {
   ID: integer({}),
   Time: timestamp({}),
-  Actor: text({ doc: "The user name; `-` for who proved nothing, empty for the service itself." }),
+  Actor: text({ doc: "The user name; `-` for unauthenticated callers, empty for the service itself." }),
   Action: text({}),
   Thing: nullable(object({ Type: text({}), ID: integer({}) })),
   Outcome: oneOf({ values: ["done", "refused"] }),
@@ -47,7 +47,7 @@ export const serverEvent = structure(
       Warning: optional(text({}), "Of `run.warning`."),
     }),
   },
-  "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning, for images progress. Who loses sight of a thing gets its `deleted`. `reset`: something was missed, everything is to be read again.",
+  "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning, for images progress. A reader who may no longer see a resource gets its `deleted`. `reset`: events were missed, and everything must be read again.",
 )
 export type ServerEvent = StructureValue<typeof serverEvent>
 
@@ -57,7 +57,7 @@ export const failure = structure(
   "Failure",
   {
     ok: constant(false),
-    msg: text({ doc: "What was wanted and what came." }),
+    msg: text({ doc: "What was expected and what was received." }),
     code: oneOf({ values: failureCodes }),
     field: optional(text({}), "The body field or query parameter at fault."),
     requestId: optional(text({})),

@@ -85,13 +85,13 @@ export const userFields = {
   ...stamps,
   UserName: accountName("Never changes and is never given again."),
   Password: password(
-    "Write only. 1 to 1,024 bytes. An account made without one is not signed in to by password; an empty one changes nothing.",
+    "Write only. 1 to 1,024 bytes. Without one, nobody can sign in to the account by password; an empty one changes nothing.",
     "optional",
   ),
   Email: text({ doc: "Where to reach the person.", max: 320 }),
   Comment: comment,
   IsAdmin: boolean({ doc: "Whether the person administers the installation." }),
-  IsDisabled: boolean({ doc: "Whether the person is kept out." }),
+  IsDisabled: boolean({ doc: "Whether the person is locked out." }),
   Limits: limits("What the person may hold at most. `null` is unlimited; the defaults apply to absent limits."),
 }
 export type User = AnswerValues<typeof userFields>
@@ -101,7 +101,7 @@ export const userModel = structure("User", userFields)
 export const userChangeFields = {
   ...userFields,
   CurrentPassword: custom<string | undefined, never>({
-    doc: "Write only. The password as it is; needed by people who change their own.",
+    doc: "Write only. The present password; required from people who change their own.",
     schema: { type: "string", writeOnly: true },
     // Whoever needs none may send anything.
     parse: (value) => (typeof value === "string" ? value : undefined),
@@ -141,12 +141,12 @@ export type Whoami = StructureValue<typeof whoami>
 /** An access token. The secret itself is answered once, by the POST that makes it. */
 export const tokenFields = {
   ID: integer({ doc: "Primary key.", write: "never" }),
-  Name: text({ doc: "What it is for.", max: bounds.texts.nameCharacters.value, write: "required" }),
+  Name: text({ doc: "A name for its purpose.", max: bounds.texts.nameCharacters.value, write: "required" }),
   CreatedAt: timestamp({ doc: "Creation time." }),
   ExpiresAt: nullableTimestamp({ doc: "When it stops working; null: never.", write: "optional" }),
-  LastUsedAt: nullableTimestamp({ doc: "When it last proved somebody, to the minute." }),
+  LastUsedAt: nullableTimestamp({ doc: "When it was last used, to the minute." }),
   Scopes: custom<string[]>({
-    doc: 'What it is good for: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
+    doc: 'What it allows: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
     write: "optional",
     initial: ["read", "write"],
     schema: { type: "array", items: { type: "string" } },

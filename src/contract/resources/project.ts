@@ -22,7 +22,7 @@ export const projectTrainData = structure("ProjectTrainDataModel", {
 })
 export type ProjectData = StructureValue<typeof projectTrainData>
 
-/** What a body says of one dataset of a project, whichever shape it came in. */
+/** One dataset of a project as a body names it, in any of its shapes. */
 export interface ProjectDataInput {
   ID: number
   /** Undefined where the body says nothing of it. */
@@ -30,7 +30,7 @@ export interface ProjectDataInput {
 }
 
 const id = integer({})
-/** What a body says of an object that it refers to. */
+/** A reference to an object in a body. */
 export const referenceSchema: JsonSchema = { type: "object", properties: { ID: id.schema }, required: ["ID"] }
 const mountPath = text({
   // A new one is checked for control characters once it is known which are stored: these are
@@ -55,11 +55,11 @@ export const projectFields = {
   ProjectName: name("Project name."),
   UserName: userName,
   GroupName: text({
-    doc: "The group whose members may see and start it; empty: none. Whoever names one must be in it, unless they are an administrator.",
+    doc: "The group whose members may see and start it; empty: none. Only its members and administrators may name it.",
     max: 64,
   }),
   Type: oneOf({
-    doc: "What the program is: decides default port, arguments, landing page and readiness check.",
+    doc: "The kind of program: decides default port, arguments, landing page and readiness check.",
     values: projectTypes,
     write: "required",
   }),
@@ -78,7 +78,7 @@ export const projectFields = {
   }),
   ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
   TrainData: custom<ProjectDataInput[], ProjectData[]>({
-    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a place a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
+    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a path a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
     write: "optional",
     initial: [],
     schema: { type: "array", items: refTo(projectTrainData) },

@@ -35,7 +35,7 @@ export const runningProjectFields = {
   GpuMemory: memory("Memory of each GPU, in the same unit as `Memory`."),
   URL: text({ doc: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
   ControlURL: text({ doc: "Address of the local client's channel; empty until it exists.", write: computed }),
-  State: oneOf({ doc: "Where it is in its life.", values: runStateNames, write: computed }),
+  State: oneOf({ doc: "The state of its life cycle.", values: runStateNames, write: computed }),
   Reason: nullable(reason, "Why it ended or failed: a code from a closed list and one plain sentence."),
   QueuePosition: { ...nullable(position, "From 1 while it is queued, else null."), fromQuery: position.fromQuery },
   Progress: nullable(progress, "What the start is doing."),
