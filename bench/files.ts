@@ -40,20 +40,22 @@ interface Contender {
 
 /** Everybody is ann and may write below her home. */
 const authority: Authority = {
-  refused: () => {},
+  recordRefusals: () => {},
   identify: async (given) =>
     given === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>
     paths.map((path) =>
-      path.startsWith("/users/ann/") ? { level: "write", own: true, uniform: true, account: "ann" } : { level: "passage", own: false },
+      path.startsWith("/users/ann/")
+        ? { level: "write", canReplace: true, appliesBelow: true, account: "ann" }
+        : { level: "passage", canReplace: false },
     ),
-  storage: async (name) => ({
+  storageQuota: async (name) => ({
     account: { name, roots: [`/users/${name}`], excluded: [], subAreas: [] },
     maxBytes: 2 ** 50,
     groups: [],
     counted: {},
   }),
-  areas: async (paths) => paths.map(() => "ann's"),
+  mountAreas: async (paths) => paths.map(() => "ann's"),
 }
 
 async function serve({ port, root }: { port: number; root: string }): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
 import type { Answer, Body, EffectiveLimits, endpoints, OperationId, QueryOf } from "#contract"
 import type { Actor, EventFeed, Events } from "#events"
-import type { Tree } from "#files"
+import type { FileTree } from "#files"
 import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
 import type { Images } from "#images"
@@ -23,7 +23,7 @@ export interface Services {
   readonly openId: OpenIdSignIn | undefined
   readonly runs: Runs
   readonly images: Images
-  readonly tree: Tree
+  readonly tree: FileTree
   readonly gateway: Gateway
   readonly events: Events
   readonly clock: Clock

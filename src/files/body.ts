@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
 import { hasBody, hasTinyChunks, tinyChunksMsg } from "#http"
 import { ClientGone, invalid } from "./failures.ts"
-import type { Call } from "./requests/dav-request.ts"
+import type { DavRequest } from "./requests/dav-request.ts"
 
 /**
  * Reads a body that fits into memory; a longer one is refused with 413, one in thousands of tiny
@@ -30,9 +30,9 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
 /**
  * Reads an XML body. A long one waits for its caller's turn of the processor before it is parsed.
  */
-export async function readXml({ request, scene, person }: Call): Promise<Buffer> {
-  const body = await readBody(request, bounds.files.xmlBytes.value)
-  if (body.length > shortXml) await scene.slices.turn(person.userId)
+export async function readXml({ incoming, context, person }: DavRequest): Promise<Buffer> {
+  const body = await readBody(incoming, bounds.files.xmlBytes.value)
+  if (body.length > shortXml) await context.scheduler.waitForSlot(person.userId)
   return body
 }
 /** Parsing it takes a fraction of a millisecond. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { transferEncodingError } from "#http"
 import { forbidden, invalid } from "./failures.ts"
-import { isReading } from "./methods/method-names.ts"
+import { isReadMethod } from "./methods/method-names.ts"
 
 /**
  * `Host` must be a configured name or a loopback one: a page elsewhere cannot rename itself into
@@ -54,7 +54,7 @@ export function checkTransferEncoding({ headers }: IncomingMessage): void {
  * Programs send neither header.
  */
 export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {
-  if (isReading(request.method)) return
+  if (isReadMethod(request.method)) return
   const { origin, "sec-fetch-site": site } = request.headers
   if (origin !== undefined) {
     if (origin !== allowedOrigin) throw forbidden(`A page at ${JSON.stringify(origin)} may not write here`)

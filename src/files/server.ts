@@ -11,7 +11,7 @@ import {
   queueRequest,
   serverOptions,
 } from "#http"
-import { createHandler, type HandlerOptions } from "./methods/handler.ts"
+import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
 
@@ -19,8 +19,8 @@ import { answerFailure, guardHeaders } from "./respond.ts"
  * The HTTP server of the files address. A body may take as long as it needs while it makes
  * progress.
  */
-export function createFileServer(settings: HandlerOptions, connections: ConnectionLimit): Server {
-  const handle = createHandler(settings)
+export function createFileServer(settings: DavHandlerOptions, connections: ConnectionLimit): Server {
+  const handle = createDavHandler(settings)
   const server = http.createServer({
     ...serverOptions,
     requireHostHeader: false,
@@ -30,7 +30,7 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
     connectionsCheckingInterval: bounds.http.headMs.value / 4,
   })
   connections.watch(server)
-  const busy = watchStalls(server, settings.scene.limits.stallMs)
+  const busy = watchStalls(server, settings.context.limits.stallMs)
   const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
     if (response.destroyed) return
     attributeRequest(request, response)
@@ -39,7 +39,7 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
     // process.
     request.on("error", () => {})
     response.on("error", () => {})
-    handle(request, response, proceed).then(done, settings.scene.report)
+    handle(request, response, proceed).then(done, settings.context.reportError)
   }
   const maxWaiting = bounds.http.pipelinedRequests.value
   const plain: PipeliningOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => {}) }
@@ -47,7 +47,9 @@ export function createFileServer(settings: HandlerOptions, connections: Connecti
   server.on("request", (request, response) => queueRequest(request, response, plain))
   server.on("checkContinue", (request, response) => queueRequest(request, response, asking))
   server.on("checkExpectation", (_request, response: ServerResponse) => {
-    void answerFailure(response, new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 }), settings.scene)
+    void answerFailure(response, new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 }), {
+      report: settings.context.reportError,
+    })
   })
   handleParseErrors(server, connectionRefusal)
   return server

@@ -1,16 +1,16 @@
 import { bounds } from "#contract"
-import type { Limits } from "./requests/dav-request.ts"
+import type { RequestLimits } from "./requests/dav-request.ts"
 import type { StorageSettings } from "./storage/storage.ts"
 
 /** What the file server is told; plain values, since they go to another process. */
-export interface Settings {
+export interface FileServerSettings {
   /** Host names without port, lower case; loopback ones are always allowed. */
   allowedHosts: readonly string[]
   /** Addresses and networks whose `X-Forwarded-For` counts. */
   trustedProxies: readonly string[]
   /** The one origin whose pages may write; undefined: none. */
   allowedOrigin: string | undefined
-  limits: Limits
+  limits: RequestLimits
   connections: ConnectionSettings
   storage: StorageSettings
 }
@@ -22,8 +22,8 @@ export interface ConnectionSettings {
   maxPerPerson: number
 }
 
-export const defaultLimits: Limits = {
-  deepEntries: bounds.files.listingEntries.value,
+export const defaultRequestLimits: RequestLimits = {
+  maxDeepEntries: bounds.files.listingEntries.value,
   stallMs: bounds.files.stallMs.value,
 }
 
@@ -33,17 +33,17 @@ export const defaultConnections: ConnectionSettings = {
   maxPerPerson: bounds.http.connectionsPerPerson.value,
 }
 
-export function storageSettings(reserveBytes: number | undefined): StorageSettings {
+export function defaultStorageSettings(reserveBytes: number | undefined): StorageSettings {
   const { storage } = bounds
   return {
     reserveBytes,
-    leastReserveBytes: storage.reserveBytes.value,
-    reservePart: storage.reservePercent.value / 100,
-    freeInodes: storage.freeInodes.value,
-    entryBytes: storage.entryBytes.value,
-    hardLinks: storage.hardLinks.value,
-    countMs: storage.countMs.value,
-    recountMs: storage.recountMs.value,
-    recountWaitMs: storage.recountWaitMs.value,
+    minReserveBytes: storage.reserveBytes.value,
+    reserveFraction: storage.reservePercent.value / 100,
+    minFreeInodes: storage.freeInodes.value,
+    minEntryBytes: storage.entryBytes.value,
+    maxHardLinks: storage.hardLinks.value,
+    maxCountMs: storage.countMs.value,
+    recountAfterMs: storage.recountMs.value,
+    maxRecountWaitMs: storage.recountWaitMs.value,
   }
 }

@@ -1,15 +1,21 @@
 import { statfs } from "node:fs/promises"
 import type { Logger } from "#kit"
 import type { Authority } from "./access/authority.ts"
-import { Supervisor } from "./process/supervisor.ts"
-import { answerOf } from "./process/tree-reply.ts"
-import type { Limits } from "./requests/dav-request.ts"
-import { type ConnectionSettings, defaultConnections, defaultLimits, type Settings, storageSettings } from "./settings.ts"
+import { WorkerSupervisor } from "./process/supervisor.ts"
+import { unwrapOutcome } from "./process/tree-reply.ts"
+import type { RequestLimits } from "./requests/dav-request.ts"
+import {
+  type ConnectionSettings,
+  defaultConnections,
+  defaultRequestLimits,
+  defaultStorageSettings,
+  type FileServerSettings,
+} from "./settings.ts"
 import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
-import { roomOf } from "./storage/disk-space.ts"
-import type { StorageRoom, StorageSettings } from "./storage/storage.ts"
-import type { Folder } from "./tree/directory-handle.ts"
-import { type AskTree, Tree } from "./tree/file-tree.ts"
+import { diskSpaceOf } from "./storage/disk-space.ts"
+import type { DiskSpace, StorageSettings } from "./storage/storage.ts"
+import type { DirectoryHandle } from "./tree/directory-handle.ts"
+import { FileTree, type PerformTreeOperation } from "./tree/file-tree.ts"
 import { openRoot } from "./tree/open-root.ts"
 
 export interface FilesOptions {
@@ -32,7 +38,7 @@ export interface FilesOptions {
   trustedProxies?: readonly string[]
   /** The one origin whose pages may use the files address, such as the web UI's. Default: none. */
   allowedOrigin?: string
-  limits?: Partial<Limits>
+  limits?: Partial<RequestLimits>
   connections?: Partial<ConnectionSettings>
   /** How people's files are counted. `reserveBytes` undefined: by the size of the disk. */
   storage?: Partial<StorageSettings>
@@ -44,9 +50,9 @@ export interface Files extends AsyncDisposable {
   /** What is listened on: for `localhost` both loopback addresses, with one port. */
   readonly addresses: readonly ListenAddress[]
   /** The same root for the main process. Work that is under way at the end is broken off. */
-  readonly tree: Tree
+  readonly tree: FileTree
   /** How much room is left on the disk of the files root. */
-  room(): Promise<StorageRoom>
+  diskSpace(): Promise<DiskSpace>
   /** Makes the next request ask again who somebody is and what they may do. */
   invalidate(): void
   health(): Promise<{ ok: boolean; msg: string }>
@@ -66,57 +72,57 @@ export async function startFiles(options: FilesOptions): Promise<Files> {
   }
 }
 
-function settingsOf(options: FilesOptions): Settings {
+function settingsOf(options: FilesOptions): FileServerSettings {
   return {
     allowedHosts: options.allowedHosts,
     trustedProxies: options.trustedProxies ?? [],
     allowedOrigin: options.allowedOrigin,
-    limits: { ...defaultLimits, ...options.limits },
+    limits: { ...defaultRequestLimits, ...options.limits },
     connections: { ...defaultConnections, ...options.connections },
-    storage: { ...storageSettings(undefined), ...options.storage },
+    storage: { ...defaultStorageSettings(undefined), ...options.storage },
   }
 }
 
-function roomIn(root: Folder, { storage }: Settings): () => Promise<StorageRoom> {
-  return async () => roomOf(await statfs(root.self), storage)
+function diskSpaceReader(root: DirectoryHandle, { storage }: FileServerSettings): () => Promise<DiskSpace> {
+  return async () => diskSpaceOf(await statfs(root.path), storage)
 }
 
-async function startInProcess(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
+async function startInProcess(options: FilesOptions, root: DirectoryHandle, sockets: readonly BoundSocket[]): Promise<Files> {
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
   // The worker loads it in its own process; nobody else needs its XML and media types.
-  const { Service } = await import("./process/service.ts")
+  const { FileServer } = await import("./process/service.ts")
   const settings = settingsOf(options)
-  const service = new Service({ root, authority, settings, report })
+  const service = new FileServer({ root, authority, settings, report })
   for (const socket of sockets) await service.listen({ _handle: socket.handle })
   let calls = 0
-  const ask: AskTree = async (call, { signal, onProgress = () => {} }) => {
+  const ask: PerformTreeOperation = async (operation, { signal, onProgress = () => {} }) => {
     calls += 1
     const id = calls
-    const onAbort = () => service.tree.cancel(id)
-    const done = service.tree.do({ id, call, onProgress })
+    const onAbort = () => service.treeWorker.cancel(id)
+    const done = service.treeWorker.run({ id, operation, onProgress })
     signal?.addEventListener("abort", onAbort, { once: true })
-    return answerOf(await done.finally(() => signal?.removeEventListener("abort", onAbort)), signal)
+    return unwrapOutcome(await done.finally(() => signal?.removeEventListener("abort", onAbort)), signal)
   }
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
-    tree: new Tree(ask),
-    room: roomIn(root, settings),
+    tree: new FileTree(ask),
+    diskSpace: diskSpaceReader(root, settings),
     invalidate: () => service.invalidate(),
     health: async () => ({ ok: true, msg: "The file server runs in this process" }),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }
 }
 
-async function startWorker(options: FilesOptions, root: Folder, sockets: readonly BoundSocket[]): Promise<Files> {
+async function startWorker(options: FilesOptions, root: DirectoryHandle, sockets: readonly BoundSocket[]): Promise<Files> {
   const { authority, logger, owner } = options
   const settings = settingsOf(options)
-  const supervisor = new Supervisor({ root, sockets, authority, settings, owner }, logger)
+  const supervisor = new WorkerSupervisor({ root, sockets, authority, settings, owner }, logger)
   await supervisor.start()
   return {
     addresses: sockets.map(({ host, port }) => ({ host, port })),
-    tree: new Tree((call, how) => supervisor.ask(call, how)),
-    room: roomIn(root, settings),
+    tree: new FileTree((operation, how) => supervisor.perform(operation, how)),
+    diskSpace: diskSpaceReader(root, settings),
     invalidate: () => supervisor.invalidate(),
     health: () => supervisor.health(),
     async [Symbol.asyncDispose]() {
@@ -130,6 +136,6 @@ async function startWorker(options: FilesOptions, root: Folder, sockets: readonl
  * The root before it is there: whoever asks waits until the file server runs, and is told why when
  * it does not.
  */
-export function treeOf(files: Promise<Files>): Tree {
-  return new Tree(async (call, how) => (await files).tree.ask(call, how))
+export function deferredTree(files: Promise<Files>): FileTree {
+  return new FileTree(async (operation, how) => (await files).tree.perform(operation, how))
 }

@@ -29,7 +29,7 @@ const nobody = "-"
 export function authorityOf(made: { store: Store; identity: Identity; events: Events; clock: Clock; quotas: StorageQuotas }): Authority {
   const { store, identity, events, clock, quotas } = made
   return {
-    refused({ userName = nobody, address, isWrite, code, count }) {
+    recordRefusals({ userName = nobody, address, isWrite, code, count }) {
       events.requestRefused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
     },
     async identify(authorization, address) {
@@ -39,10 +39,10 @@ export function authorityOf(made: { store: Store; identity: Identity; events: Ev
     },
     async access(userId, paths) {
       const caller = await impersonate(store, await store.users.get(userId), clock.now())
-      return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", own: false }))
+      return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", canReplace: false }))
     },
-    areas: (paths) => mountScopes(store, paths),
-    storage: (account) => quotas.quotaOf(account),
+    mountAreas: (paths) => mountScopes(store, paths),
+    storageQuota: (account) => quotas.quotaOf(account),
   }
 }
 

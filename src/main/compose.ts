@@ -3,7 +3,7 @@ import { createIdentity } from "#access"
 import { type ApiServer, createApi } from "#api"
 import { RegistryAllowlist } from "#engine"
 import { openEvents } from "#events"
-import { startFiles, treeOf } from "#files"
+import { deferredTree, startFiles } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages } from "#images"
 import { type Logger, systemClock } from "#kit"
@@ -95,7 +95,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
   identity.onInvalidate(async () => (await files)?.invalidate())
-  const tree = treeOf(starting)
+  const tree = deferredTree(starting)
   const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
   demandWanted()
   const confineAtLast = await confineInTime({ store, engine, clock, logger })
@@ -121,7 +121,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       imagePolicy: imageTermsOf({ store, images, clock }),
       prepare: prepareRun({ store, tree, events }),
       replan: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
-      storage: { quotas, meter: { diskSpace: async () => (await starting).room(), count: (account) => tree.count(account) } },
+      storage: { quotas, meter: { diskSpace: async () => (await starting).diskSpace(), count: (account) => tree.countStorage(account) } },
     }),
   )
   const connections = connectionLimitOf(settings, logger)

@@ -1,13 +1,13 @@
 import type { Caller } from "#access"
 import type { Actor, Events } from "#events"
-import type { Tree } from "#files"
+import type { FileTree } from "#files"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 
 /** The parts that the rules of projects work with. */
 export interface ProjectsContext {
   readonly store: Store
-  readonly tree: Tree
+  readonly tree: FileTree
   readonly events: Events
   readonly clock: Clock
   readonly logger: Logger

@@ -1,6 +1,6 @@
 import type { Caller } from "#access"
 import { Failure, slugify } from "#contract"
-import type { Tree } from "#files"
+import type { FileTree } from "#files"
 
 /**
  * A person may have a dataset below their own home, but not among the directories of their
@@ -17,7 +17,7 @@ export function checkDatasetPath(caller: Caller, path: string): void {
   )
 }
 
-export async function ensureDatasetDirectory(tree: Pick<Tree, "ensureDirectory">, path: string): Promise<void> {
+export async function ensureDatasetDirectory(tree: Pick<FileTree, "ensureDirectory">, path: string): Promise<void> {
   await tree.ensureDirectory(path).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.code === "storage_full") throw error
     throw new Failure(error.code, error.message, { field: "AccessInfo", cause: error })
@@ -25,7 +25,7 @@ export async function ensureDatasetDirectory(tree: Pick<Tree, "ensureDirectory">
 }
 
 /** Makes a new directory in the owner's home, with a suffix if the name is taken. */
-export async function makeDatasetDirectory(tree: Pick<Tree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
+export async function makeDatasetDirectory(tree: Pick<FileTree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
   const base = `/users/${userName}/datasets/${slugify(name, "data")}`
   for (let n = 1; n <= 10_000; n += 1) {
     const path = n === 1 ? base : `${base}-${n}`

@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import type { Tree } from "#files"
+import type { FileTree } from "#files"
 import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
 import { makeDatasetDirectory } from "./dataset-directory.ts"
@@ -42,7 +42,7 @@ export async function transferOwnership<Result>(
 ): Promise<Result> {
   await checkNotMounted(store, dataset)
   // Hard links that cannot be broken are refused before anything is changed.
-  await tree.sever(dataset.accessInfo)
+  await tree.breakHardLinks(dataset.accessInfo)
   const next = { ...dataset, userId: newOwner.id, isPublished }
   const move: MoveRow = {
     dataId: dataset.id,
@@ -102,8 +102,8 @@ async function checkNotMounted(reads: Pick<Reads, "runs">, { accessInfo: at }: D
  * Finishes a move in either direction: breaks the directory's hard links if the row has the new
  * path, and otherwise moves the directory back.
  */
-async function finishMove(store: Store, tree: Tree, { dataId, from, to }: MoveRow): Promise<void> {
-  if ((await store.data.get(dataId))?.accessInfo === to) await tree.sever(to)
+async function finishMove(store: Store, tree: FileTree, { dataId, from, to }: MoveRow): Promise<void> {
+  if ((await store.data.get(dataId))?.accessInfo === to) await tree.breakHardLinks(to)
   else {
     await tree.removeEmptyDirectory(to)
     if (await tree.exists(to)) await tree.move(to, from)

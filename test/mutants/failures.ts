@@ -21,7 +21,7 @@ export const failures = [
       ["uploads at the same time are not counted together", "entry.written + entry.reserved)", "entry.written)"],
       ["a body without a length is not counted", "this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)", ""],
       ["several saves of a file at a time take no room", "|| replacing.has(id)", ""],
-      ["uploads take the last room of the disk", "assertRoom(folder, bytes, this.#settings)", ""],
+      ["uploads take the last room of the disk", "assertDiskSpace(directory, bytes, this.#settings)", ""],
     ],
   ),
   ...faults(
@@ -36,7 +36,7 @@ export const failures = [
   ...faults(
     "src/files/storage/counter-thread.ts",
     ["src/files/storage/storage.test.ts"],
-    [["a large count keeps small ones waiting", "const mostRunning = 32", "const mostRunning = 1"]],
+    [["a large count keeps small ones waiting", "const maxRunning = 32", "const maxRunning = 1"]],
   ),
   ...faults(
     "src/runs/storage/storage-enforcer.ts",
@@ -83,14 +83,14 @@ export const failures = [
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.test.ts", "src/files/staging/file-systems.test.ts"],
-    [["what a killed worker left stays", "(isGone(name) || age > abandonedMs)", "(age > abandonedMs)"]],
+    [["what a killed worker left stays", "(hasProcessEnded(name) || age > abandonedMs)", "(age > abandonedMs)"]],
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/file-systems.test.ts"],
     [
       ["the file server does not come up on a full disk", "if (!isFull(error)) throw error", "throw error"],
-      ["nobody can make room on a full disk", "if (isFull(error) && parent.look(name)?.isFile()) return undefined", ""],
+      ["nobody can make room on a full disk", "if (isFull(error) && parent.lstat(name)?.isFile()) return undefined", ""],
     ],
   ),
   ...faults(
@@ -98,7 +98,7 @@ export const failures = [
     ["src/files/properties/dead-properties.test.ts"],
     [
       ["half of what was refused is stored", "    ftruncateSync(fd, size)\n", ""],
-      ["a log that could not be written takes room", "attempt(() => unlinkSync(", "attempt(() => void ("],
+      ["a log that could not be written takes room", "ignoreErrors(() => unlinkSync(", "ignoreErrors(() => void ("],
       [
         "what was done on a full disk is told to have failed",
         'if (fileFailure(error)?.code !== "storage_full") throw error',
@@ -118,7 +118,13 @@ export const failures = [
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.test.ts"],
-    [["what a program kept changing stays when it is gone", "() => this.#inTurn(() => this.#tryAgain()).catch(this.#report)", "() => {}"]],
+    [
+      [
+        "what a program kept changing stays when it is gone",
+        "() => this.#afterOthers(() => this.#retry()).catch(this.#report)",
+        "() => {}",
+      ],
+    ],
   ),
   ...faults(
     "src/http/requests/drain.ts",

@@ -75,8 +75,8 @@ export const guards = [
     "src/files/access/open-requests.ts",
     ["test/access/open-files.test.ts"],
     [
-      ["who reads or writes a file goes on without a proof", "await call.renew()\n", ""],
-      ["who reads or writes a file goes on without the right to", "await call.visible()\n", ""],
+      ["who reads or writes a file goes on without a proof", "await request.revalidate()\n", ""],
+      ["who reads or writes a file goes on without the right to", "await request.assertVisible()\n", ""],
     ],
   ),
   ...faults("src/gateway/forms/path-form.ts", gateway, [
@@ -111,10 +111,14 @@ export const guards = [
     ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)\n", ""],
   ]),
   ...faults("src/files/methods/handler.ts", files, [
-    ["any Host has files", "      checkHost(request, scene.hosts)\n", ""],
-    ["of two Authorization headers one opens files", "      checkSingle(request)\n", ""],
-    ["a page from elsewhere changes files", "      checkOrigin(request, settings.allowedOrigin)\n", ""],
-    ["a token that reads changes files", "if (found.readOnly && !isReading(request.method)) throw", "if (found.readOnly === null) throw"],
+    ["any Host has files", "      checkHost(incoming, context.allowedHosts)\n", ""],
+    ["of two Authorization headers one opens files", "      checkSingle(incoming)\n", ""],
+    ["a page from elsewhere changes files", "      checkOrigin(incoming, settings.allowedOrigin)\n", ""],
+    [
+      "a token that reads changes files",
+      "if (found.readOnly && !isReadMethod(incoming.method)) throw",
+      "if (found.readOnly === null) throw",
+    ],
     ["a wrong proof is not asked for another", "if (status === 401) headers", "if (status === 403) headers"],
   ]),
   ...faults("src/files/requests/dav-request.ts", files, [
@@ -124,7 +128,7 @@ export const guards = [
       'if (level === "none") throw forbidden("You may not see this")',
     ],
     ["who may read files writes them", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
-    ["a home is deleted", "if (!access.own) throw forbidden(", "if (access === undefined) throw forbidden("],
+    ["a home is deleted", "if (!access.canReplace)\n      throw forbidden(", "if (access === undefined)\n      throw forbidden("],
   ]),
   ...faults("src/files/access/rights-cache.ts", files, [
     [
@@ -134,7 +138,7 @@ export const guards = [
     ],
     [
       "an invalidation keeps the people",
-      "  invalidate(): void {\n    this.#people = new Kept(this.#ttlMs, this.#max)\n    this.#accesses = new Kept(this.#ttlMs, this.#max)\n",
+      "  invalidate(): void {\n    this.#people = new ExpiringMap(this.#ttlMs, this.#max)\n    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)\n",
       "  invalidate(): void {\n",
     ],
   ]),
@@ -167,7 +171,7 @@ export const guards = [
     ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) audit", "if (error === null) note"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
-    ["refusals of the file server are not counted", "      noteRefusal(scene, request, { asker, error })\n", ""],
+    ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { asker, error })\n", ""],
     ["who asks for hidden files is not counted", "if (isHidden || status === 401", "if (status === 401"],
     ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
   ]),

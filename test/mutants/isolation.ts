@@ -148,7 +148,7 @@ export const isolation = [
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.test.ts"],
-    [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) putBack(root, left, entry)", ""]],
+    [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)", ""]],
   ),
   ...faults(
     "src/projects/code/copy-project.ts",
@@ -161,8 +161,8 @@ export const isolation = [
     [
       [
         "a copy of code, or a release, follows a directory that became a link",
-        "using source = from.parent.folder(from.name)",
-        "using source = (from.parent.constructor as typeof Folder).open(String(from.parent.at(from.name)))",
+        "using source = from.parent.openDirectory(from.name)",
+        "using source = (from.parent.constructor as typeof DirectoryHandle).open(String(from.parent.pathTo(from.name)))",
       ],
     ],
   ),
@@ -170,8 +170,8 @@ export const isolation = [
     "src/projects/transfer-ownership.ts",
     ["test/api/hand-over.test.ts"],
     [
-      ["a file that is handed over has another name in somebody's home", "await tree.sever(to)", "undefined"],
-      ["what cannot be severed is handed over", "await tree.sever(dataset.accessInfo)", ""],
+      ["a file that is handed over has another name in somebody's home", "await tree.breakHardLinks(to)", "undefined"],
+      ["what cannot be severed is handed over", "await tree.breakHardLinks(dataset.accessInfo)", ""],
       ["a dataset is handed over while a run can write to it", "if (run)\n", "if (run === null)\n"],
     ],
   ),
@@ -179,8 +179,8 @@ export const isolation = [
     "src/files/methods/copy-move.ts",
     ["src/files/methods/move.test.ts"],
     [
-      ["what others' runs hold of it is moved along", "if (!together || !moveNow(transfer))", "if (!moveNow(transfer))"],
-      ["a move drops links", "whole: moves, ", ""],
+      ["what others' runs hold of it is moved along", "if (!together || !tryRename(transfer))", "if (!tryRename(transfer))"],
+      ["a move drops links", "preserveLinksAndTimes: isMove,", ""],
     ],
   ),
   ...faults(
@@ -191,7 +191,7 @@ export const isolation = [
   ...faults(
     "src/files/tree/copy-entry.ts",
     ["src/files/tree/unusual-entries.test.ts"],
-    [["a copy goes down for ever", "depth > deepest", "depth > 100 * deepest"]],
+    [["a copy goes down for ever", "depth > maxLevels", "depth > 100 * maxLevels"]],
   ),
   ...faults(
     "src/files/tree/remove-tree.ts",
@@ -199,10 +199,10 @@ export const isolation = [
     [
       [
         "a recursive removal changes a directory behind a link",
-        "closing(parent.open(name, O_PATH | constants.O_DIRECTORY))",
-        'closing(process.getBuiltinModule("node:fs").openSync(parent.at(name), O_PATH | constants.O_DIRECTORY))',
+        "disposableDescriptor(parent.open(name, O_PATH | constants.O_DIRECTORY))",
+        'disposableDescriptor(process.getBuiltinModule("node:fs").openSync(parent.pathTo(name), O_PATH | constants.O_DIRECTORY))',
       ],
-      ["a program that swaps names keeps its deleted tree", "else if (!swapped.has(failed)) throw", "else throw"],
+      ["a program that swaps names keeps its deleted tree", "else if (!swappedCodes.has(failed)) throw", "else throw"],
     ],
   ),
   ...faults(
@@ -211,8 +211,8 @@ export const isolation = [
     [
       [
         "an upload is acknowledged before it is in its place",
-        "  await draft.flush()\n",
-        "  answerEmpty(call.response, 201)\n  await draft.flush()\n",
+        "  await file.flush()\n",
+        "  answerEmpty(request.response, 201)\n  await file.flush()\n",
       ],
     ],
   ),
@@ -228,7 +228,7 @@ export const isolation = [
       [
         "a copy of code follows a file that became a link",
         "from.parent.open(from.name, constants.O_RDONLY)",
-        'process.getBuiltinModule("node:fs").openSync(from.parent.at(from.name), constants.O_RDONLY)',
+        'process.getBuiltinModule("node:fs").openSync(from.parent.pathTo(from.name), constants.O_RDONLY)',
       ],
     ],
   ),
@@ -240,18 +240,18 @@ export const isolation = [
   ...faults(
     "src/files/process/supervisor.ts",
     ["src/files/process/tree-crash.test.ts"],
-    [["work is lost with the worker", "attempt >= mostAttempts ||", "attempt >= 1 ||"]],
+    [["work is lost with the worker", "attempt >= maxAttempts ||", "attempt >= 1 ||"]],
   ),
   ...faults(
     "src/files/process/worker-process.ts",
     ["src/files/process/tree-crash.test.ts"],
-    [["nobody tells the worker that its work is not wanted any more", 'this.tell({ type: "cancel", id })', "undefined"]],
+    [["nobody tells the worker that its work is not wanted any more", 'this.send({ type: "cancel", id })', "undefined"]],
   ),
   ...faults(
     "src/files/tree/local-file-tree.ts",
     ["src/files/tree/file-tree.test.ts"],
     [
-      ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || call) await"],
+      ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || operation) await"],
       ["a copy may take for ever", "deadline(maxMs,", "deadline(maxMs + 600_000,"],
     ],
   ),

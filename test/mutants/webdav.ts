@@ -24,18 +24,28 @@ export const webdav = [
     ["one person's long work delays everybody's", "this.#waiting.delete(who)\n    if (rest.length > 0)", "if (rest.length > 0)"],
   ]),
   ...faults("src/files/requests/request-limiter.ts", amplification, [
-    ["one person copies any number of trees at once", "if (running < mostCopies)", "if (running >= 0)"],
+    ["one person copies any number of trees at once", "if (running < maxCopies)", "if (running >= 0)"],
   ]),
   ...faults("src/files/properties/property-table.ts", budget, [
     ["one person's stored properties take everybody's room", "? `/users/${second}` :", '? "/users" :'],
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
-    ["on a full disk no property is removed", "if (onlyRemoves) this.#follow(entries)", "if (false) this.#follow(entries)"],
-    ["a copy's properties have no bound", "this.#follow(fits ? [...forgets, ", "this.#follow(true ? [...forgets, "],
+    [
+      "on a full disk no property is removed",
+      "if (onlyRemoves) this.#applyEvenIfFull(entries)",
+      "if (false) this.#applyEvenIfFull(entries)",
+    ],
+    ["a copy's properties have no bound", "this.#applyEvenIfFull(fits ? [...forgets, ", "this.#applyEvenIfFull(true ? [...forgets, "],
   ]),
   ...faults(
     "src/files/locks/lock-check.ts",
     ["src/files/access/hidden-resources.test.ts"],
-    [["a condition tells whether a guess about a hidden file is right", "call.readableTags.has(pathText(names))", "names.length > 0"]],
+    [
+      [
+        "a condition tells whether a guess about a hidden file is right",
+        "request.readableIfPaths.has(joinPath(names))",
+        "names.length > 0",
+      ],
+    ],
   ),
 ]

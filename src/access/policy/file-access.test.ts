@@ -9,7 +9,7 @@ import { type FileAccess, loadFileAccess, mountMode, mountScopes } from "./file-
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 
 /** `write own`, `write`, `read`, `passage` or `none` for each path. */
-function words({ level, own }: FileAccess): string {
+function words({ level, canReplace: own }: FileAccess): string {
   return own ? `${level} own` : level
 }
 
@@ -134,14 +134,14 @@ describe("file access", () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
     assert.deepEqual(
-      (await loadFileAccess(world.store, boss, ["/", "/users"])).map((access) => access.uniform),
+      (await loadFileAccess(world.store, boss, ["/", "/users"])).map((access) => access.appliesBelow),
       [undefined, undefined],
       "homes are not the administrator's own, though there is no dataset at all",
     )
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/sets/all", true)
     const uniform = async (caller: Caller, ...paths: string[]) =>
-      (await loadFileAccess(world.store, caller, paths)).map((access) => access.uniform === true)
+      (await loadFileAccess(world.store, caller, paths)).map((access) => access.appliesBelow === true)
     const paths = ["/", "/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/a", "/sets", "/sets/all/x"]
     assert.deepEqual(await uniform(ann, ...paths), [false, false, false, false, true, true, false, true])
     assert.deepEqual(await uniform(bob, ...paths), [false, false, false, false, true, false, false, true])

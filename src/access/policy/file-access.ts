@@ -15,9 +15,9 @@ export interface FileAccess {
    * Whether the entry itself may be deleted, replaced or moved: what holds it is writable, and no
    * home or dataset begins at it or below it.
    */
-  own: boolean
+  canReplace: boolean
   /** Set where everything below has this level too, and `own` exactly where that is `write`. */
-  uniform?: true
+  appliesBelow?: true
   /**
    * Of what may be written: the person for whom counts what is stored there. With `uniform` that is
    * so for everything below.
@@ -41,7 +41,7 @@ export function homePath(userName: string): string {
  * in the same order.
  */
 export async function loadFileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
-  if (scopedRunId(caller) !== undefined) return paths.map(() => ({ level: "none", own: false }))
+  if (scopedRunId(caller) !== undefined) return paths.map(() => ({ level: "none", canReplace: false }))
   const question: AccessQuery = { reads, caller, below: new Map(), around: new Map() }
   return Promise.all(paths.map((path) => accessTo(question, path)))
 }
@@ -104,11 +104,13 @@ interface AccessQuery {
 async function accessTo(question: AccessQuery, path: string): Promise<FileAccess> {
   const datasets = await datasetsOf(question, path)
   const level = levelOf(question.caller, path, datasets)
-  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", own: false }
+  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", canReplace: false }
   const own = level === "write" && (await isOwn(question, path, datasets))
   const account = level === "write" ? accountOf(path, datasets) : undefined
   const counted = account === undefined ? {} : { account }
-  return isBroad(path) || (await holdsDataset(question, path)) ? { level, own, ...counted } : { level, own, uniform: true, ...counted }
+  return isBroad(path) || (await holdsDataset(question, path))
+    ? { level, canReplace: own, ...counted }
+    : { level, canReplace: own, appliesBelow: true, ...counted }
 }
 
 /**

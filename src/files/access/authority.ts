@@ -6,29 +6,29 @@ import type { StorageQuota } from "../storage/storage.ts"
  */
 export interface Authority {
   /** `authorization` is the header as it came; `address` the caller's, after trusted proxies. */
-  identify(authorization: string | undefined, address: string): Promise<Identified>
+  identify(authorization: string | undefined, address: string): Promise<IdentifyResult>
   /**
    * For each path (absolute below the files root, normalized, no trailing slash except the root
    * itself), in the same order.
    */
-  access(userId: number, paths: readonly string[]): Promise<Access[]>
+  access(userId: number, paths: readonly string[]): Promise<PathAccess[]>
   /**
    * For each path, in the same order, the directory by which runs have it mounted: where two
    * answers are alike, whoever has one of the two in a run has the other as well. No answer is
    * kept.
    */
-  areas(paths: readonly string[]): Promise<string[]>
+  mountAreas(paths: readonly string[]): Promise<string[]>
   /**
    * What a person may store, by user name, and what counts for it; null for who is not there. No
    * answer is kept.
    */
-  storage(account: string): Promise<StorageQuota | null>
+  storageQuota(account: string): Promise<StorageQuota | null>
   /** Requests were refused, for the audit. Must not throw. */
-  refused(refusals: Refused): void
+  recordRefusals(refusals: RefusalSummary): void
 }
 
 /** Refusals that are alike; the address is the first one's. */
-export interface Refused {
+export interface RefusalSummary {
   /** Undefined where nobody was proved. */
   userName: string | undefined
   address: string
@@ -38,7 +38,7 @@ export interface Refused {
   count: number
 }
 
-export type Identified =
+export type IdentifyResult =
   | { ok: true; userId: number; userName: string; readOnly?: boolean }
   /** `userName` where the proof was right and yet not good here. */
   | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number; userName?: string }
@@ -48,18 +48,18 @@ export type Identified =
  * see; it can be listed, and shows only such entries. `read`: this and all below it. `write`: the
  * same and changing it and all below it.
  */
-export interface Access {
+export interface PathAccess {
   level: "none" | "passage" | "read" | "write"
   /**
    * Whether the entry itself may be deleted, replaced or moved: its parent is writable too, it is
    * no root of a home or a dataset, and none lies below it.
    */
-  own: boolean
+  canReplace: boolean
   /**
    * Set where everything below has this level too, and `own` exactly where that is `write`: no root
    * of a home or a dataset lies below. It spares a question for every file; absent is always right.
    */
-  uniform?: boolean
+  appliesBelow?: boolean
   /**
    * Of what may be written: the person for whom counts what is stored there; with `uniform` also
    * for everything below. Absent: nobody.

@@ -22,23 +22,24 @@ export function validatorsOf(stats: Stats): Validators {
 }
 
 /** Checks the preconditions of a request that writes (RFC 9110, 13.2.2); throws 412. */
-export function checkWrite(headers: IncomingHttpHeaders, current: Validators | undefined): void {
+export function checkWritePreconditions(headers: IncomingHttpHeaders, current: Validators | undefined): void {
   const { "if-match": match, "if-none-match": noneMatch } = headers
   if (match !== undefined) {
-    if (!current || !matches(match, current.etag, "strong")) throw stale("The file is not the one that If-Match names")
+    if (!current || !matches(match, current.etag, "strong")) throw preconditionFailed("The file is not the one that If-Match names")
   } else if (current && changedSince(headers["if-unmodified-since"], current)) {
-    throw stale("The file was changed after the time in If-Unmodified-Since")
+    throw preconditionFailed("The file was changed after the time in If-Unmodified-Since")
   }
-  if (noneMatch !== undefined && current && matches(noneMatch, current.etag, "weak")) throw stale("If-None-Match: the file exists")
+  if (noneMatch !== undefined && current && matches(noneMatch, current.etag, "weak"))
+    throw preconditionFailed("If-None-Match: the file exists")
 }
 
 /** Checks those of a request that reads. True means that the caller's copy is still good: 304. */
 export function isFresh(headers: IncomingHttpHeaders, current: Validators): boolean {
   const { "if-match": match, "if-none-match": noneMatch, "if-modified-since": modifiedSince } = headers
   if (match !== undefined) {
-    if (!matches(match, current.etag, "strong")) throw stale("The file is not the one that If-Match names")
+    if (!matches(match, current.etag, "strong")) throw preconditionFailed("The file is not the one that If-Match names")
   } else if (changedSince(headers["if-unmodified-since"], current)) {
-    throw stale("The file was changed after the time in If-Unmodified-Since")
+    throw preconditionFailed("The file was changed after the time in If-Unmodified-Since")
   }
   if (noneMatch !== undefined) return matches(noneMatch, current.etag, "weak")
   const since = modifiedSince === undefined ? Number.NaN : Date.parse(modifiedSince)
@@ -46,13 +47,13 @@ export function isFresh(headers: IncomingHttpHeaders, current: Validators): bool
 }
 
 /** Whether a range may be taken: without `If-Range`, or when it names what is there now. */
-export function rangeHolds(ifRange: string | undefined, current: Validators): boolean {
+export function isRangeApplicable(ifRange: string | undefined, current: Validators): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('"')) return ifRange === current.etag
   return Date.parse(ifRange) === seconds(current.mtimeMs)
 }
 
-const stale = (msg: string): Failure => new Failure("stale", msg)
+const preconditionFailed = (msg: string): Failure => new Failure("stale", msg)
 
 /** HTTP dates have whole seconds. */
 const seconds = (ms: number): number => Math.floor(ms / 1000) * 1000

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { TestAuthority } from "../../../test/fixtures/files-world.ts"
-import { Rights } from "./rights-cache.ts"
+import { RightsCache } from "./rights-cache.ts"
 
 function annAndBob(): TestAuthority {
   const authority = new TestAuthority()
@@ -13,7 +13,7 @@ const ann = `Basic ${Buffer.from("ann:x").toString("base64")}`
 
 test("a proof that held is not asked about again until it is invalidated", async () => {
   const authority = annAndBob()
-  const rights = new Rights(authority)
+  const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify(ann, "127.0.0.1")).ok, true)
   assert.equal(authority.asked.identify, 1)
   await rights.identify(ann, "127.0.0.2")
@@ -25,14 +25,14 @@ test("a proof that held is not asked about again until it is invalidated", async
 
 test("a wrong proof is told to the authority each time", async () => {
   const authority = annAndBob()
-  const rights = new Rights(authority)
+  const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify("Basic eA==", "127.0.0.1")).ok, false)
   assert.equal(authority.asked.identify, 3)
 })
 
 test("nothing is kept of proofs that held once the authority slows somebody down, so that a right guess tells nothing", async () => {
   const authority = annAndBob()
-  const rights = new Rights(authority)
+  const rights = new RightsCache(authority)
   await rights.identify(ann, "127.0.0.1")
   const slowed = await rights.identify(`Basic ${Buffer.from("slowed:x").toString("base64")}`, "127.0.0.1")
   assert.deepEqual([slowed.ok, authority.asked.identify], [false, 2])
@@ -42,7 +42,7 @@ test("nothing is kept of proofs that held once the authority slows somebody down
 
 test("an answer ends by age", async () => {
   const authority = annAndBob()
-  const rights = new Rights(authority, { ttlMs: 0 })
+  const rights = new RightsCache(authority, { ttlMs: 0 })
   await rights.identify(ann, "127.0.0.1")
   await rights.identify(ann, "127.0.0.1")
   assert.equal(authority.asked.identify, 2)
@@ -50,19 +50,29 @@ test("an answer ends by age", async () => {
 
 test("what is asked about one path answers for its neighbours where the authority says that it may", async () => {
   const authority = annAndBob()
-  const rights = new Rights(authority)
-  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), { level: "write", own: true, uniform: true, account: "ann" })
-  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "y", "z"]), { level: "write", own: true, uniform: true, account: "ann" })
+  const rights = new RightsCache(authority)
+  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), {
+    level: "write",
+    canReplace: true,
+    appliesBelow: true,
+    account: "ann",
+  })
+  assert.deepEqual(await rights.access(1, ["users", "ann", "data", "y", "z"]), {
+    level: "write",
+    canReplace: true,
+    appliesBelow: true,
+    account: "ann",
+  })
   assert.equal(authority.asked.access, 1)
-  assert.equal((await rights.access(1, ["users", "ann", "data"])).own, false)
-  assert.equal((await rights.access(1, ["users", "ann", "other"])).own, true)
+  assert.equal((await rights.access(1, ["users", "ann", "data"])).canReplace, false)
+  assert.equal((await rights.access(1, ["users", "ann", "other"])).canReplace, true)
   assert.equal(authority.asked.access, 2, "the home holds a dataset's root, so it answers for nothing else")
 })
 
 test("a level holds for everything below", async () => {
   const authority = annAndBob()
   authority.uniform = false
-  const rights = new Rights(authority)
+  const rights = new RightsCache(authority)
   assert.equal(await rights.level(2, ["users", "ann", "data", "x"], "read"), "read")
   assert.equal(await rights.level(2, ["users", "ann", "data", "y"], "read"), "read")
   assert.equal(await rights.level(2, ["users", "ann"], "read"), "passage")
@@ -75,7 +85,7 @@ test("a level holds for everything below", async () => {
 test("the number of answers that are kept is bounded", async () => {
   const authority = annAndBob()
   authority.uniform = false
-  const rights = new Rights(authority, { max: 10 })
+  const rights = new RightsCache(authority, { maxEntries: 10 })
   for (let i = 0; i < 30; i += 1) await rights.access(1, ["users", "ann", `f${i}`])
   const before = authority.asked.access
   await rights.access(1, ["users", "ann", "f29"])

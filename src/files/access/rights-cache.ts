@@ -1,77 +1,77 @@
-import { pathText } from "../requests/address.ts"
-import type { Access, Authority, Identified } from "./authority.ts"
+import { joinPath } from "../requests/address.ts"
+import type { Authority, IdentifyResult, PathAccess } from "./authority.ts"
 
 /** Failed proofs count for a minute. */
-const guessingMs = 60_000
+const guessWindowMs = 60_000
 
-export interface RightsOptions {
+export interface RightsCacheOptions {
   /** How long an answer is used again, in milliseconds. Default 2,000. */
   ttlMs?: number
   /** How many answers of each kind are kept. Default 20,000. */
-  max?: number
+  maxEntries?: number
 }
 
 /**
  * The authority's answers, kept for two seconds: small requests need no question each, and a right
  * that was withdrawn is gone quickly.
  */
-export class Rights {
+export class RightsCache {
   readonly #authority: Authority
   readonly #ttlMs: number
   readonly #max: number
-  #people: Kept<Identified>
-  #accesses: Kept<Access>
+  #people: ExpiringMap<IdentifyResult>
+  #accesses: ExpiringMap<PathAccess>
   /** Addresses from which somebody guessed too fast, for as long as that may count. */
-  readonly #guessing: Kept<true>
+  readonly #throttledAddresses: ExpiringMap<true>
 
-  constructor(authority: Authority, options: RightsOptions = {}) {
+  constructor(authority: Authority, options: RightsCacheOptions = {}) {
     this.#authority = authority
     this.#ttlMs = options.ttlMs ?? 2_000
-    this.#max = options.max ?? 20_000
-    this.#people = new Kept(this.#ttlMs, this.#max)
-    this.#accesses = new Kept(this.#ttlMs, this.#max)
-    this.#guessing = new Kept(guessingMs, this.#max)
+    this.#max = options.maxEntries ?? 20_000
+    this.#people = new ExpiringMap(this.#ttlMs, this.#max)
+    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)
+    this.#throttledAddresses = new ExpiringMap(guessWindowMs, this.#max)
   }
 
   /** Forgets everything, answers under way included: they are given to who asked, and not kept. */
   invalidate(): void {
-    this.#people = new Kept(this.#ttlMs, this.#max)
-    this.#accesses = new Kept(this.#ttlMs, this.#max)
+    this.#people = new ExpiringMap(this.#ttlMs, this.#max)
+    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)
   }
 
   /**
    * Only a proof that held is remembered: each wrong one is told to the authority, which slows them
    * down.
    */
-  async identify(authorization: string | undefined, address: string): Promise<Identified> {
+  async identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
     const key = `${address} ${authorization}`
     // A guesser would be told by what is kept that a guess is right; whoever asks from elsewhere is
     // not concerned.
-    const known = this.#guessing.get(address) ? undefined : people.get(key)
+    const known = this.#throttledAddresses.get(address) ? undefined : people.get(key)
     if (known) return known
     const answer = await this.#authority.identify(authorization, address)
     if (answer.ok) people.set(key, answer)
-    else if (answer.status === 429) this.#guessing.set(address, true)
+    else if (answer.status === 429) this.#throttledAddresses.set(address, true)
     return answer
   }
 
   /** What this person may do with one path. */
-  async access(userId: number, names: readonly string[]): Promise<Access> {
+  async access(userId: number, names: readonly string[]): Promise<PathAccess> {
     for (const { access, depth } of this.#known(userId, names)) {
       if (depth === names.length) return access
       if (access.level === "none") return none
-      if (access.uniform) return { ...access, own: access.level === "write" }
+      if (access.appliesBelow) return { ...access, canReplace: access.level === "write" }
     }
     return this.#ask(userId, names)
   }
 
   /**
-   * The same where `own` is of no interest, and no more than `enough`: what is known of a directory
-   * above does, since a level holds for everything below.
+   * Only the level, and no more of it than `enough`. A cached answer for a directory above decides
+   * where it can: a level holds for everything below.
    */
-  async level(userId: number, names: readonly string[], enough: "read" | "write"): Promise<Access["level"]> {
+  async level(userId: number, names: readonly string[], enough: "read" | "write"): Promise<PathAccess["level"]> {
     for (const { access, depth } of this.#known(userId, names)) {
       const { level } = access
       if (depth === names.length || level === "none" || level === "write" || level === enough) return level
@@ -80,9 +80,9 @@ export class Rights {
   }
 
   /** What is kept of the path and the directories above it, from the path upwards. */
-  *#known(userId: number, names: readonly string[]): Iterable<{ access: Access; depth: number }> {
+  *#known(userId: number, names: readonly string[]): Iterable<CachedAccess> {
     for (let depth = names.length; depth >= 0; depth -= 1) {
-      const access = this.#accesses.get(key(userId, pathText(names.slice(0, depth))))
+      const access = this.#accesses.get(key(userId, joinPath(names.slice(0, depth))))
       if (access) yield { access, depth }
     }
   }
@@ -91,9 +91,9 @@ export class Rights {
    * Asks for all directories above at the same time, so that the next file beside it needs no
    * question.
    */
-  async #ask(userId: number, names: readonly string[]): Promise<Access> {
+  async #ask(userId: number, names: readonly string[]): Promise<PathAccess> {
     const kept = this.#accesses
-    const paths = Array.from({ length: names.length + 1 }, (_, depth) => pathText(names.slice(0, depth)))
+    const paths = Array.from({ length: names.length + 1 }, (_, depth) => joinPath(names.slice(0, depth)))
     const answers = await this.#authority.access(userId, paths)
     paths.forEach((path, i) => {
       const answer = answers[i]
@@ -103,22 +103,28 @@ export class Rights {
   }
 
   /** For many entries of one directory; not kept. */
-  async accesses(userId: number, paths: readonly string[]): Promise<Access[]> {
+  async fetchAccess(userId: number, paths: readonly string[]): Promise<PathAccess[]> {
     return this.#authority.access(userId, paths)
   }
 
   /** Whether whoever has one of the paths in a run has the other as well. */
-  async areTogether(one: readonly string[], other: readonly string[]): Promise<boolean> {
-    const [first, second] = await this.#authority.areas([pathText(one), pathText(other)])
+  async shareMountArea(one: readonly string[], other: readonly string[]): Promise<boolean> {
+    const [first, second] = await this.#authority.mountAreas([joinPath(one), joinPath(other)])
     return first !== undefined && first === second
   }
 }
 
-const none: Access = { level: "none", own: false }
+/** The answer for the first `depth` names of a path. */
+interface CachedAccess {
+  access: PathAccess
+  depth: number
+}
+
+const none: PathAccess = { level: "none", canReplace: false }
 const key = (userId: number, path: string): string => `${userId} ${path}`
 
 /** A map whose entries end by age, the oldest first also by number. */
-class Kept<T> {
+class ExpiringMap<T> {
   readonly #entries = new Map<string, { value: T; until: number }>()
   readonly #ttlMs: number
   readonly #max: number

@@ -1,16 +1,16 @@
 import { bounds } from "#contract"
 import { invalid } from "../failures.ts"
 
-export interface Condition {
-  not: boolean
+export interface IfCondition {
+  isNegated: boolean
   kind: "token" | "etag"
   value: string
 }
 
-export interface ConditionList {
+export interface IfConditionList {
   /** The address that the list is about, as it came; undefined: the request's own. */
   resource: string | undefined
-  conditions: Condition[]
+  conditions: IfCondition[]
 }
 
 const maxLists = bounds.files.ifLists.value
@@ -19,8 +19,8 @@ const maxLists = bounds.files.ifLists.value
  * Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which
  * must all hold.
  */
-export function parseIf(header: string): ConditionList[] {
-  const lists: ConditionList[] = []
+export function parseIfHeader(header: string): IfConditionList[] {
+  const lists: IfConditionList[] = []
   let resource: string | undefined
   let rest = header.trim()
   while (rest !== "") {
@@ -40,14 +40,16 @@ export function parseIf(header: string): ConditionList[] {
   return lists
 }
 
-function parseConditions(text: string): Condition[] {
-  const conditions: Condition[] = []
+function parseConditions(text: string): IfCondition[] {
+  const conditions: IfCondition[] = []
   let rest = text.trim()
   while (rest !== "") {
     const match = /^(not\s+|not(?=[<[]))?(?:<([^<>]*)>|\[((?:W\/)?"[^"]*")\])\s*/i.exec(rest)
     if (!match) throw malformed(rest)
-    const not = match[1] !== undefined
-    conditions.push(match[2] !== undefined ? { not, kind: "token", value: match[2] } : { not, kind: "etag", value: match[3] ?? "" })
+    const isNegated = match[1] !== undefined
+    conditions.push(
+      match[2] !== undefined ? { isNegated, kind: "token", value: match[2] } : { isNegated, kind: "etag", value: match[3] ?? "" },
+    )
     rest = rest.slice(match[0].length)
   }
   if (conditions.length === 0) throw malformed(text)
@@ -59,6 +61,6 @@ const malformed = (text: string) => invalid(`The If header cannot be read at ${J
 /**
  * Every state token that the header names, whether it holds or not: naming it is what submits it.
  */
-export function tokensIn(lists: readonly ConditionList[]): Set<string> {
+export function submittedTokens(lists: readonly IfConditionList[]): Set<string> {
   return new Set(lists.flatMap(({ conditions }) => conditions.filter(({ kind }) => kind === "token").map(({ value }) => value)))
 }

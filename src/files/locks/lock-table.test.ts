@@ -2,30 +2,30 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as after } from "node:timers/promises"
 import { bounds } from "#contract"
-import { Locks, type NewLock } from "./lock-table.ts"
+import { type LockRequest, LockTable } from "./lock-table.ts"
 
 const most = bounds.files.locks.value
 
-function wanted(userId: number, i: number, timeoutMs = 60_000): NewLock {
+function wanted(userId: number, i: number, timeoutMs = 60_000): LockRequest {
   return { path: `/users/${userId}/${i}`, deep: false, exclusive: true, userId, owner: "", timeoutMs }
 }
 
-function take(locks: Locks, userId: number, count: number): void {
-  for (let i = 0; i < count; i += 1) locks.add(wanted(userId, i))
+function take(locks: LockTable, userId: number, count: number): void {
+  for (let i = 0; i < count; i += 1) locks.acquire(wanted(userId, i))
 }
 
 /** The least time of several tries for two hundred locks, taken and given back. */
-function leastMs(locks: Locks): number {
+function leastMs(locks: LockTable): number {
   const times = Array.from({ length: 8 }, () => {
     const begin = performance.now()
-    for (let i = 0; i < 200; i += 1) locks.remove(locks.add(wanted(0, i)))
+    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire(wanted(0, i)))
     return performance.now() - begin
   })
   return Math.min(...times)
 }
 
 test("a lock costs its person the same, however many all others hold", () => {
-  const locks = new Locks()
+  const locks = new LockTable()
   const alone = leastMs(locks)
   for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
   const beside = leastMs(locks)
@@ -33,18 +33,18 @@ test("a lock costs its person the same, however many all others hold", () => {
 })
 
 test("a person's locks are counted: what was given back, forgotten or has ended makes room", async () => {
-  const locks = new Locks()
+  const locks = new LockTable()
   take(locks, 1, most - 1)
-  const short = locks.add(wanted(1, most, 20))
-  const refused = () => assert.throws(() => locks.add(wanted(1, most + 2)), { code: "too_many_requests" })
+  const short = locks.acquire(wanted(1, most, 20))
+  const refused = () => assert.throws(() => locks.acquire(wanted(1, most + 2)), { code: "too_many_requests" })
   refused()
   take(locks, 2, 1)
   await after(40)
-  locks.add(wanted(1, most + 1))
-  assert.deepEqual(locks.on(short.path), [])
+  locks.acquire(wanted(1, most + 1))
+  assert.deepEqual(locks.locksBinding(short.path), [])
   refused()
-  locks.forget("/users/1/0")
-  locks.remove(locks.add(wanted(1, 0)))
-  locks.add(wanted(1, 0))
+  locks.releaseTree("/users/1/0")
+  locks.release(locks.acquire(wanted(1, 0)))
+  locks.acquire(wanted(1, 0))
   refused()
 })

@@ -15,23 +15,23 @@ export interface Lock {
   owner: string
   timeoutMs: number
   /** On the clock of `performance.now()`. */
-  until: number
+  expiresAt: number
 }
 
-export type NewLock = Omit<Lock, "token" | "until">
+export type LockRequest = Omit<Lock, "token" | "expiresAt">
 
-const mostPerPerson = bounds.files.locks.value
-const mostShared = bounds.files.sharedLocks.value
-export const longestLockMs = bounds.files.lockMs.value
+const maxPerPerson = bounds.files.locks.value
+const maxSharedLocks = bounds.files.sharedLocks.value
+export const maxLockMs = bounds.files.lockMs.value
 
 /** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
-export class Locks {
+export class LockTable {
   readonly #byPath = new Map<string, Lock[]>()
   /** A person's, with some that have ended: taking one costs nothing for those of others. */
   readonly #byPerson = new Map<number, Set<Lock>>()
 
   /** Locks that bind this path: on it, or deep ones above it. */
-  on(path: string): Lock[] {
+  locksBinding(path: string): Lock[] {
     if (this.#byPath.size === 0) return []
     const found = this.#at(path)
     for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
@@ -41,26 +41,26 @@ export class Locks {
   }
 
   /** Locks that begin at this path, of any depth. */
-  exactlyAt(path: string): Lock[] {
+  locksAt(path: string): Lock[] {
     return this.#at(path)
   }
 
   /** Locks that begin strictly below. */
-  below(path: string): Lock[] {
+  locksBelow(path: string): Lock[] {
     const prefix = path === "/" ? "/" : `${path}/`
     return [...this.#byPath.keys()].filter((other) => other !== path && other.startsWith(prefix)).flatMap((other) => this.#at(other))
   }
 
   /** Refuses with 423 while another lock is in the way. */
-  add(wanted: NewLock): Lock {
-    const here = this.on(wanted.path)
-    const rivals = [...here, ...(wanted.deep ? this.below(wanted.path) : [])]
+  acquire(wanted: LockRequest): Lock {
+    const here = this.locksBinding(wanted.path)
+    const rivals = [...here, ...(wanted.deep ? this.locksBelow(wanted.path) : [])]
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
-    if (rival) throw lockedBy(rival, "no-conflicting-lock")
-    if (here.length >= mostShared) throw new Failure("too_many_requests", `At most ${mostShared} locks bind one file or directory`)
+    if (rival) throw lockedRefusal(rival, "no-conflicting-lock")
+    if (here.length >= maxSharedLocks) throw new Failure("too_many_requests", `At most ${maxSharedLocks} locks bind one file or directory`)
     const own = this.#ownOf(wanted.userId)
-    if (own.size >= mostPerPerson) throw new Failure("too_many_requests", `A person can hold ${mostPerPerson} locks`)
-    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, until: performance.now() + wanted.timeoutMs }
+    if (own.size >= maxPerPerson) throw new Failure("too_many_requests", `A person can hold ${maxPerPerson} locks`)
+    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, expiresAt: performance.now() + wanted.timeoutMs }
     this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
     this.#byPerson.set(lock.userId, own.add(lock))
     return lock
@@ -68,10 +68,10 @@ export class Locks {
 
   refresh(lock: Lock, timeoutMs: number): void {
     lock.timeoutMs = timeoutMs
-    lock.until = performance.now() + timeoutMs
+    lock.expiresAt = performance.now() + timeoutMs
   }
 
-  remove(lock: Lock): void {
+  release(lock: Lock): void {
     this.#byPerson.get(lock.userId)?.delete(lock)
     this.#keep(
       lock.path,
@@ -80,8 +80,8 @@ export class Locks {
   }
 
   /** The entry and all below it are gone, and their locks with them. */
-  forget(path: string): void {
-    for (const lock of [...this.#at(path), ...this.below(path)]) this.remove(lock)
+  releaseTree(path: string): void {
+    for (const lock of [...this.#at(path), ...this.locksBelow(path)]) this.release(lock)
   }
 
   #at(path: string): Lock[] {
@@ -90,7 +90,7 @@ export class Locks {
     const now = performance.now()
     return this.#keep(
       path,
-      locks.filter(({ until }) => until > now),
+      locks.filter(({ expiresAt }) => expiresAt > now),
     )
   }
 
@@ -104,12 +104,12 @@ export class Locks {
   #ownOf(userId: number): Set<Lock> {
     const own = this.#byPerson.get(userId) ?? new Set()
     const now = performance.now()
-    for (const lock of own) if (lock.until <= now) this.remove(lock)
+    for (const lock of own) if (lock.expiresAt <= now) this.release(lock)
     return own
   }
 }
 
-export function lockedBy(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
+export function lockedRefusal(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
   const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
   return new DavFailure("locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
 }

@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { ClientGone } from "../failures.ts"
 
-const pieceLength = 32_768
+const chunkCharacters = 32_768
 
 /**
  * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are
  * there, so a short answer has a length and a failure until then can still be answered.
  */
-export class Sink {
+export class BufferedResponse {
   readonly #response: ServerResponse
   readonly #status: number
   readonly #headers: OutgoingHttpHeaders
@@ -20,9 +20,9 @@ export class Sink {
   }
 
   /** What is returned is to be waited for, if anything: the reader is slower than we are. */
-  add(text: string): Promise<void> | undefined {
+  write(text: string): Promise<void> | undefined {
     this.#text += text
-    if (this.#text.length < pieceLength) return undefined
+    if (this.#text.length < chunkCharacters) return undefined
     return this.#send()
   }
 

@@ -1,33 +1,33 @@
 import { renameSync } from "node:fs"
 import { bounds, Failure } from "#contract"
-import { checkWrite, validatorsOf } from "../access/preconditions.ts"
+import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { ClientGone, forbidden, invalid, notFound } from "../failures.ts"
 import { hostName, isOurs } from "../guard.ts"
-import { type Change, checkLocks } from "../locks/lock-check.ts"
-import { type Address, assertCreatable, parseTarget, pathText } from "../requests/address.ts"
-import type { Call } from "../requests/dav-request.ts"
+import { checkLocks, type PlannedChange } from "../locks/lock-check.ts"
+import { assertValidNewName, type FileAddress, joinPath, parseFileAddress } from "../requests/address.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
-import type { Stage } from "../staging/staged-entry.ts"
+import type { StagedEntry } from "../staging/staged-entry.ts"
 import type { Reservation } from "../storage/ledger.ts"
-import { copyEntry, type Spot } from "../tree/copy-entry.ts"
-import { type Copied, CopyLimit } from "../tree/copy-totals.ts"
-import { type Place, placeForNew, placeOfExisting } from "../tree/entry-location.ts"
+import { copyEntry, type Entry } from "../tree/copy-entry.ts"
+import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
+import { type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
 
 interface Transfer {
-  call: Call
-  target: Address
-  overwrite: boolean
+  request: DavRequest
+  target: FileAddress
+  mayOverwrite: boolean
   /** Of a directory only itself. */
-  shallow: boolean
-  moves: boolean
+  isShallow: boolean
+  isMove: boolean
   /** For whom the source counts, and for whom the target will; undefined: nobody. */
   accounts: { source: string | undefined; target: string | undefined }
 }
 
 /** Makes a copy; nobody sees half of it. */
-export async function copy(call: Call): Promise<void> {
-  await call.readable()
-  const transfer = await readTransfer(call, false)
+export async function copy(request: DavRequest): Promise<void> {
+  await request.assertReadable()
+  const transfer = await readTransfer(request, false)
   await copyInto(transfer)
 }
 
@@ -36,119 +36,127 @@ export async function copy(call: Call): Promise<void> {
  * runs have it mounted. A program keeps what it holds open, or has another name for, wherever that
  * is moved to; of a copy it has nothing.
  */
-export async function move(call: Call): Promise<void> {
-  await call.owned()
-  const transfer = await readTransfer(call, true)
-  if (transfer.shallow) throw invalid("MOVE takes Depth: infinity only")
-  const together = await call.scene.rights.areTogether(call.names, transfer.target.names)
-  if (!together || !moveNow(transfer)) await copyInto(transfer)
+export async function move(request: DavRequest): Promise<void> {
+  await request.assertReplaceable()
+  const transfer = await readTransfer(request, true)
+  if (transfer.isShallow) throw invalid("MOVE takes Depth: infinity only")
+  const together = await request.context.rights.shareMountArea(request.names, transfer.target.names)
+  if (!together || !tryRename(transfer)) await copyInto(transfer)
 }
 
-async function readTransfer(call: Call, moves: boolean): Promise<Transfer> {
-  const target = destinationOf(call)
-  const depth = String(call.request.headers.depth ?? "infinity").toLowerCase()
+async function readTransfer(request: DavRequest, isMove: boolean): Promise<Transfer> {
+  const target = destinationOf(request)
+  const depth = String(request.headers.depth ?? "infinity").toLowerCase()
   if (depth !== "0" && depth !== "infinity") throw invalid(`Depth must be 0 or infinity, got ${JSON.stringify(depth)}`)
-  assertCreatable(target.names)
-  await call.owned(target.names)
-  const [from, to] = [`${call.path}/`, `${pathText(target.names)}/`]
+  assertValidNewName(target.names)
+  await request.assertReplaceable(target.names)
+  const [from, to] = [`${request.path}/`, `${joinPath(target.names)}/`]
   if (from === to) throw forbidden("Source and destination are the same")
-  if (to.startsWith(from) && (moves || depth === "infinity")) throw forbidden("The destination lies in the source")
+  if (to.startsWith(from) && (isMove || depth === "infinity")) throw forbidden("The destination lies in the source")
   if (from.startsWith(to)) throw forbidden("The source lies in the destination")
-  const overwrite = String(call.request.headers.overwrite ?? "T").toUpperCase() !== "F"
-  const accounts = { source: moves ? await call.account() : undefined, target: await call.account(target.names) }
-  return { call, target, overwrite, shallow: depth === "0", moves, accounts }
+  const mayOverwrite = String(request.headers.overwrite ?? "T").toUpperCase() !== "F"
+  const accounts = { source: isMove ? await request.storageAccount() : undefined, target: await request.storageAccount(target.names) }
+  return { request, target, mayOverwrite, isShallow: depth === "0", isMove, accounts }
 }
 
-function destinationOf(call: Call): Address {
-  const { destination } = call.request.headers
+function destinationOf(request: DavRequest): FileAddress {
+  const { destination } = request.headers
   if (destination === undefined || destination === "") throw invalid("The header Destination is missing")
   const authority = /^https?:\/\/([^/?#]*)/i.exec(String(destination))?.[1]
-  if (authority !== undefined && !isOurs(hostName(authority), call.scene.hosts)) {
+  if (authority !== undefined && !isOurs(hostName(authority), request.context.allowedHosts)) {
     throw new Failure("invalid", "The destination is on another server", { status: 502 })
   }
-  return parseTarget(String(destination))
+  return parseFileAddress(String(destination))
 }
 
-interface Ends extends Disposable {
-  source: ReturnType<typeof placeOfExisting>
-  target: Place
+interface Endpoints extends Disposable {
+  source: ReturnType<typeof locateExistingEntry>
+  target: EntryLocation
 }
 
-/** Both ends as they are now, all conditions checked. */
-function checkedEnds(transfer: Transfer): Ends {
-  const { call } = transfer
+/** Both endpoints as they are now, all conditions checked. */
+function checkedEndpoints(transfer: Transfer): Endpoints {
+  const { request } = transfer
   using stack = new DisposableStack()
-  const source = stack.use(placeOfExisting(call.scene.root, call.names))
-  if (call.address.slash && !source.stats.isDirectory()) throw notFound()
-  checkWrite(call.request.headers, validatorsOf(source.stats))
-  const target = stack.use(placeForNew(call.scene.root, transfer.target.names))
-  if (target.stats && !transfer.overwrite) throw new Failure("stale", "The destination exists, and Overwrite is F")
-  const changes: Change[] = [{ names: transfer.target.names, member: !target.stats, deep: true }]
-  if (transfer.moves) changes.push({ names: call.names, member: true, deep: true })
-  checkLocks(call, changes)
+  const source = stack.use(locateExistingEntry(request.context.root, request.names))
+  if (request.address.hasTrailingSlash && !source.stats.isDirectory()) throw notFound()
+  checkWritePreconditions(request.headers, validatorsOf(source.stats))
+  const target = stack.use(locateNewEntry(request.context.root, transfer.target.names))
+  if (target.stats && !transfer.mayOverwrite) throw new Failure("stale", "The destination exists, and Overwrite is F")
+  const changes: PlannedChange[] = [{ names: transfer.target.names, changesParent: !target.stats, deep: true }]
+  if (transfer.isMove) changes.push({ names: request.names, changesParent: true, deep: true })
+  checkLocks(request, changes)
   const held = stack.move()
   return { source, target, [Symbol.dispose]: () => held.dispose() }
 }
 
 async function copyInto(transfer: Transfer): Promise<void> {
-  const { call } = transfer
+  const { request } = transfer
   using room = await reserve(transfer)
-  await using stage = await copyToStage(transfer, room)
-  await call.renew()
-  await call.owned(transfer.target.names)
-  using ends = checkedEnds(transfer)
-  if (!stage.parent.look(stage.name)) throw notFound()
-  replace(transfer, ends, stage)
-  room.settle(room.written - replacedSize(transfer, ends))
-  if (transfer.moves) await call.scene.workplace.discard(ends.source.parent, ends.source.name)
-  count(transfer, ends)
-  finish(transfer, ends.target)
+  await using staged = await copyToStaging(transfer, room)
+  await request.revalidate()
+  await request.assertReplaceable(transfer.target.names)
+  using endpoints = checkedEndpoints(transfer)
+  if (!staged.parent.lstat(staged.name)) throw notFound()
+  replace(transfer, endpoints, staged)
+  room.commit(room.written - replacedSize(transfer, endpoints))
+  if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
+  updateStorage(transfer, endpoints)
+  finish(transfer, endpoints.target)
 }
 
 /** Room for the copy; what a person moves within what is theirs needs none but the disk's. */
 async function reserve(transfer: Transfer): Promise<Reservation> {
-  const { accounts, call, moves } = transfer
-  const { storage } = call.scene
-  using ends = checkedEnds(transfer)
-  const { stats } = ends.target
+  const { accounts, request, isMove } = transfer
+  const { storage } = request.context
+  using endpoints = checkedEndpoints(transfer)
+  const { stats } = endpoints.target
   const replaced = stats?.isFile() ? stats : undefined
-  const account = moves && accounts.source === accounts.target ? undefined : accounts.target
-  return await storage.reserve(account, ends.target.parent, { bytes: 0, replaced, isOpen: true })
+  const account = isMove && accounts.source === accounts.target ? undefined : accounts.target
+  return await storage.reserve(account, endpoints.target.parent, { bytes: 0, replaced, isOpenEnded: true })
 }
 
-function replacedSize({ call }: Transfer, { target: { stats } }: Ends): number {
-  return stats?.isFile() ? call.scene.storage.sizeOf(stats) : 0
+function replacedSize({ request }: Transfer, { target: { stats } }: Endpoints): number {
+  return stats?.isFile() ? request.context.storage.sizeOf(stats) : 0
 }
 
 /** What went away by the transfer. */
-function count({ accounts, call, moves }: Transfer, { source, target }: Ends): void {
-  const { storage } = call.scene
-  if (target.stats?.isDirectory()) storage.removed(accounts.target, undefined)
-  if (moves && accounts.source !== accounts.target)
-    storage.removed(accounts.source, source.stats.isFile() ? storage.sizeOf(source.stats) : undefined)
+function updateStorage({ accounts, request, isMove }: Transfer, { source, target }: Endpoints): void {
+  const { storage } = request.context
+  if (target.stats?.isDirectory()) storage.recordRemoval(accounts.target, undefined)
+  if (isMove && accounts.source !== accounts.target)
+    storage.recordRemoval(accounts.source, source.stats.isFile() ? storage.sizeOf(source.stats) : undefined)
 }
 
-async function copyToStage(transfer: Transfer, room: Reservation): Promise<Stage> {
-  const { call, shallow, moves } = transfer
-  using _turn = await call.scene.copies.enter(call.person.userId)
-  using ends = checkedEnds(transfer)
-  await using stages = new AsyncDisposableStack()
-  const stage = stages.use(call.scene.workplace.stage(ends.target.parent))
-  const take = (what: Copied) => room.grow(call.scene.storage.sizeOfAll(what), stage.parent)
-  const options = { shallow, whole: moves, maxEntries: bounds.files.copyEntries.value, signal: call.gone, take }
-  await copyEntry({ parent: ends.source.parent, name: ends.source.name }, stage, options).catch((error) => refuse(call, error))
-  stages.move()
-  return stage
+async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedEntry> {
+  const { request, isShallow, isMove } = transfer
+  using _turn = await request.context.copyQueue.acquire(request.person.userId)
+  using endpoints = checkedEndpoints(transfer)
+  await using stack = new AsyncDisposableStack()
+  const staged = stack.use(request.context.staging.createEntry(endpoints.target.parent))
+  const onCopied = (what: CopyTotals) => room.extend(request.context.storage.maxSizeOf(what), staged.parent)
+  const options = {
+    withoutContent: isShallow,
+    preserveLinksAndTimes: isMove,
+    maxEntries: bounds.files.copyEntries.value,
+    signal: request.clientGone,
+    onCopied,
+  }
+  await copyEntry({ parent: endpoints.source.parent, name: endpoints.source.name }, staged, options).catch((error) =>
+    throwCopyFailure(request, error),
+  )
+  stack.move()
+  return staged
 }
 
 /** False where source and destination are on different file systems. */
-function moveNow(transfer: Transfer): boolean {
-  using ends = checkedEnds(transfer)
-  const { source, target } = ends
+function tryRename(transfer: Transfer): boolean {
+  using endpoints = checkedEndpoints(transfer)
+  const { source, target } = endpoints
   if (source.parent.stat().dev !== target.parent.stat().dev) return false
-  const { storage } = transfer.call.scene
-  if (target.stats) storage.removed(transfer.accounts.target, target.stats.isDirectory() ? undefined : storage.sizeOf(target.stats))
-  replace(transfer, ends, source)
+  const { storage } = transfer.request.context
+  if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats.isDirectory() ? undefined : storage.sizeOf(target.stats))
+  replace(transfer, endpoints, source)
   finish(transfer, target)
   return true
 }
@@ -157,29 +165,29 @@ function moveNow(transfer: Transfer): boolean {
  * A file is replaced by a file in one step; a directory goes first, within the same turn of the
  * event loop.
  */
-function replace({ call, target }: Transfer, ends: Ends, from: Spot): void {
-  const { workplace, locks, properties } = call.scene
-  const { parent, name, stats } = ends.target
+function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entry): void {
+  const { staging, locks, deadProperties } = request.context
+  const { parent, name, stats } = endpoints.target
   if (stats) {
-    for (const lock of locks.below(pathText(target.names))) locks.remove(lock)
-    properties.forget(pathText(target.names))
+    for (const lock of locks.locksBelow(joinPath(target.names))) locks.release(lock)
+    deadProperties.remove(joinPath(target.names))
   }
-  if (stats?.isFile() && ends.source.stats.isFile()) renameSync(from.parent.at(from.name), parent.at(name))
-  else workplace.replace(from, { parent, name }).catch(call.scene.report)
+  if (stats?.isFile() && endpoints.source.stats.isFile()) renameSync(from.parent.pathTo(from.name), parent.pathTo(name))
+  else staging.replace(from, { parent, name }).catch(request.context.reportError)
 }
 
-function finish({ call, target, moves, shallow }: Transfer, place: Place): void {
-  const { locks, properties } = call.scene
-  const to = pathText(target.names)
-  if (moves) {
-    properties.move(call.path, to)
-    locks.forget(call.path)
-  } else properties.copy(call.path, to, !shallow)
-  answerEmpty(call.response, place.stats ? 204 : 201)
+function finish({ request, target, isMove, isShallow }: Transfer, location: EntryLocation): void {
+  const { locks, deadProperties } = request.context
+  const to = joinPath(target.names)
+  if (isMove) {
+    deadProperties.move(request.path, to)
+    locks.releaseTree(request.path)
+  } else deadProperties.copy(request.path, to, !isShallow)
+  answerEmpty(request.response, location.stats ? 204 : 201)
 }
 
-function refuse(call: Call, error: unknown): never {
-  if (call.gone.aborted) throw new ClientGone()
-  if (error instanceof CopyLimit) throw forbidden(`It cannot be copied: ${error.message}`)
+function throwCopyFailure(request: DavRequest, error: unknown): never {
+  if (request.clientGone.aborted) throw new ClientGone()
+  if (error instanceof CopyLimitError) throw forbidden(`It cannot be copied: ${error.message}`)
   throw error
 }

@@ -1,41 +1,41 @@
 import { constants, fstatSync, readSync, type Stats } from "node:fs"
 import parseRange from "range-parser"
 import { Failure } from "#contract"
-import { etagOf, isFresh, rangeHolds } from "../access/preconditions.ts"
+import { etagOf, isFresh, isRangeApplicable } from "../access/preconditions.ts"
 import { notFound } from "../failures.ts"
-import type { Call } from "../requests/dav-request.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
-import { closing } from "../tree/directory-handle.ts"
-import { headersOf, kindOf } from "./media-types.ts"
-import { allowOn } from "./method-names.ts"
+import { disposableDescriptor } from "../tree/directory-handle.ts"
+import { contentHeaders, mediaTypeOf } from "./media-types.ts"
+import { allowHeaderFor } from "./method-names.ts"
 import { sendFile } from "./send-file.ts"
 
 /**
  * Up to here a file is read at once and synchronously: it costs less than one hop to the thread
  * pool.
  */
-const smallFile = 65_536
+const smallFileBytes = 65_536
 
 /** GET and HEAD of a file. A directory's content is asked for with PROPFIND. */
-export async function get(call: Call): Promise<void> {
-  const level = await call.visible()
-  const name = call.names.at(-1)
+export async function get(request: DavRequest): Promise<void> {
+  const level = await request.assertVisible()
+  const name = request.names.at(-1)
   if (name === undefined || level === "passage") throw isDirectory()
-  using parent = call.scene.root.descend(call.names.slice(0, -1))
-  using file = closing(parent.open(name, constants.O_RDONLY))
+  using parent = request.context.root.openDescendant(request.names.slice(0, -1))
+  using file = disposableDescriptor(parent.open(name, constants.O_RDONLY))
   const stats = fstatSync(file.fd)
   if (stats.isDirectory()) throw isDirectory()
-  if (!stats.isFile() || call.address.slash) throw notFound()
-  await answer(call, file.fd, stats)
+  if (!stats.isFile() || request.address.hasTrailingSlash) throw notFound()
+  await sendResponse(request, file.fd, stats)
 }
 
 const isDirectory = (): Failure =>
   new Failure("method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
-    headers: allowOn("directory"),
+    headers: allowHeaderFor("directory"),
   })
 
-async function answer(call: Call, fd: number, stats: Stats): Promise<void> {
-  const { request, response } = call
+async function sendResponse(request: DavRequest, fd: number, stats: Stats): Promise<void> {
+  const { incoming, response } = request
   const validators = { etag: etagOf(stats), mtimeMs: stats.mtimeMs }
   const headers: Record<string, string> = {
     ...guardHeaders,
@@ -44,18 +44,20 @@ async function answer(call: Call, fd: number, stats: Stats): Promise<void> {
     "Cache-Control": "private, no-cache",
     "Accept-Ranges": "bytes",
   }
-  if (isFresh(request.headers, validators)) {
+  if (isFresh(incoming.headers, validators)) {
     response.writeHead(304, headers).end()
     return
   }
-  Object.assign(headers, headersOf(kindOf(call.names.at(-1) ?? "")))
-  const part = rangeHolds(request.headers["if-range"]?.toString(), validators) ? partOf(request.headers.range, stats.size) : undefined
+  Object.assign(headers, contentHeaders(mediaTypeOf(request.names.at(-1) ?? "")))
+  const part = isRangeApplicable(incoming.headers["if-range"]?.toString(), validators)
+    ? partOf(incoming.headers.range, stats.size)
+    : undefined
   if (part) headers["Content-Range"] = `bytes ${part.start}-${part.end}/${stats.size}`
   const { start, end } = part ?? { start: 0, end: stats.size - 1 }
   headers["Content-Length"] = String(end - start + 1)
   response.writeHead(part ? 206 : 200, headers)
-  if (request.method === "HEAD") response.end()
-  else await sendBytes(call, fd, start, end + 1)
+  if (incoming.method === "HEAD") response.end()
+  else await sendBytes(request, fd, start, end + 1)
 }
 
 /**
@@ -75,10 +77,10 @@ function partOf(range: string | undefined, size: number): { start: number; end: 
   return parts[0]
 }
 
-async function sendBytes(call: Call, fd: number, start: number, end: number): Promise<void> {
-  const { response } = call
+async function sendBytes(request: DavRequest, fd: number, start: number, end: number): Promise<void> {
+  const { response } = request
   const length = end - start
-  if (length > smallFile) return sendFile(response, fd, { start, end })
+  if (length > smallFileBytes) return sendFile(response, fd, { start, end })
   const bytes = Buffer.allocUnsafe(length)
   // A program that shortens the file meanwhile leaves less than was promised: the client must see
   // that it is incomplete.

@@ -4,27 +4,27 @@ import { assignConnection, TrustedProxies } from "#http"
 import { shareWith } from "../cors.ts"
 import { DavFailure, forbidden } from "../failures.ts"
 import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "../guard.ts"
-import { readableTags } from "../locks/lock-check.ts"
-import { parseTarget } from "../requests/address.ts"
-import { Call, type Person, type Scene } from "../requests/dav-request.ts"
+import { findReadableIfPaths } from "../locks/lock-check.ts"
+import { parseFileAddress } from "../requests/address.ts"
+import { DavRequest, type FilesContext, type Person } from "../requests/dav-request.ts"
 import { answerFailure } from "../respond.ts"
 import { copy, move } from "./copy-move.ts"
-import { remove } from "./delete.ts"
+import { deleteEntry } from "./delete.ts"
 import { get } from "./get.ts"
 import { lock, unlock } from "./lock.ts"
-import { isReading, type MethodName, methodNames } from "./method-names.ts"
+import { isReadMethod, type MethodName, methodNames } from "./method-names.ts"
 import { mkcol } from "./mkcol.ts"
 import { options } from "./options.ts"
 import { propfind } from "./propfind.ts"
 import { proppatch } from "./proppatch.ts"
 import { put } from "./put.ts"
 
-const methods: Readonly<Record<MethodName, (call: Call) => Promise<void>>> = {
+const methods: Readonly<Record<MethodName, (request: DavRequest) => Promise<void>>> = {
   OPTIONS: options,
   GET: get,
   HEAD: get,
   PUT: put,
-  DELETE: remove,
+  DELETE: deleteEntry,
   MKCOL: mkcol,
   PROPFIND: propfind,
   PROPPATCH: proppatch,
@@ -34,62 +34,68 @@ const methods: Readonly<Record<MethodName, (call: Call) => Promise<void>>> = {
   UNLOCK: unlock,
 }
 
-export interface HandlerOptions {
-  scene: Scene
+export interface DavHandlerOptions {
+  context: FilesContext
   /** Addresses and networks whose `X-Forwarded-For` counts. */
   trustedProxies: readonly string[]
   /** The one origin whose pages may write, such as the web UI's; none by default. */
   allowedOrigin: string | undefined
 }
 
-/** Answers one request; `proceed` lets a client that waits for it send its body. Never rejects. */
-export type Handle = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => Promise<void>
+/**
+ * Answers one request; `sendContinue` lets a client that waits for it send its body. Never rejects.
+ */
+export type DavHandler = (incoming: IncomingMessage, response: ServerResponse, sendContinue: () => void) => Promise<void>
 
-export function createHandler(settings: HandlerOptions): Handle {
-  const { scene } = settings
+export function createDavHandler(settings: DavHandlerOptions): DavHandler {
+  const { context } = settings
   const proxies = new TrustedProxies(settings.trustedProxies)
-  return async (request, response, proceed) => {
-    const asker: Asker = { address: proxies.clientAddress(request), userName: undefined }
+  return async (incoming, response, sendContinue) => {
+    const asker: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
     try {
-      checkHost(request, scene.hosts)
-      checkSingle(request)
-      checkTransferEncoding(request)
-      if (shareWith(settings.allowedOrigin, request, response)) return
-      const method = methodOf(request)
-      checkOrigin(request, settings.allowedOrigin)
-      const address = parseTarget(request.url ?? "")
-      const person = await proven(scene, request, asker)
-      if (!assignConnection(request.socket, person.userId)) throw tooManyConnections()
-      using _turn = scene.turns.take(person.userId)
-      const renew = async () => {
-        await proven(scene, request, asker)
-        call.readableTags = await readableTags(call)
+      checkHost(incoming, context.allowedHosts)
+      checkSingle(incoming)
+      checkTransferEncoding(incoming)
+      if (shareWith(settings.allowedOrigin, incoming, response)) return
+      const method = methodOf(incoming)
+      checkOrigin(incoming, settings.allowedOrigin)
+      const address = parseFileAddress(incoming.url ?? "")
+      const person = await authenticate(context, incoming, asker)
+      if (!assignConnection(incoming.socket, person.userId)) throw tooManyConnections()
+      using _turn = context.requestLimiter.acquire(person.userId)
+      const revalidate = async () => {
+        await authenticate(context, incoming, asker)
+        request.readableIfPaths = await findReadableIfPaths(request)
       }
-      const call: Call = new Call({ scene, request, response, address, person, renew, proceed })
-      const cut = (refusal: Failure) => noteRefusal(scene, request, { asker, error: refusal })
-      using _open = scene.open.add(call, cut)
-      if (request.headers.if !== undefined) call.readableTags = await readableTags(call)
-      await method(call)
+      const request: DavRequest = new DavRequest({ context, incoming, response, address, person, revalidate, sendContinue })
+      const cut = (refusal: Failure) => recordRefusal(context, incoming, { asker, error: refusal })
+      using _open = context.openRequests.add(request, cut)
+      if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
+      await method(request)
     } catch (error) {
-      noteRefusal(scene, request, { asker, error })
-      await answerFailure(response, error, { report: scene.report, isProved: asker.userName !== undefined })
+      recordRefusal(context, incoming, { asker, error })
+      await answerFailure(response, error, { report: context.reportError, isProved: asker.userName !== undefined })
     }
   }
 }
 
 /** Who asks, as far as it is known by now. */
-interface Asker {
+interface Caller {
   address: string
   userName: string | undefined
 }
 
 /** What is about rights is told to the audit. */
-function noteRefusal({ refused }: Scene, { method }: IncomingMessage, { asker, error }: { asker: Asker; error: unknown }): void {
+function recordRefusal(
+  { recordRefusals }: FilesContext,
+  { method }: IncomingMessage,
+  { asker, error }: { asker: Caller; error: unknown },
+): void {
   if (!(error instanceof Failure)) return
   const { status, code } = error
   const isHidden = error instanceof DavFailure && error.isHidden
   if (isHidden || status === 401 || status === 403 || status === 429)
-    refused({ ...asker, isWrite: !isReading(method), code: isHidden ? "hidden" : code, count: 1 })
+    recordRefusals({ ...asker, isWrite: !isReadMethod(method), code: isHidden ? "hidden" : code, count: 1 })
 }
 
 function tooManyConnections(): Failure {
@@ -98,7 +104,7 @@ function tooManyConnections(): Failure {
   })
 }
 
-function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
+function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise<void> {
   const name = methodNames.find((one) => one === method)
   if (name) return methods[name]
   throw new Failure("method_not_allowed", `The files address does not know ${method ?? "this method"}`, {
@@ -106,11 +112,11 @@ function methodOf({ method }: IncomingMessage): (call: Call) => Promise<void> {
   })
 }
 
-async function proven(scene: Scene, request: IncomingMessage, asker: Asker): Promise<Person> {
-  const found = await scene.rights.identify(request.headers.authorization, asker.address)
+async function authenticate(context: FilesContext, incoming: IncomingMessage, asker: Caller): Promise<Person> {
+  const found = await context.rights.identify(incoming.headers.authorization, asker.address)
   asker.userName = found.userName
   if (found.ok) {
-    if (found.readOnly && !isReading(request.method)) throw forbidden("This token may only read")
+    if (found.readOnly && !isReadMethod(incoming.method)) throw forbidden("This token may only read")
     return { userId: found.userId, readOnly: found.readOnly ?? false }
   }
   const { status, msg, retryAfterSeconds } = found

@@ -1,65 +1,75 @@
 import { isUtf8 } from "node:buffer"
 import { bounds } from "#contract"
-import type { Access } from "../access/authority.ts"
+import type { PathAccess } from "../access/authority.ts"
 import { fileFailure, notFound } from "../failures.ts"
-import type { Resource } from "../properties/live-properties.ts"
-import { isHidden, pathText } from "../requests/address.ts"
-import type { Call } from "../requests/dav-request.ts"
-import { Slice } from "../requests/yielder.ts"
-import type { Folder } from "../tree/directory-handle.ts"
-import { placeOfExisting } from "../tree/entry-location.ts"
+import type { DavResource } from "../properties/live-properties.ts"
+import { isReservedName, joinPath } from "../requests/address.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
+import { Yielder } from "../requests/yielder.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { locateExistingEntry } from "../tree/entry-location.ts"
 import { type Depth, tooDeep } from "./propfind.ts"
 
 /** Called for each entry; what it returns is waited for. */
-export type Visit = (resource: Resource) => Promise<void> | undefined
+export type ListingVisitor = (resource: DavResource) => Promise<void> | undefined
 
-const deepest = bounds.files.levels.value
+const maxLevels = bounds.files.levels.value
 /** So many names of a directory that is only passed through are asked about at once. */
-const batch = 500
+const batchSize = 500
 
 interface Walk {
-  call: Call
+  request: DavRequest
   deep: boolean
-  visit: Visit
-  slice: Slice
+  visit: ListingVisitor
+  slice: Yielder
 }
 
 /** Visits the call's entry and, as deep as is asked, what the caller may see below it. */
-export async function listing(call: Call, options: { depth: Depth; level: Access["level"]; visit: Visit }): Promise<void> {
+export async function visitListing(
+  request: DavRequest,
+  options: { depth: Depth; level: PathAccess["level"]; visit: ListingVisitor },
+): Promise<void> {
   const { depth, level, visit } = options
-  const { names, scene } = call
+  const { names, context } = request
   if (names.length === 0) {
-    await visit({ path: "/", name: "", stats: scene.root.stat(), directory: true })
+    await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
     if (depth !== "0")
-      await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, scene.root, {
-        names,
-        level,
-      })
+      await children(
+        { request, deep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) },
+        context.root,
+        {
+          names,
+          level,
+        },
+      )
     return
   }
-  using place = placeOfExisting(scene.root, names)
-  const directory = place.stats.isDirectory()
-  if (!directory && (call.address.slash || level === "passage")) throw notFound()
-  await visit({ path: pathText(names), name: place.name, stats: place.stats, directory })
-  if (depth === "0" || !directory) return
-  using folder = place.parent.folder(place.name)
-  await children({ call, deep: depth === "infinity", visit, slice: new Slice(scene.slices, call.person.userId) }, folder, { names, level })
+  using location = locateExistingEntry(context.root, names)
+  const isDirectory = location.stats.isDirectory()
+  if (!isDirectory && (request.address.hasTrailingSlash || level === "passage")) throw notFound()
+  await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
+  if (depth === "0" || !isDirectory) return
+  using folder = location.parent.openDirectory(location.name)
+  await children({ request, deep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) }, folder, {
+    names,
+    level,
+  })
 }
 
-async function children(walk: Walk, folder: Folder, at: { names: readonly string[]; level: Access["level"] }): Promise<void> {
-  const entries = folder.entries()
+async function children(walk: Walk, folder: DirectoryHandle, at: { names: readonly string[]; level: PathAccess["level"] }): Promise<void> {
+  const entries = folder.readEntries()
   try {
     let some: string[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       if (!isUtf8(entry.name)) continue
       const name = entry.name.toString()
-      if (isHidden(name, at.names.length)) continue
+      if (isReservedName(name, at.names.length)) continue
       if (at.level !== "passage") {
         await child(walk, folder, { names: at.names, name, level: at.level })
         continue
       }
       some.push(name)
-      if (some.length < batch) continue
+      if (some.length < batchSize) continue
       await visibleOnes(walk, folder, { names: at.names, some })
       some = []
     }
@@ -69,11 +79,11 @@ async function children(walk: Walk, folder: Folder, at: { names: readonly string
   }
 }
 
-async function visibleOnes(walk: Walk, folder: Folder, at: { names: readonly string[]; some: string[] }): Promise<void> {
-  const { call } = walk
-  const accesses = await call.scene.rights.accesses(
-    call.person.userId,
-    at.some.map((name) => pathText([...at.names, name])),
+async function visibleOnes(walk: Walk, folder: DirectoryHandle, at: { names: readonly string[]; some: string[] }): Promise<void> {
+  const { request } = walk
+  const accesses = await request.context.rights.fetchAccess(
+    request.person.userId,
+    at.some.map((name) => joinPath([...at.names, name])),
   )
   for (const [i, name] of at.some.entries()) {
     const level = accesses[i]?.level ?? "none"
@@ -81,24 +91,32 @@ async function visibleOnes(walk: Walk, folder: Folder, at: { names: readonly str
   }
 }
 
-async function child(walk: Walk, folder: Folder, at: { names: readonly string[]; name: string; level: Access["level"] }): Promise<void> {
-  const stats = folder.look(at.name)
-  const directory = stats?.isDirectory() ?? false
-  if (!stats || !(directory || (stats.isFile() && at.level !== "passage"))) return
-  const parent = pathText(at.names)
+async function child(
+  walk: Walk,
+  folder: DirectoryHandle,
+  at: { names: readonly string[]; name: string; level: PathAccess["level"] },
+): Promise<void> {
+  const stats = folder.lstat(at.name)
+  const isDirectory = stats?.isDirectory() ?? false
+  if (!stats || !(isDirectory || (stats.isFile() && at.level !== "passage"))) return
+  const parent = joinPath(at.names)
   const waiting =
-    walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, directory }) ?? walk.slice.pause()
+    walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.slice.pause()
   if (waiting) await waiting
-  if (!walk.deep || !directory) return
-  if (at.names.length >= deepest) throw tooDeep()
+  if (!walk.deep || !isDirectory) return
+  if (at.names.length >= maxLevels) throw tooDeep()
   await below(walk, folder, at)
 }
 
 /** What was swapped for a link, or vanished, since it was looked at is passed over. */
-async function below(walk: Walk, folder: Folder, at: { names: readonly string[]; name: string; level: Access["level"] }): Promise<void> {
-  let next: Folder
+async function below(
+  walk: Walk,
+  folder: DirectoryHandle,
+  at: { names: readonly string[]; name: string; level: PathAccess["level"] },
+): Promise<void> {
+  let next: DirectoryHandle
   try {
-    next = folder.folder(at.name)
+    next = folder.openDirectory(at.name)
   } catch (error) {
     if (fileFailure(error)?.status === 503) throw error
     return

@@ -4,7 +4,7 @@ import mime from "mime"
  * Kinds that a browser shows; all others are saved. None of them can carry a script or refer to
  * anything else.
  */
-const shown = new Set([
+const inlineTypes = new Set([
   "text/plain",
   "image/png",
   "image/jpeg",
@@ -20,20 +20,20 @@ const shown = new Set([
   "video/ogg",
 ])
 
-const own: Readonly<Record<string, string>> = {
+const typesByExtension: Readonly<Record<string, string>> = {
   ipynb: "application/x-ipynb+json",
   ts: "text/x-typescript",
   parquet: "application/vnd.apache.parquet",
 }
 
 /** The media type by the name's ending. */
-export function kindOf(name: string): string {
+export function mediaTypeOf(name: string): string {
   const dot = name.lastIndexOf(".")
   const ending = dot > 0 ? name.slice(dot + 1).toLowerCase() : ""
-  return own[ending] ?? mime.getType(ending) ?? "application/octet-stream"
+  return typesByExtension[ending] ?? mime.getType(ending) ?? "application/octet-stream"
 }
 
-export function headersOf(kind: string): { "Content-Type": string; "Content-Disposition"?: string } {
+export function contentHeaders(kind: string): { "Content-Type": string; "Content-Disposition"?: string } {
   const type = kind.startsWith("text/") ? `${kind}; charset=utf-8` : kind
-  return shown.has(kind) ? { "Content-Type": type } : { "Content-Type": type, "Content-Disposition": "attachment" }
+  return inlineTypes.has(kind) ? { "Content-Type": type } : { "Content-Type": type, "Content-Disposition": "attachment" }
 }

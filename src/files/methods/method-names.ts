@@ -15,17 +15,17 @@ export const methodNames = [
 ] as const
 export type MethodName = (typeof methodNames)[number]
 
-const onFiles = new Set<MethodName>(["GET", "HEAD", "PUT"])
+const fileMethods = new Set<MethodName>(["GET", "HEAD", "PUT"])
 
 /**
  * For `Allow` where the method does not go with what is there: a directory is neither read nor
  * written as a whole, and what is there is not made again.
  */
-export function allowOn(kind: "file" | "directory"): { Allow: string } {
-  return { Allow: methodNames.filter((name) => name !== "MKCOL" && (kind === "file" || !onFiles.has(name))).join(", ") }
+export function allowHeaderFor(kind: "file" | "directory"): { Allow: string } {
+  return { Allow: methodNames.filter((name) => name !== "MKCOL" && (kind === "file" || !fileMethods.has(name))).join(", ") }
 }
 
-const reading: ReadonlySet<string> = new Set<MethodName>(["OPTIONS", "GET", "HEAD", "PROPFIND"])
+const readMethods: ReadonlySet<string> = new Set<MethodName>(["OPTIONS", "GET", "HEAD", "PROPFIND"])
 
 /** Whether the method changes nothing. */
-export const isReading = (method: string | undefined): boolean => reading.has(method ?? "")
+export const isReadMethod = (method: string | undefined): boolean => readMethods.has(method ?? "")

@@ -1,11 +1,11 @@
-import type { Call } from "../requests/dav-request.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
 import { methodNames } from "./method-names.ts"
 
 /** Tells what can be done at an address that the caller may see. */
-export async function options(call: Call): Promise<void> {
-  await call.visible()
-  answerEmpty(call.response, 200, {
+export async function options(request: DavRequest): Promise<void> {
+  await request.assertVisible()
+  answerEmpty(request.response, 200, {
     DAV: "1, 2",
     "MS-Author-Via": "DAV",
     Allow: methodNames.join(", "),

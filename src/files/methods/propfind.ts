@@ -1,12 +1,12 @@
 import { bounds, type Failure } from "#contract"
 import { readXml } from "../body.ts"
 import { DavFailure, invalid } from "../failures.ts"
-import { readWish } from "../properties/propfind-request.ts"
-import { responseRenderer } from "../properties/propfind-response.ts"
-import type { Call } from "../requests/dav-request.ts"
+import { parsePropfind } from "../properties/propfind-request.ts"
+import { createResponseRenderer } from "../properties/propfind-response.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
-import { Sink } from "./buffered-response.ts"
-import { listing } from "./listing.ts"
+import { BufferedResponse } from "./buffered-response.ts"
+import { visitListing } from "./listing.ts"
 
 const depths = ["0", "1", "infinity"] as const
 export type Depth = (typeof depths)[number]
@@ -18,36 +18,36 @@ const { listingBytes, listingBytesPerEntry } = bounds.files
  * does not matter. Of everything below, whether it is too much is found out before the first byte
  * is sent.
  */
-export async function propfind(call: Call): Promise<void> {
-  const level = await call.visible()
-  const depth = depthOf(call)
-  using _turn = depth === "infinity" ? call.scene.turns.take(call.person.userId, "deep") : undefined
-  call.proceed()
-  const wish = readWish(await readXml(call))
-  if (depth !== "0") await call.scene.slices.turn(call.person.userId)
-  const render = responseRenderer(wish, call.scene)
-  const mostEntries = depth === "infinity" ? call.scene.limits.deepEntries : Number.POSITIVE_INFINITY
+export async function propfind(request: DavRequest): Promise<void> {
+  const level = await request.assertVisible()
+  const depth = depthOf(request)
+  using _turn = depth === "infinity" ? request.context.requestLimiter.acquire(request.person.userId, "deep") : undefined
+  request.sendContinue()
+  const propfind = parsePropfind(await readXml(request))
+  if (depth !== "0") await request.context.scheduler.waitForSlot(request.person.userId)
+  const render = createResponseRenderer(propfind, request.context)
+  const mostEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
   if (depth === "infinity") {
     const count = counter(mostEntries)
-    await listing(call, { depth, level, visit: (resource) => count(render.response(resource)) })
+    await visitListing(request, { depth, level, visit: (resource) => count(render.response(resource)) })
   }
-  const sink = new Sink(call.response, {
+  const body = new BufferedResponse(request.response, {
     status: 207,
     headers: { ...guardHeaders, "Cache-Control": "no-store", "Content-Type": "application/xml; charset=utf-8" },
   })
-  await sink.add(`<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"${render.namespaces}>\n`)
+  await body.write(`<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"${render.namespaces}>\n`)
   const count = counter(mostEntries)
-  await listing(call, {
+  await visitListing(request, {
     depth,
     level,
     visit(resource) {
       const text = render.response(resource)
       count(text)
-      return sink.add(text)
+      return body.write(text)
     },
   })
-  await sink.add("</D:multistatus>\n")
-  sink.end()
+  await body.write("</D:multistatus>\n")
+  body.end()
 }
 
 /** Refuses an answer that becomes too large for its number of entries. */
@@ -74,8 +74,8 @@ export const tooDeep = (): Failure =>
     condition: "<D:propfind-finite-depth/>",
   })
 
-function depthOf(call: Call): Depth {
-  const header = String(call.request.headers.depth ?? "infinity").toLowerCase()
+function depthOf(request: DavRequest): Depth {
+  const header = String(request.headers.depth ?? "infinity").toLowerCase()
   const depth = depths.find((one) => one === header)
   if (!depth) throw invalid(`Depth must be 0, 1 or infinity, got ${JSON.stringify(header)}`)
   return depth

@@ -1,16 +1,25 @@
 import { bounds } from "#contract"
-import { checkWrite, validatorsOf } from "../access/preconditions.ts"
+import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { readXml } from "../body.ts"
 import { invalid } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
-import { overEntry } from "../properties/dead-properties.ts"
-import { keyOf, type PropertyName } from "../properties/live-properties.ts"
-import { checkNames } from "../properties/propfind-request.ts"
+import { entryQuotaExceeded } from "../properties/dead-properties.ts"
+import { type PropertyName, propertyKey } from "../properties/live-properties.ts"
+import { checkPropertyCount } from "../properties/propfind-request.ts"
 import { hrefOf } from "../properties/propfind-response.ts"
-import type { Call } from "../requests/dav-request.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
 import { answerXml } from "../respond.ts"
-import { placeOfExisting } from "../tree/entry-location.ts"
-import { child, DAV, type Element, elementsOf, emptyElement, isDav, parseXml, serializeXml } from "../xml/xml.ts"
+import { locateExistingEntry } from "../tree/entry-location.ts"
+import {
+  childElements,
+  davNamespace,
+  emptyElementXml,
+  findChild,
+  isDavElement,
+  parseXml,
+  serializeXml,
+  type XmlElement,
+} from "../xml/xml.ts"
 
 interface Wanted extends PropertyName {
   /** Null removes it. */
@@ -18,20 +27,21 @@ interface Wanted extends PropertyName {
 }
 
 /** Stores and removes properties, all or none. */
-export async function proppatch(call: Call): Promise<void> {
-  await call.writable()
-  call.proceed()
-  const wanted = readUpdate(await readXml(call))
+export async function proppatch(request: DavRequest): Promise<void> {
+  await request.assertWritable()
+  request.sendContinue()
+  const wanted = readUpdate(await readXml(request))
   const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
   // What is only removed needs no room.
-  using _room = bytes > 0 ? await call.scene.storage.reserve(await call.account(), call.scene.root, { bytes }) : undefined
-  const directory = checkTarget(call)
-  const isProtected = (one: PropertyName) => one.ns === DAV
+  using _room =
+    bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.context.root, { bytes }) : undefined
+  const isDirectory = checkTarget(request)
+  const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
   if (!refused)
-    call.scene.properties.patch(
-      call.path,
-      wanted.map((one) => ({ key: keyOf(one), value: one.value })),
+    request.context.deadProperties.patch(
+      request.path,
+      wanted.map((one) => ({ key: propertyKey(one), value: one.value })),
     )
   const stats = refused
     ? [
@@ -42,9 +52,9 @@ export async function proppatch(call: Call): Promise<void> {
         ),
       ]
     : [propstat(wanted, "HTTP/1.1 200 OK")]
-  const href = hrefOf({ path: call.path, directory })
+  const href = hrefOf({ path: request.path, isDirectory })
   answerXml(
-    call.response,
+    request.response,
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>`,
   )
@@ -53,12 +63,12 @@ export async function proppatch(call: Call): Promise<void> {
 const protectedStatus = "HTTP/1.1 403 Forbidden"
 const failedStatus = "HTTP/1.1 424 Failed Dependency"
 
-function checkTarget(call: Call): boolean {
-  if (call.names.length === 0) return true
-  using place = placeOfExisting(call.scene.root, call.names)
-  checkWrite(call.request.headers, validatorsOf(place.stats))
-  checkLocks(call, [{ names: call.names, member: false, deep: false }])
-  return place.stats.isDirectory()
+function checkTarget(request: DavRequest): boolean {
+  if (request.names.length === 0) return true
+  using location = locateExistingEntry(request.context.root, request.names)
+  checkWritePreconditions(request.headers, validatorsOf(location.stats))
+  checkLocks(request, [{ names: request.names, changesParent: false, deep: false }])
+  return location.stats.isDirectory()
 }
 
 /**
@@ -68,28 +78,29 @@ function checkTarget(call: Call): boolean {
  */
 function readUpdate(body: Buffer): Wanted[] {
   const root = parseXml(body)
-  if (!isDav(root, "propertyupdate")) throw invalid(`The body's element must be DAV: propertyupdate, got ${JSON.stringify(root.name)}`)
+  if (!isDavElement(root, "propertyupdate"))
+    throw invalid(`The body's element must be DAV: propertyupdate, got ${JSON.stringify(root.name)}`)
   const wanted = new Map<string, Wanted>()
   let characters = 0
-  for (const step of elementsOf(root)) {
-    const prop = child(step, DAV, "prop")
-    if (!prop || !(isDav(step, "set") || isDav(step, "remove")))
+  for (const step of childElements(root)) {
+    const prop = findChild(step, davNamespace, "prop")
+    if (!prop || !(isDavElement(step, "set") || isDavElement(step, "remove")))
       throw invalid("A propertyupdate element holds set and remove, each with one prop")
-    for (const property of elementsOf(prop)) {
+    for (const property of childElements(prop)) {
       const { ns, name } = property
-      const value = isDav(step, "set") ? serializeXml(withLanguage(property, prop)) : null
+      const value = isDavElement(step, "set") ? serializeXml(withLanguage(property, prop)) : null
       characters += value?.length ?? 0
-      if (characters > bounds.files.entryProperties.value) throw overEntry()
-      wanted.set(keyOf(property), { ns, name, value })
+      if (characters > bounds.files.entryProperties.value) throw entryQuotaExceeded()
+      wanted.set(propertyKey(property), { ns, name, value })
     }
   }
-  checkNames(wanted.size)
+  checkPropertyCount(wanted.size)
   if (wanted.size === 0) throw invalid("The propertyupdate element names no property")
   return [...wanted.values()]
 }
 
 /** A language that is given for all of them is kept with each. */
-function withLanguage(property: Element, prop: Element): Element {
+function withLanguage(property: XmlElement, prop: XmlElement): XmlElement {
   const isLanguage = ({ name }: { name: string }) => name === "lang"
   const language = prop.attributes.find(isLanguage)
   return language && !property.attributes.some(isLanguage) ? { ...property, attributes: [...property.attributes, language] } : property
@@ -97,7 +108,7 @@ function withLanguage(property: Element, prop: Element): Element {
 
 function propstat(properties: readonly PropertyName[], status: string): string {
   if (properties.length === 0) return ""
-  const names = properties.map(({ ns, name }) => emptyElement(ns, name)).join("")
+  const names = properties.map(({ ns, name }) => emptyElementXml(ns, name)).join("")
   const error = status === protectedStatus ? "<D:error><D:cannot-modify-protected-property/></D:error>" : ""
   return `<D:propstat><D:prop>${names}</D:prop><D:status>${status}</D:status>${error}</D:propstat>`
 }

@@ -5,27 +5,27 @@ import { hasBody } from "#http"
 import { ClientGone } from "../failures.ts"
 
 /** The body stops being read while this much waits for the disk. */
-const mostWaiting = bounds.files.waitingBytes.value
+const maxBufferedBytes = bounds.files.waitingBytes.value
 /** A body of at most this length is written at once when all of it is there. */
-const smallBody = 65_536
+const smallBodyBytes = 65_536
 
 /**
  * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are
  * written, and ends the reception by what it throws. Rejects with `ClientGone` when the body ends
  * early; no write is under way any more when it settles.
  */
-export async function receive(request: IncomingMessage, fd: number, take?: (bytes: number) => void): Promise<void> {
+export async function receiveBody(request: IncomingMessage, fd: number, onBytes?: (bytes: number) => void): Promise<void> {
   if (!hasBody(request)) return
   await new Promise<void>((resolve, reject) => {
-    new Receiver(request, { fd, take, done: (error) => (error ? reject(error) : resolve()) })
+    new BodyReceiver(request, { fd, onBytes, done: (error) => (error ? reject(error) : resolve()) })
   })
 }
 
 /** The next pieces are gathered while the last ones are written. */
-class Receiver {
+class BodyReceiver {
   readonly #request: IncomingMessage
   readonly #fd: number
-  readonly #take: ((bytes: number) => void) | undefined
+  readonly #onBytes: ((bytes: number) => void) | undefined
   readonly #done: (error?: Error) => void
   readonly #small: boolean
   #waiting: Buffer[] = []
@@ -34,26 +34,29 @@ class Receiver {
   #ended = false
   #failure: Error | undefined
 
-  constructor(request: IncomingMessage, how: { fd: number; take: ((bytes: number) => void) | undefined; done: (error?: Error) => void }) {
+  constructor(
+    request: IncomingMessage,
+    how: { fd: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
+  ) {
     this.#request = request
     this.#fd = how.fd
-    this.#take = how.take
+    this.#onBytes = how.onBytes
     this.#done = how.done
-    this.#small = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBody
+    this.#small = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
     request.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onGone).once("close", this.#onGone)
     if (request.destroyed) this.#onGone()
   }
 
   #onData = (chunk: Buffer): void => {
     try {
-      this.#take?.(chunk.length)
+      this.#onBytes?.(chunk.length)
     } catch (error) {
       this.#fail(error as Error)
       return
     }
     this.#waiting.push(chunk)
     this.#bytes += chunk.length
-    if (this.#bytes >= mostWaiting) this.#request.pause()
+    if (this.#bytes >= maxBufferedBytes) this.#request.pause()
     if (!this.#small) this.#write()
   }
 

@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http"
 import { ClientGone } from "../failures.ts"
 
 /** With few downloads large pieces are quicker; with many, small ones keep the memory bounded. */
-const largePiece = 2 ** 20
-const smallPiece = 2 ** 16
+const largeChunkBytes = 2 ** 20
+const smallChunkBytes = 2 ** 16
 const manyDownloads = 24
 let downloads = 0
 
@@ -14,7 +14,7 @@ let downloads = 0
  */
 export async function sendFile(response: ServerResponse, fd: number, stretch: { start: number; end: number }): Promise<void> {
   downloads += 1
-  const size = downloads > manyDownloads ? smallPiece : largePiece
+  const size = downloads > manyDownloads ? smallChunkBytes : largeChunkBytes
   const gone = closed(response)
   try {
     let spare = Buffer.allocUnsafeSlow(size)

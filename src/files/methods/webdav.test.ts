@@ -15,7 +15,7 @@ const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, hr
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
 test("a listing is as deep as its limit, and beyond is told to be too deep", async () => {
-  await using small = await FilesWorld.start({ limits: { deepEntries: 5 } })
+  await using small = await FilesWorld.start({ limits: { maxDeepEntries: 5 } })
   for (const name of ["1", "2", "3", "4"]) await small.ask("PUT", `/users/ann/${name}`, { body: "" })
   const ask = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
   assert.equal((await ask("infinity")).status, 207)

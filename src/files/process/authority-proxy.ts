@@ -1,85 +1,85 @@
 import { Failure } from "#contract"
-import type { Access, Authority, Identified, Refused } from "../access/authority.ts"
+import type { Authority, IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
 import type { StorageQuota } from "../storage/storage.ts"
-import type { ToMain, ToWorker } from "./messages.ts"
+import type { MessageToMain, MessageToWorker } from "./messages.ts"
 
 /** A main process that takes longer is as good as none. */
-const patienceMs = 15_000
+const replyTimeoutMs = 15_000
 
 /** Refusals are gathered for so long, and so many kinds of them at most. */
-const gatherMs = 1_000
-const kindsMax = 500
+const batchMs = 1_000
+const maxKinds = 500
 
-type Answer = Extract<ToWorker, { type: "identified" | "accesses" | "areasTold" | "storageTold" }>
+type Reply = Extract<MessageToWorker, { type: "identifyReply" | "accessReply" | "areasReply" | "storageReply" }>
 
 /** In the worker: the authority of the main process, asked over the channel. */
 export class AuthorityProxy implements Authority {
-  readonly #tell: (message: ToMain) => void
-  readonly #waiting = new Map<number, (answer: Answer["answer"]) => void>()
-  #refused = new Map<string, Refused>()
-  #gathering: NodeJS.Timeout | undefined
-  #id = 0
+  readonly #send: (message: MessageToMain) => void
+  readonly #pending = new Map<number, (handleReply: Reply["answer"]) => void>()
+  #refused = new Map<string, RefusalSummary>()
+  #flushTimer: NodeJS.Timeout | undefined
+  #lastId = 0
 
-  constructor(tell: (message: ToMain) => void) {
-    this.#tell = tell
+  constructor(tell: (message: MessageToMain) => void) {
+    this.#send = tell
   }
 
-  identify(authorization: string | undefined, address: string): Promise<Identified> {
+  identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
     return this.#ask((id) => ({ type: "identify", id, authorization, address }))
   }
 
-  access(userId: number, paths: readonly string[]): Promise<Access[]> {
+  access(userId: number, paths: readonly string[]): Promise<PathAccess[]> {
     return this.#ask((id) => ({ type: "access", id, userId, paths }))
   }
 
-  areas(paths: readonly string[]): Promise<string[]> {
+  mountAreas(paths: readonly string[]): Promise<string[]> {
     return this.#ask((id) => ({ type: "areas", id, paths }))
   }
 
-  async storage(account: string): Promise<StorageQuota | null> {
+  async storageQuota(account: string): Promise<StorageQuota | null> {
     const [quota] = await this.#ask<[StorageQuota | null]>((id) => ({ type: "storage", id, account }))
     return quota
   }
 
   /** A flood of refusals is a message a second. */
-  refused(refusal: Refused): void {
+  recordRefusals(refusal: RefusalSummary): void {
     const key = JSON.stringify([refusal.userName, refusal.isWrite, refusal.code])
     const known = this.#refused.get(key)
     if (known) known.count += refusal.count
     else this.#refused.set(key, { ...refusal })
-    this.#gathering ??= setTimeout(() => this.handOver(), gatherMs)
-    if (this.#refused.size >= kindsMax) this.handOver()
+    this.#flushTimer ??= setTimeout(() => this.flushRefusals(), batchMs)
+    if (this.#refused.size >= maxKinds) this.flushRefusals()
   }
 
   /** Tells the main process what was gathered. */
-  handOver(): void {
-    clearTimeout(this.#gathering)
-    this.#gathering = undefined
+  flushRefusals(): void {
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
     const refusals = [...this.#refused.values()]
     this.#refused = new Map()
-    if (refusals.length > 0) this.#tell({ type: "refused", refusals })
+    if (refusals.length > 0) this.#send({ type: "refusals", refusals })
   }
 
-  answer(message: Answer): void {
-    this.#waiting.get(message.id)?.(message.answer)
+  handleReply(message: Reply): void {
+    this.#pending.get(message.id)?.(message.answer)
   }
 
-  #ask<T>(question: (id: number) => ToMain): Promise<T> {
-    this.#id += 1
-    const id = this.#id
+  #ask<T>(question: (id: number) => MessageToMain): Promise<T> {
+    this.#lastId += 1
+    const id = this.#lastId
     return new Promise((resolve, reject) => {
-      const settle = (answer: Answer["answer"]) => {
+      const settle = (handleReply: Reply["answer"]) => {
         clearTimeout(timer)
-        this.#waiting.delete(id)
-        if (answer === null) reject(cannotTell())
-        else resolve(answer as T)
+        this.#pending.delete(id)
+        if (handleReply === null) reject(authorityUnavailable())
+        else resolve(handleReply as T)
       }
-      const timer = setTimeout(settle, patienceMs, null)
-      this.#waiting.set(id, settle)
-      this.#tell(question(id))
+      const timer = setTimeout(settle, replyTimeoutMs, null)
+      this.#pending.set(id, settle)
+      this.#send(question(id))
     })
   }
 }
 
-const cannotTell = (): Failure =>
+const authorityUnavailable = (): Failure =>
   new Failure("unavailable", "It cannot be found out at present what you may do; try again", { headers: { "Retry-After": "1" } })

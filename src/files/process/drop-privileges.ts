@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import type { Owner } from "./messages.ts"
+import type { FileOwner } from "./messages.ts"
 
 /**
  * The first user ID of a range that no account or container manager hands out (see systemd's
@@ -18,15 +18,15 @@ const spareUids = { first: 1_900_000_000, inNamespace: 65_530 }
  * code as root, and it stays undumpable, so that nobody of the same uid can trace it or read its
  * memory, in which people's passwords pass by.
  */
-export async function dropPrivileges(owner: Owner | undefined): Promise<string[]> {
+export async function dropPrivileges(owner: FileOwner | undefined): Promise<string[]> {
   process.umask(0o022)
-  if (process.getuid?.() !== 0) return missing(undefined)
+  if (process.getuid?.() !== 0) return missingProtections(undefined)
   if (!owner || owner.uid === 0) throw new Error("The file server does not work as root: it needs the uid of the runs")
   process.setgroups?.([])
   process.setgid?.(owner.gid)
   if (!(await setUids(owner.uid))) process.setuid?.(owner.uid)
   assertDropped(owner)
-  return missing(owner)
+  return missingProtections(owner)
 }
 
 /**
@@ -46,7 +46,7 @@ async function setUids(uid: number): Promise<boolean> {
   }
 }
 
-function assertDropped({ uid, gid }: Owner): void {
+function assertDropped({ uid, gid }: FileOwner): void {
   const [real, effective, saved, ofFiles] = idsOf("Uid")
   const isSpare = real !== undefined && real >= spareUids.inNamespace && real === saved
   const dropped =
@@ -59,7 +59,7 @@ function assertDropped({ uid, gid }: Owner): void {
   if (!dropped) throw new Error("The file server could not give up its privileges")
 }
 
-function missing(owner: Owner | undefined): string[] {
+function missingProtections(owner: FileOwner | undefined): string[] {
   const all: string[] = []
   if (status("NoNewPrivs") !== "1") all.push("it may gain privileges by running a program: setpriv (util-linux) is not installed")
   if (owner && idsOf("Uid")[0] === owner.uid)

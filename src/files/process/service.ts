@@ -2,70 +2,70 @@ import type { Server } from "node:http"
 import { bounds } from "#contract"
 import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import type { Authority } from "../access/authority.ts"
-import { OpenCalls } from "../access/open-requests.ts"
-import { Rights } from "../access/rights-cache.ts"
-import { Locks } from "../locks/lock-table.ts"
+import { OpenRequests } from "../access/open-requests.ts"
+import { RightsCache } from "../access/rights-cache.ts"
+import { LockTable } from "../locks/lock-table.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
-import { liveProperties } from "../properties/live-properties.ts"
-import type { Scene } from "../requests/dav-request.ts"
-import { CopyQueue, Turns } from "../requests/request-limiter.ts"
-import { shared } from "../requests/yielder.ts"
+import { createLiveProperties } from "../properties/live-properties.ts"
+import type { FilesContext } from "../requests/dav-request.ts"
+import { CopyQueue, RequestLimiter } from "../requests/request-limiter.ts"
+import { sharedScheduler } from "../requests/yielder.ts"
 import { createFileServer } from "../server.ts"
-import type { Settings } from "../settings.ts"
-import { Workplace } from "../staging/staging-area.ts"
+import type { FileServerSettings } from "../settings.ts"
+import { StagingArea } from "../staging/staging-area.ts"
 import { StorageLedger } from "../storage/ledger.ts"
-import type { Folder } from "../tree/directory-handle.ts"
-import { LocalTree } from "../tree/local-file-tree.ts"
-import { TreeDesk } from "./tree-worker.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { LocalFileTree } from "../tree/local-file-tree.ts"
+import { TreeWorker } from "./tree-worker.ts"
 
 /** Requests under way have so long to end when the service stops. */
-const graceMs = 10_000
-const sweepMs = 600_000
+const shutdownMs = 10_000
+const sweepEveryMs = 600_000
 /** After the start: a predecessor whose main process was killed may take a moment to end. */
-const soonMs = [1_000, 5_000, 30_000] as const
+const earlySweepsMs = [1_000, 5_000, 30_000] as const
 
 /** The file server itself, without knowing in which process it runs. */
-export class Service implements AsyncDisposable {
+export class FileServer implements AsyncDisposable {
   /** What the main process wants done. */
-  readonly tree: TreeDesk
-  readonly #scene: Scene
+  readonly treeWorker: TreeWorker
+  readonly #context: FilesContext
   readonly #servers: Server[] = []
   readonly #connections: ConnectionLimit
-  readonly #settings: Settings
+  readonly #settings: FileServerSettings
   readonly #sweepers: NodeJS.Timeout[]
 
-  constructor(parts: { root: Folder; authority: Authority; settings: Settings; report: (error: unknown) => void }) {
+  constructor(parts: { root: DirectoryHandle; authority: Authority; settings: FileServerSettings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
     this.#settings = settings
-    this.#connections = limitOf(settings, report)
-    const locks = new Locks()
-    this.#scene = {
+    this.#connections = connectionLimit(settings, report)
+    const locks = new LockTable()
+    this.#context = {
       root,
-      rights: new Rights(authority),
-      workplace: openWorkplace(root, report),
-      live: liveProperties(root, locks),
+      rights: new RightsCache(authority),
+      staging: openStagingArea(root, report),
+      liveProperties: createLiveProperties(root, locks),
       locks,
-      properties: new DeadProperties(root),
+      deadProperties: new DeadProperties(root),
       storage: new StorageLedger({ root, authority, settings: settings.storage }),
-      turns: new Turns(),
-      copies: new CopyQueue(),
-      slices: shared,
-      open: new OpenCalls(),
-      hosts: new Set(settings.allowedHosts),
-      report,
-      refused: (refusals) => authority.refused(refusals),
+      requestLimiter: new RequestLimiter(),
+      copyQueue: new CopyQueue(),
+      scheduler: sharedScheduler,
+      openRequests: new OpenRequests(),
+      allowedHosts: new Set(settings.allowedHosts),
+      reportError: report,
+      recordRefusals: (refusals) => authority.recordRefusals(refusals),
       limits: settings.limits,
     }
-    this.tree = new TreeDesk(new LocalTree(root, this.#scene.workplace, this.#scene.storage))
+    this.treeWorker = new TreeWorker(new LocalFileTree(root, this.#context.staging, this.#context.storage))
     const sweep = () => this.#sweep()
-    this.#sweepers = [setInterval(sweep, sweepMs), ...soonMs.map((ms) => setTimeout(sweep, ms))]
+    this.#sweepers = [setInterval(sweep, sweepEveryMs), ...earlySweepsMs.map((ms) => setTimeout(sweep, ms))]
     for (const each of this.#sweepers) each.unref()
     sweep()
   }
 
   /** Listens on a socket that is bound already. */
   listen(socket: { fd: number } | { _handle: unknown }): Promise<void> {
-    const server = createFileServer({ scene: this.#scene, ...this.#settings }, this.#connections)
+    const server = createFileServer({ context: this.#context, ...this.#settings }, this.#connections)
     this.#servers.push(server)
     return new Promise((resolve, reject) => {
       server.once("error", reject)
@@ -77,26 +77,26 @@ export class Service implements AsyncDisposable {
   }
 
   invalidate(): void {
-    this.#scene.rights.invalidate()
+    this.#context.rights.invalidate()
   }
 
   #sweep(): void {
-    this.#scene.workplace.sweep(this.#scene.root).catch(this.#scene.report)
+    this.#context.staging.sweep(this.#context.root).catch(this.#context.reportError)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#sweepers) clearTimeout(each)
-    await Promise.all([this.tree.end(), ...this.#servers.map(close)])
-    this.#scene.open[Symbol.dispose]()
-    await this.#scene.storage[Symbol.asyncDispose]()
-    await this.#scene.workplace[Symbol.asyncDispose]()
-    this.#scene.properties[Symbol.dispose]()
-    this.#scene.root[Symbol.dispose]()
+    await Promise.all([this.treeWorker.end(), ...this.#servers.map(closeServer)])
+    this.#context.openRequests[Symbol.dispose]()
+    await this.#context.storage[Symbol.asyncDispose]()
+    await this.#context.staging[Symbol.asyncDispose]()
+    this.#context.deadProperties[Symbol.dispose]()
+    this.#context.root[Symbol.dispose]()
   }
 }
 
 /** By the descriptors of this process, which has no others to keep room for. */
-function limitOf({ connections, trustedProxies }: Settings, report: (error: unknown) => void): ConnectionLimit {
+function connectionLimit({ connections, trustedProxies }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
   return new ConnectionLimit({
     ...connectionLimits({
       max: connections.max,
@@ -112,22 +112,22 @@ function limitOf({ connections, trustedProxies }: Settings, report: (error: unkn
   })
 }
 
-function openWorkplace(root: Folder, report: (error: unknown) => void): Workplace {
+function openStagingArea(root: DirectoryHandle, report: (error: unknown) => void): StagingArea {
   try {
-    return new Workplace(root, report)
+    return new StagingArea(root, report)
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error)
     throw new Error(
-      `The files root cannot be used by uid ${process.geteuid?.()}: ${why} on its folder .quayside, which must belong to that uid`,
+      `The files root cannot be used by uid ${process.geteuid?.()}: ${why} on its directory .quayside, which must belong to that uid`,
     )
   }
 }
 
 /** A connection is closed as soon as its last answer is out. */
-function close(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const idle = setInterval(() => server.closeIdleConnections(), 25)
-    const late = setTimeout(() => server.closeAllConnections(), graceMs)
+    const late = setTimeout(() => server.closeAllConnections(), shutdownMs)
     server.close(() => {
       clearInterval(idle)
       clearTimeout(late)

@@ -1,37 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
 import { abortable, type Logger } from "#kit"
-import type { TreeCall, TreeOptions } from "../tree/file-tree.ts"
-import { WorkerGone, type WorkerOptions, WorkerProcess } from "./worker-process.ts"
+import type { TreeOperation, TreeOperationOptions } from "../tree/file-tree.ts"
+import { WorkerExited, WorkerProcess, type WorkerProcessOptions } from "./worker-process.ts"
 
-const shortestWaitMs = 50
-const longestWaitMs = 5_000
+const minRestartMs = 50
+const maxRestartMs = 5_000
 /** After a life of this length the next death waits the shortest time again. */
-const steadyMs = 30_000
+const stableAfterMs = 30_000
 const pingEveryMs = 10_000
-const pongWithinMs = 5_000
+const pongTimeoutMs = 5_000
 /** So many unanswered pings in a row end the worker. */
-const mostSilences = 6
+const maxMissedPings = 6
 /** Work during which so many workers ended is given up: it may be what ends them. */
-const mostAttempts = 3
+const maxAttempts = 3
 
 /**
  * Keeps one worker alive; sockets and root stay here, so the next one goes on where the last one
  * stopped.
  */
-export class Supervisor implements AsyncDisposable {
-  readonly #options: WorkerOptions
+export class WorkerSupervisor implements AsyncDisposable {
+  readonly #options: WorkerProcessOptions
   readonly #logger: Logger
   readonly #stopped = new AbortController()
   #worker: WorkerProcess
   #isReady = false
   /** Resolves with the worker when it serves, and is another one from its end on. */
   #serving = Promise.withResolvers<WorkerProcess>()
-  #silences = 0
-  #kept: Promise<void> | undefined
-  #watch: NodeJS.Timeout | undefined
+  #missedPings = 0
+  #restarting: Promise<void> | undefined
+  #pingTimer: NodeJS.Timeout | undefined
 
-  constructor(options: Omit<WorkerOptions, "onFailure" | "onWeakness">, logger: Logger) {
+  constructor(options: Omit<WorkerProcessOptions, "onFailure" | "onWeakness">, logger: Logger) {
     const weaknesses = new Set<string>()
     this.#options = {
       ...options,
@@ -50,9 +50,9 @@ export class Supervisor implements AsyncDisposable {
     await this.#worker.ready
     this.#isReady = true
     this.#serving.resolve(this.#worker)
-    this.#kept = this.#keep()
-    this.#watch = setInterval(() => void this.#checkAlive(), pingEveryMs)
-    this.#watch.unref()
+    this.#restarting = this.#restartForever()
+    this.#pingTimer = setInterval(() => void this.#checkAlive(), pingEveryMs)
+    this.#pingTimer.unref()
   }
 
   get pid(): number | undefined {
@@ -63,57 +63,57 @@ export class Supervisor implements AsyncDisposable {
    * Has a worker do it; the next one again when one ends meanwhile. Rejects with `unavailable` when
    * three ended over it, or this one is being stopped.
    */
-  async ask(call: TreeCall, options: TreeOptions): Promise<unknown> {
+  async perform(operation: TreeOperation, options: TreeOperationOptions): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       options.signal?.throwIfAborted()
-      const worker = await this.#next(options.signal)
+      const worker = await this.#servingWorker(options.signal)
       try {
-        return await worker.ask(call, options)
+        return await worker.perform(operation, options)
       } catch (error) {
-        if (!(error instanceof WorkerGone)) throw error
+        if (!(error instanceof WorkerExited)) throw error
         this.#logger.warn(
-          { err: error, op: call.op, attempt },
+          { err: error, op: operation.op, attempt },
           "the file server's process ended in the middle of work for the main process",
         )
-        if (attempt >= mostAttempts || this.#stopped.signal.aborted) throw unavailable(error)
-        this.#forget(worker)
+        if (attempt >= maxAttempts || this.#stopped.signal.aborted) throw unavailable(error)
+        this.#markEnded(worker)
       }
     }
   }
 
   /** A worker that ended serves no more, whoever notices first. */
-  #forget(worker: WorkerProcess): void {
+  #markEnded(worker: WorkerProcess): void {
     if (worker !== this.#worker || !this.#isReady) return
     this.#isReady = false
     this.#serving = Promise.withResolvers<WorkerProcess>()
   }
 
-  #next(signal: AbortSignal | undefined): Promise<WorkerProcess> {
+  #servingWorker(signal: AbortSignal | undefined): Promise<WorkerProcess> {
     const ends = [this.#stopped.signal, ...(signal ? [signal] : [])]
     return abortable(this.#serving.promise, AbortSignal.any(ends))
   }
 
   invalidate(): void {
-    this.#worker.tell({ type: "invalidate" })
+    this.#worker.send({ type: "invalidate" })
   }
 
   async health(): Promise<{ ok: boolean; msg: string }> {
     if (!this.#isReady) return { ok: false, msg: "The file server's process ended and is being started again" }
-    const ok = await this.#worker.ping(pongWithinMs)
-    return { ok, msg: ok ? "The file server answers" : `The file server has not answered for ${pongWithinMs / 1000} s` }
+    const ok = await this.#worker.ping(pongTimeoutMs)
+    return { ok, msg: ok ? "The file server answers" : `The file server has not answered for ${pongTimeoutMs / 1000} s` }
   }
 
-  async #keep(): Promise<void> {
-    let waitMs = shortestWaitMs
+  async #restartForever(): Promise<void> {
+    let waitMs = minRestartMs
     for (let startedAt = performance.now(); ; startedAt = performance.now()) {
       const cause = await this.#worker.ended
-      this.#forget(this.#worker)
+      this.#markEnded(this.#worker)
       if (this.#stopped.signal.aborted) return
-      if (performance.now() - startedAt > steadyMs) waitMs = shortestWaitMs
+      if (performance.now() - startedAt > stableAfterMs) waitMs = minRestartMs
       this.#logger.error({ err: cause, waitMs }, "the file server's process ended; it is started again")
       await sleep(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => {})
       if (this.#stopped.signal.aborted) return
-      waitMs = Math.min(longestWaitMs, waitMs * 2)
+      waitMs = Math.min(maxRestartMs, waitMs * 2)
       this.#worker = new WorkerProcess(this.#options)
       this.#isReady = await this.#worker.ready.then(
         () => true,
@@ -125,19 +125,19 @@ export class Supervisor implements AsyncDisposable {
 
   async #checkAlive(): Promise<void> {
     const worker = this.#worker
-    if (!this.#isReady || (await worker.ping(pongWithinMs))) this.#silences = 0
-    else this.#silences += 1
-    if (this.#silences < mostSilences || worker !== this.#worker) return
-    this.#silences = 0
+    if (!this.#isReady || (await worker.ping(pongTimeoutMs))) this.#missedPings = 0
+    else this.#missedPings += 1
+    if (this.#missedPings < maxMissedPings || worker !== this.#worker) return
+    this.#missedPings = 0
     this.#logger.error({ pid: worker.pid }, "the file server's process does not answer and is ended")
     worker.kill()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#watch)
+    clearInterval(this.#pingTimer)
     this.#stopped.abort(unavailable(undefined))
     await this.#worker.stop()
-    await this.#kept
+    await this.#restarting
   }
 }
 

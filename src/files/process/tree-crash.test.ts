@@ -5,14 +5,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
-import type { Tree } from "#files"
+import type { FileTree } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { FilesWorld, workerPid } from "../../../test/fixtures/files-world.ts"
 
 /** Enough that a copy is mostly still under way when it is told that it began. */
 const [files, fileBytes] = [24, 2 ** 18]
 let world: FilesWorld
-let tree: Tree
+let tree: FileTree
 const failures: object[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
 // A world for each test: a worker that dies often is started again later each time.

@@ -1,29 +1,29 @@
-import type { CopyProgress, TreeCall } from "../tree/file-tree.ts"
-import type { LocalTree } from "../tree/local-file-tree.ts"
-import { outcomeOf, type TreeOutcome } from "./messages.ts"
+import type { CopyProgress, TreeOperation } from "../tree/file-tree.ts"
+import type { LocalFileTree } from "../tree/local-file-tree.ts"
+import { failedOutcome, type TreeOutcome } from "./messages.ts"
 
-const tellEveryMs = 100
+const progressEveryMs = 100
 
-export interface TreeWork {
+export interface TreeJob {
   id: number
-  call: TreeCall
+  operation: TreeOperation
   onProgress(progress: CopyProgress): void
 }
 
 /** Does the main process's calls beside one another, each with its own end. */
-export class TreeDesk {
-  readonly #tree: LocalTree
+export class TreeWorker {
+  readonly #tree: LocalFileTree
   readonly #running = new Map<number, { cut: AbortController; done: Promise<TreeOutcome> }>()
 
-  constructor(tree: LocalTree) {
+  constructor(tree: LocalFileTree) {
     this.#tree = tree
   }
 
   /** Never rejects. */
-  do({ id, call, onProgress }: TreeWork): Promise<TreeOutcome> {
+  run({ id, operation, onProgress }: TreeJob): Promise<TreeOutcome> {
     const cut = new AbortController()
-    const work = this.#tree.run(call, { signal: cut.signal, onProgress: sometimes(onProgress) })
-    const done = work.then((answer) => ({ answer: answer ?? null }), outcomeOf).finally(() => this.#running.delete(id))
+    const work = this.#tree.run(operation, { signal: cut.signal, onProgress: throttled(onProgress) })
+    const done = work.then((answer) => ({ answer: answer ?? null }), failedOutcome).finally(() => this.#running.delete(id))
     this.#running.set(id, { cut, done })
     return done
   }
@@ -40,12 +40,12 @@ export class TreeDesk {
 }
 
 /** The first and the last are always told. */
-function sometimes(tell: (progress: CopyProgress) => void): (progress: CopyProgress) => void {
+function throttled(tell: (progress: CopyProgress) => void): (progress: CopyProgress) => void {
   let toldAt = Number.NEGATIVE_INFINITY
   return (progress) => {
     const now = performance.now()
     const isLast = progress.done.entries === progress.total.entries
-    if (now - toldAt < tellEveryMs && !isLast) return
+    if (now - toldAt < progressEveryMs && !isLast) return
     toldAt = now
     tell(progress)
   }

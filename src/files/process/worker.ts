@@ -1,28 +1,28 @@
 import { flushCompileCache } from "node:module"
-import { Folder } from "../tree/directory-handle.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { AuthorityProxy } from "./authority-proxy.ts"
 import { dropPrivileges } from "./drop-privileges.ts"
-import { firstSocket, plainError, rootDescriptor, type ToMain, type ToWorker } from "./messages.ts"
-import { Service } from "./service.ts"
+import { firstSocketDescriptor, type MessageToMain, type MessageToWorker, rootDescriptor, serializeError } from "./messages.ts"
+import { FileServer } from "./service.ts"
 
 /*
  * The worker process. What it needs is loaded and its privileges are dropped before it opens or
  * accepts anything. It ends when the main process does: without it nobody can be asked.
  */
 
-type Start = Extract<ToWorker, { type: "start" }>
+type Start = Extract<MessageToWorker, { type: "start" }>
 
-const authority = new AuthorityProxy((message) => tell(message))
-let service: Service | undefined
+const authority = new AuthorityProxy((message) => send(message))
+let service: FileServer | undefined
 
-process.on("message", (message: ToWorker) => {
+process.on("message", (message: MessageToWorker) => {
   if (message.type === "start") start(message).catch(fail)
   else if (message.type === "stop") stop().catch(fail)
   else if (message.type === "invalidate") service?.invalidate()
-  else if (message.type === "ping") tell({ type: "pong", id: message.id })
-  else if (message.type === "tree") work(message).catch(fail)
-  else if (message.type === "cancel") service?.tree.cancel(message.id)
-  else authority.answer(message)
+  else if (message.type === "ping") send({ type: "pong", id: message.id })
+  else if (message.type === "tree") runTreeOperation(message).catch(fail)
+  else if (message.type === "cancel") service?.treeWorker.cancel(message.id)
+  else authority.handleReply(message)
 })
 process.on("disconnect", () => process.exit(0))
 // A terminal sends these to the whole group; the main process decides when this one ends.
@@ -32,30 +32,30 @@ process.on("SIGTERM", () => {})
 async function start({ owner, settings, sockets }: Start): Promise<void> {
   flushCompileCache()
   const weaknesses = await dropPrivileges(owner)
-  const report = (error: unknown) => tell({ type: "failure", error: plainError(error) })
-  service = new Service({ root: Folder.adopt(rootDescriptor), authority, settings, report })
-  for (let i = 0; i < sockets; i += 1) await service.listen({ fd: firstSocket + i })
-  tell({ type: "ready", weaknesses })
+  const report = (error: unknown) => send({ type: "failure", error: serializeError(error) })
+  service = new FileServer({ root: DirectoryHandle.fromDescriptor(rootDescriptor), authority, settings, report })
+  for (let i = 0; i < sockets; i += 1) await service.listen({ fd: firstSocketDescriptor + i })
+  send({ type: "ready", weaknesses })
 }
 
-async function work({ id, call }: Extract<ToWorker, { type: "tree" }>): Promise<void> {
+async function runTreeOperation({ id, operation }: Extract<MessageToWorker, { type: "tree" }>): Promise<void> {
   if (!service) throw new Error("The main process asked before this one was ready")
-  const outcome = await service.tree.do({ id, call, onProgress: (progress) => tell({ type: "treeProgress", id, progress }) })
-  tell({ type: "treeDone", id, outcome })
+  const outcome = await service.treeWorker.run({ id, operation, onProgress: (progress) => send({ type: "treeProgress", id, progress }) })
+  send({ type: "treeReply", id, outcome })
 }
 
 async function stop(): Promise<void> {
   await service?.[Symbol.asyncDispose]()
-  authority.handOver()
+  authority.flushRefusals()
   process.disconnect?.()
 }
 
 function fail(error: unknown): void {
   process.exitCode = 1
-  tell({ type: "dying", error: plainError(error) }, () => process.exit())
+  send({ type: "dying", error: serializeError(error) }, () => process.exit())
 }
 
-function tell(message: ToMain, then: () => void = () => {}): void {
+function send(message: MessageToMain, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, then)
   else then()
 }

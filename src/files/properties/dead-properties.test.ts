@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { smallDisk } from "../../../test/fixtures/small-disk.ts"
-import { Folder } from "../tree/directory-handle.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DeadProperties } from "./dead-properties.ts"
 
 const skip = process.getuid?.() !== 0 && "needs the right to mount"
@@ -14,7 +14,7 @@ async function scene(kib: number) {
   const disk = stack.use(await smallDisk(kib))
   const hidden = join(disk.path, ".quayside")
   mkdirSync(hidden)
-  const root = stack.use(Folder.open(disk.path))
+  const root = stack.use(DirectoryHandle.open(disk.path))
   const properties = stack.use(new DeadProperties(root))
   const held = stack.move()
   return {
@@ -26,7 +26,7 @@ async function scene(kib: number) {
         lengths.map((length, n) => ({ key: `key ${n}`, value: "x".repeat(length) })),
       ),
     /** The paths that have properties for the next process, and how many. */
-    kept: () => [...(new DeadProperties(root).opened() ?? [])].map(([path, stored]) => [path, stored.size]),
+    kept: () => [...(new DeadProperties(root).all() ?? [])].map(([path, stored]) => [path, stored.size]),
     files: () => readdirSync(hidden),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
@@ -39,7 +39,7 @@ test("what a full disk refuses of properties is refused whole, and what was ackn
   assert.throws(() => it.set("/b", 3_000, 20_000), { code: "ENOSPC" })
   assert.throws(() => it.set("/a", 20_000), { code: "ENOSPC" })
   assert.deepEqual(
-    [...(it.properties.opened() ?? [])].map(([path]) => path),
+    [...(it.properties.all() ?? [])].map(([path]) => path),
     ["/a"],
   )
   assert.deepEqual(it.kept(), [["/a", 1]])
@@ -74,11 +74,11 @@ test("what was deleted or moved takes its properties along on a full disk, too, 
   const [deleted = "", moved = "", copied = ""] = ["a", "b", "c"].map((name) => `/${name}`.repeat(3_000))
   for (const path of [deleted, moved]) it.set(path, 10)
   it.disk.fillUp()
-  it.properties.forget(deleted)
+  it.properties.remove(deleted)
   it.properties.copy(moved, copied, true)
   it.properties.move(moved, "/there")
   assert.deepEqual(
-    [...(it.properties.opened() ?? [])].map(([path]) => path),
+    [...(it.properties.all() ?? [])].map(([path]) => path),
     ["/there"],
   )
   assert.throws(() => it.set("/new", 10_000), { code: "ENOSPC" })

@@ -2,17 +2,17 @@ import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, readSync
 import { StringDecoder } from "node:string_decoder"
 import { bounds, type Failure } from "#contract"
 import { DavFailure, fileFailure } from "../failures.ts"
-import { hiddenFolder } from "../requests/address.ts"
-import type { Folder } from "../tree/directory-handle.ts"
-import { attempt } from "../tree/remove-tree.ts"
-import { type Entry, ownerOf, PropertyTable } from "./property-table.ts"
+import { reservedDirectory } from "../requests/address.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { ignoreErrors } from "../tree/remove-tree.ts"
+import { type PropertyChange, PropertyTable, quotaOwner } from "./property-table.ts"
 
 const fileName = "properties.jsonl"
 /** A longer log is written anew when less than half of it still counts. */
-const longLog = 2 ** 20
-const readPiece = 2 ** 20
+const compactionBytes = 2 ** 20
+const readChunkBytes = 2 ** 20
 /** So many lines are written at once when the log is written anew. */
-const linesAtOnce = 1_000
+const linesPerWrite = 1_000
 
 /**
  * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use
@@ -21,7 +21,7 @@ const linesAtOnce = 1_000
  * and on a full disk. What a container renames loses its properties.
  */
 export class DeadProperties implements Disposable {
-  readonly #root: Folder
+  readonly #root: DirectoryHandle
   readonly #table = new PropertyTable()
   #fd: number | undefined
   #loaded = false
@@ -31,12 +31,12 @@ export class DeadProperties implements Disposable {
   /** How long the log was when it was last written anew. */
   #compacted = 0
 
-  constructor(root: Folder) {
+  constructor(root: DirectoryHandle) {
     this.#root = root
   }
 
   /** All properties by path; undefined when there are none. */
-  opened(): ReadonlyMap<string, ReadonlyMap<string, string>> | undefined {
+  all(): ReadonlyMap<string, ReadonlyMap<string, string>> | undefined {
     this.#load()
     return this.#table.byPath.size > 0 ? this.#table.byPath : undefined
   }
@@ -45,30 +45,30 @@ export class DeadProperties implements Disposable {
   patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
     this.#load()
     const onlyRemoves = changes.every(({ value }) => value === null)
-    if (!onlyRemoves && !this.#table.fitsEntry(path, changes)) throw overEntry()
-    if (!onlyRemoves && !this.#table.fits(path, changes)) throw overBudget(path)
+    if (!onlyRemoves && !this.#table.fitsEntryLimit(path, changes)) throw entryQuotaExceeded()
+    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes)) throw ownerQuotaExceeded(path)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
-    if (onlyRemoves) this.#follow(entries)
+    if (onlyRemoves) this.#applyEvenIfFull(entries)
     else this.#write(entries)
   }
 
-  forget(path: string): void {
-    if (this.#has(path)) this.#follow([{ forget: path }])
+  remove(path: string): void {
+    if (this.#has(path)) this.#applyEvenIfFull([{ forget: path }])
   }
 
   /** If the new place's owner has no room for them, they are gone. */
   move(path: string, to: string): void {
     if (!(this.#has(path) || this.#has(to))) return
-    const fits = this.#table.fitsAt(path, to, { deep: true, moves: true })
-    this.#follow(fits ? [{ forget: to }, { move: path, to }] : [{ forget: to }, { forget: path }])
+    const fits = this.#table.hasRoomAt(path, to, { deep: true, moves: true })
+    this.#applyEvenIfFull(fits ? [{ forget: to }, { move: path, to }] : [{ forget: to }, { forget: path }])
   }
 
   /** If the disk, or the new place's owner, has no room for them, the copy has none. */
   copy(path: string, to: string, deep: boolean): void {
     if (!(this.#has(path) || this.#has(to))) return
-    const forgets: Entry[] = [{ forget: to }]
-    const fits = this.#table.fitsAt(path, to, { deep, moves: false })
-    this.#follow(fits ? [...forgets, { copy: path, to, deep }] : forgets, forgets)
+    const forgets: PropertyChange[] = [{ forget: to }]
+    const fits = this.#table.hasRoomAt(path, to, { deep, moves: false })
+    this.#applyEvenIfFull(fits ? [...forgets, { copy: path, to, deep }] : forgets, forgets)
   }
 
   /**
@@ -76,7 +76,7 @@ export class DeadProperties implements Disposable {
    * which `least` is what must be, counts in memory, and the log catches up with the next change
    * that finds room.
    */
-  #follow(entries: readonly Entry[], least = entries): void {
+  #applyEvenIfFull(entries: readonly PropertyChange[], least = entries): void {
     try {
       this.#write(entries)
     } catch (error) {
@@ -105,7 +105,7 @@ export class DeadProperties implements Disposable {
     if (fd === undefined) return
     try {
       if (!fstatSync(fd).isFile()) return
-      const piece = Buffer.allocUnsafe(readPiece)
+      const piece = Buffer.allocUnsafe(readChunkBytes)
       const decoder = new StringDecoder("utf8")
       let rest = ""
       for (let count = readSync(fd, piece); count > 0; count = readSync(fd, piece)) {
@@ -122,7 +122,7 @@ export class DeadProperties implements Disposable {
 
   #openToRead(): number | undefined {
     try {
-      using hidden = this.#root.folder(hiddenFolder)
+      using hidden = this.#root.openDirectory(reservedDirectory)
       return hidden.open(fileName, constants.O_RDONLY)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
@@ -130,9 +130,9 @@ export class DeadProperties implements Disposable {
     }
   }
 
-  #write(entries: readonly Entry[]): void {
+  #write(entries: readonly PropertyChange[]): void {
     const text = textOf(entries)
-    if (this.#isBehind || this.#bytes + text.length > Math.max(longLog, 2 * this.#compacted)) this.#compact()
+    if (this.#isBehind || this.#bytes + text.length > Math.max(compactionBytes, 2 * this.#compacted)) this.#compact()
     append(this.#open(), text)
     this.#bytes += text.length
     for (const entry of entries) this.#table.apply(entry)
@@ -141,7 +141,7 @@ export class DeadProperties implements Disposable {
   /** Puts a log in place that holds what still counts and nothing else. */
   #compact(): void {
     let length = 0
-    using hidden = this.#root.folder(hiddenFolder)
+    using hidden = this.#root.openDirectory(reservedDirectory)
     const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
     try {
       for (const text of this.#textOfAll()) {
@@ -149,9 +149,9 @@ export class DeadProperties implements Disposable {
         length += text.length
       }
       fdatasyncSync(fd)
-      renameSync(hidden.at(`${fileName}.new`), hidden.at(fileName))
+      renameSync(hidden.pathTo(`${fileName}.new`), hidden.pathTo(fileName))
     } catch (error) {
-      attempt(() => unlinkSync(hidden.at(`${fileName}.new`)))
+      ignoreErrors(() => unlinkSync(hidden.pathTo(`${fileName}.new`)))
       throw error
     } finally {
       closeSync(fd)
@@ -163,10 +163,10 @@ export class DeadProperties implements Disposable {
   }
 
   *#textOfAll(): Generator<string> {
-    let some: Entry[] = []
+    let some: PropertyChange[] = []
     for (const [path, stored] of this.#table.byPath) {
       for (const [key, value] of stored) some.push({ set: path, key, value })
-      if (some.length < linesAtOnce) continue
+      if (some.length < linesPerWrite) continue
       yield textOf(some)
       some = []
     }
@@ -175,7 +175,7 @@ export class DeadProperties implements Disposable {
 
   #open(): number {
     if (this.#fd !== undefined) return this.#fd
-    using hidden = this.#root.folder(hiddenFolder)
+    using hidden = this.#root.openDirectory(reservedDirectory)
     this.#fd = hidden.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
     return this.#fd
   }
@@ -198,31 +198,31 @@ function append(fd: number, text: string): void {
 }
 
 /** A line that a crash cut short ends where the next entries begin. */
-function textOf(entries: readonly Entry[]): string {
+function textOf(entries: readonly PropertyChange[]): string {
   return `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
 }
 
-function parse(line: string): Entry | undefined {
+function parse(line: string): PropertyChange | undefined {
   try {
-    return line === "" ? undefined : (JSON.parse(line) as Entry)
+    return line === "" ? undefined : (JSON.parse(line) as PropertyChange)
   } catch {
     return undefined
   }
 }
 
 /** More than one file or directory may have. */
-export function overEntry(): Failure {
+export function entryQuotaExceeded(): Failure {
   const { value } = bounds.files.entryProperties
   return new DavFailure("storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
     condition: "<D:quota-not-exceeded/>",
   })
 }
 
-function overBudget(path: string): Failure {
+function ownerQuotaExceeded(path: string): Failure {
   const { storedPropertyBytes, storedProperties } = bounds.files
   return new DavFailure(
     "storage_full",
-    `There is no room for more properties below ${ownerOf(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
+    `There is no room for more properties below ${quotaOwner(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
     { condition: "<D:quota-not-exceeded/>" },
   )
 }

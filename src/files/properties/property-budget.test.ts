@@ -6,9 +6,9 @@ import { test } from "node:test"
 import { bounds } from "#contract"
 import { FilesWorld } from "../../../test/fixtures/files-world.ts"
 import { smallDisk } from "../../../test/fixtures/small-disk.ts"
-import { Folder } from "../tree/directory-handle.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DeadProperties } from "./dead-properties.ts"
-import { ownerOf } from "./property-table.ts"
+import { quotaOwner } from "./property-table.ts"
 
 /*
  * Stored properties have a budget for each owner's tree: nobody uses up another one's, and removing
@@ -20,7 +20,7 @@ const { storedPropertyBytes, storedProperties } = bounds.files
 /** Properties below a root of their own. */
 function open(folder = mkdtempSync(join(tmpdir(), "quayside-properties-"))) {
   mkdirSync(join(folder, ".quayside"), { recursive: true })
-  const root = Folder.open(folder)
+  const root = DirectoryHandle.open(folder)
   const properties = new DeadProperties(root)
   const dispose = () => {
     properties[Symbol.dispose]()
@@ -45,11 +45,11 @@ function fill(properties: DeadProperties, folder: string): number {
 }
 
 test("a path counts for the home or the directory at the top that it lies in", () => {
-  assert.equal(ownerOf("/users/ann"), "/users/ann")
-  assert.equal(ownerOf("/users/ann/a/b"), "/users/ann")
-  assert.equal(ownerOf("/sets/a/b"), "/sets")
-  assert.equal(ownerOf("/users"), "/users")
-  assert.equal(ownerOf("/"), "/")
+  assert.equal(quotaOwner("/users/ann"), "/users/ann")
+  assert.equal(quotaOwner("/users/ann/a/b"), "/users/ann")
+  assert.equal(quotaOwner("/sets/a/b"), "/sets")
+  assert.equal(quotaOwner("/users"), "/users")
+  assert.equal(quotaOwner("/"), "/")
 })
 
 test("one owner's properties end at their budget, and another's go on", () => {
@@ -82,8 +82,8 @@ test("at the end of the budget properties are removed, replaced by shorter ones,
   it.properties.patch("/users/ann/1", [large])
   refused()
   it.properties.move("/users/ann/2", "/users/ann/a-longer-name-than-before")
-  assert.equal(it.properties.opened()?.get("/users/ann/a-longer-name-than-before")?.size, 1)
-  it.properties.forget("/users/ann/3")
+  assert.equal(it.properties.all()?.get("/users/ann/a-longer-name-than-before")?.size, 1)
+  it.properties.remove("/users/ann/3")
   it.properties.patch("/users/ann/3", [large])
   refused()
 })
@@ -92,17 +92,17 @@ test("what is copied or moved counts where it comes to lie, and has no propertie
   using it = open()
   const count = fill(it.properties, "/users/ann/d")
   it.properties.copy("/users/ann/d/0", "/users/ann/copy", true)
-  assert.equal(it.properties.opened()?.has("/users/ann/copy"), false)
+  assert.equal(it.properties.all()?.has("/users/ann/copy"), false)
   it.properties.copy("/users/ann/d", "/users/bob/d", true)
-  assert.equal(it.properties.opened()?.has("/users/bob/d/0"), true)
+  assert.equal(it.properties.all()?.has("/users/bob/d/0"), true)
   assert.throws(() => it.properties.patch("/users/bob/new", [large]), { code: "storage_full" })
   it.properties.move("/users/ann/d/1", "/users/bob/moved")
-  assert.equal(it.properties.opened()?.has("/users/bob/moved"), false)
-  assert.equal(it.properties.opened()?.has("/users/ann/d/1"), false)
+  assert.equal(it.properties.all()?.has("/users/bob/moved"), false)
+  assert.equal(it.properties.all()?.has("/users/ann/d/1"), false)
   it.properties.patch("/users/ann/d/1", [large])
-  assert.equal(it.properties.opened()?.size, 2 * count)
-  using next = new DeadProperties(Folder.open(it.folder))
-  assert.equal(next.opened()?.size, 2 * count, "the next process knows the same")
+  assert.equal(it.properties.all()?.size, 2 * count)
+  using next = new DeadProperties(DirectoryHandle.open(it.folder))
+  assert.equal(next.all()?.size, 2 * count, "the next process knows the same")
   assert.throws(() => next.patch("/users/ann/new", [large]), { code: "storage_full" })
 })
 
@@ -111,7 +111,7 @@ const skip = process.getuid?.() !== 0 && "needs the right to mount"
 test("properties are removed on a full disk", { skip }, async () => {
   await using disk = await smallDisk(256)
   mkdirSync(join(disk.path, ".quayside"))
-  using root = Folder.open(disk.path)
+  using root = DirectoryHandle.open(disk.path)
   using properties = new DeadProperties(root)
   properties.patch("/users/ann/a", [{ key: "k a", value: "a" }])
   disk.fillUp()
@@ -120,11 +120,11 @@ test("properties are removed on a full disk", { skip }, async () => {
     { key: "k a", value: null },
     { key: long, value: null },
   ])
-  assert.equal(properties.opened(), undefined)
+  assert.equal(properties.all(), undefined)
   await disk.makeRoom()
   properties.patch("/users/ann/b", [{ key: "k b", value: "b" }])
   using next = new DeadProperties(root)
-  assert.deepEqual([...(next.opened()?.keys() ?? [])], ["/users/ann/b"])
+  assert.deepEqual([...(next.all()?.keys() ?? [])], ["/users/ann/b"])
 })
 
 test("a person who used up their budget gets 507, removes properties, and keeps nobody else from storing some", async () => {

@@ -2,7 +2,7 @@ import { bounds } from "#contract"
 import { escapeXml } from "../xml/xml.ts"
 
 /** One change, a line of the log. */
-export type Entry =
+export type PropertyChange =
   | { set: string; key: string; value: string }
   | { unset: string; key: string }
   | { forget: string }
@@ -18,7 +18,7 @@ interface Usage {
 
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
-const maxOfEntry = bounds.files.entryProperties.value
+const maxEntryCharacters = bounds.files.entryProperties.value
 /** What a property takes in memory beside its texts, roughly. */
 const overhead = 64
 
@@ -26,7 +26,7 @@ const overhead = 64
  * The tree that a path counts for: a person's home, any other directory at the top as a whole. Each
  * has a budget of its own, so that nobody can use up another one's.
  */
-export function ownerOf(path: string): string {
+export function quotaOwner(path: string): string {
   const [, first = "", second = ""] = path.split("/", 3)
   return first === "users" && second !== "" ? `/users/${second}` : `/${first}`
 }
@@ -50,7 +50,7 @@ export class PropertyTable {
   /**
    * Whether the budget of that path's owner has room for these values in place of the present ones.
    */
-  fits(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
+  hasRoomFor(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const stored = this.#byPath.get(path)
     let [bytes, count] = [0, 0]
     for (const { key, value } of changes) {
@@ -58,14 +58,14 @@ export class PropertyTable {
       if (before !== undefined) [bytes, count] = [bytes - costOf(path, key, before), count - 1]
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
-    return this.#hasRoom(ownerOf(path), bytes, count)
+    return this.#hasRoom(quotaOwner(path), bytes, count)
   }
 
   /**
    * Whether one entry may have these values in place of the present ones: an answer holds all that
    * it has at once. Less than before always fits.
    */
-  fitsEntry(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
+  fitsEntryLimit(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const before = this.#byPath.get(path) ?? new Map<string, string>()
     const after = new Map(before)
     for (const { key, value } of changes) {
@@ -73,15 +73,15 @@ export class PropertyTable {
       else after.set(key, value)
     }
     const size = answeredLength(after)
-    return size <= maxOfEntry || size <= answeredLength(before)
+    return size <= maxEntryCharacters || size <= answeredLength(before)
   }
 
   /**
    * Whether another owner's budget has room for what is stored on a path and below. Within one tree
    * a move needs none.
    */
-  fitsAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
-    if (options.moves && ownerOf(from) === ownerOf(to)) return true
+  hasRoomAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
+    if (options.moves && quotaOwner(from) === quotaOwner(to)) return true
     let [bytes, count] = [0, 0]
     for (const path of options.deep ? this.#within(from) : [from]) {
       for (const [key, value] of this.#byPath.get(path) ?? []) {
@@ -89,7 +89,7 @@ export class PropertyTable {
         count += 1
       }
     }
-    return this.#hasRoom(ownerOf(to), bytes, count)
+    return this.#hasRoom(quotaOwner(to), bytes, count)
   }
 
   #hasRoom(owner: string, bytes: number, count: number): boolean {
@@ -98,7 +98,7 @@ export class PropertyTable {
     return fitsBytes && (count <= 0 || (usage?.count ?? 0) + count <= maxCount)
   }
 
-  apply(entry: Entry): void {
+  apply(entry: PropertyChange): void {
     if ("set" in entry) this.#set(entry.set, entry.key, entry.value)
     else if ("unset" in entry) this.#unset(entry.unset, entry.key)
     else if ("forget" in entry) for (const path of this.#within(entry.forget)) this.#forget(path)
@@ -135,7 +135,7 @@ export class PropertyTable {
   }
 
   #count(path: string, key: string, before: string | undefined, after: string | undefined): void {
-    const owner = ownerOf(path)
+    const owner = quotaOwner(path)
     const usage = this.#usage.get(owner) ?? { bytes: 0, count: 0, paths: new Set<string>() }
     this.#usage.set(owner, usage)
     if (before !== undefined) {
@@ -156,7 +156,7 @@ export class PropertyTable {
    */
   #within(path: string): string[] {
     const holdsOwners = path === "/" || path === "/users"
-    const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(ownerOf(path))?.paths ?? [])
+    const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(quotaOwner(path))?.paths ?? [])
     return [...paths].filter((one) => isWithin(one, path))
   }
 }

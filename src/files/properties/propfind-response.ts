@@ -1,31 +1,31 @@
 import { encodeName } from "../requests/address.ts"
-import type { Scene } from "../requests/dav-request.ts"
-import { DAV, emptyElement, escapeXml } from "../xml/xml.ts"
-import { keyOf, type LiveProperty, type PropertyName, type Resource } from "./live-properties.ts"
-import type { Wish } from "./propfind-request.ts"
+import type { FilesContext } from "../requests/dav-request.ts"
+import { davNamespace, emptyElementXml, escapeXml } from "../xml/xml.ts"
+import { type DavResource, type LiveProperty, type PropertyName, propertyKey } from "./live-properties.ts"
+import type { PropfindRequest } from "./propfind-request.ts"
 
 export interface ResponseRenderer {
   /** Declarations for the answer's outermost element. */
   namespaces: string
-  response(resource: Resource): string
+  response(resource: DavResource): string
 }
 
 /**
  * Makes the function that writes one `response` element; what does not depend on the entry is
  * worked out once.
  */
-export function responseRenderer(wish: Wish, scene: Scene): ResponseRenderer {
-  const live = liveOnes(wish, scene)
-  const namesOnly = wish.kind === "names"
-  const prefixes = prefixesOf(wish, scene)
-  const dead = deadRenderer(wish, scene, prefixes)
+export function createResponseRenderer(propfind: PropfindRequest, context: FilesContext): ResponseRenderer {
+  const live = liveOnes(propfind, context)
+  const namesOnly = propfind.kind === "names"
+  const prefixes = prefixesOf(propfind, context)
+  const dead = deadRenderer(propfind, context, prefixes)
   const href = hrefs()
-  const response = (resource: Resource) => {
+  const response = (resource: DavResource) => {
     const parts = { found: "", absent: "" }
     for (const property of live) {
       const text = property.render(resource)
-      if (text !== undefined) parts.found += namesOnly ? property.empty : text
-      else if (wish.kind === "some") parts.absent += property.empty
+      if (text !== undefined) parts.found += namesOnly ? property.emptyXml : text
+      else if (propfind.kind === "some") parts.absent += property.emptyXml
     }
     dead(resource, parts)
     return responseElement(href(resource), parts)
@@ -35,9 +35,9 @@ export function responseRenderer(wish: Wish, scene: Scene): ResponseRenderer {
 }
 
 /** The namespaces that a caller names are declared once for the answer, and not with each entry. */
-function prefixesOf(wish: Wish, { live }: Scene): ReadonlyMap<string, string> {
-  const unknown = wish.kind === "some" ? wish.names.filter((name) => !live.has(keyOf(name))) : []
-  const namespaces = new Set(unknown.map(({ ns }) => ns).filter((ns) => ns !== "" && ns !== DAV))
+function prefixesOf(propfind: PropfindRequest, { liveProperties }: FilesContext): ReadonlyMap<string, string> {
+  const unknown = propfind.kind === "some" ? propfind.names.filter((name) => !liveProperties.has(propertyKey(name))) : []
+  const namespaces = new Set(unknown.map(({ ns }) => ns).filter((ns) => ns !== "" && ns !== davNamespace))
   return new Map([...namespaces].map((ns, i) => [ns, `n${i}`]))
 }
 
@@ -46,23 +46,23 @@ interface Parts {
   absent: string
 }
 
-function liveOnes(wish: Wish, { live }: Scene): LiveProperty[] {
-  const named = wish.names.flatMap((name) => live.get(keyOf(name)) ?? [])
-  if (wish.kind === "some") return named
-  return [...live.values()].filter((property) => property.common || named.includes(property))
+function liveOnes(propfind: PropfindRequest, { liveProperties }: FilesContext): LiveProperty[] {
+  const named = propfind.names.flatMap((name) => liveProperties.get(propertyKey(name)) ?? [])
+  if (propfind.kind === "some") return named
+  return [...liveProperties.values()].filter((property) => property.isInAllprop || named.includes(property))
 }
 
 /** Properties that clients stored. Where there are none at all, nothing is looked up. */
 function deadRenderer(
-  wish: Wish,
-  { live, properties }: Scene,
+  propfind: PropfindRequest,
+  { liveProperties, deadProperties }: FilesContext,
   prefixes: ReadonlyMap<string, string>,
-): (resource: Resource, parts: Parts) => void {
-  const store = properties.opened()
-  if (wish.kind === "some") {
-    const wanted = wish.names
-      .filter((name) => !live.has(keyOf(name)))
-      .map((name) => ({ key: keyOf(name), empty: emptyWith(prefixes, name) }))
+): (resource: DavResource, parts: Parts) => void {
+  const store = deadProperties.all()
+  if (propfind.kind === "some") {
+    const wanted = propfind.names
+      .filter((name) => !liveProperties.has(propertyKey(name)))
+      .map((name) => ({ key: propertyKey(name), empty: emptyWith(prefixes, name) }))
     return ({ path }, parts) => {
       const stored = store?.get(path)
       for (const { key, empty } of wanted) {
@@ -72,7 +72,7 @@ function deadRenderer(
       }
     }
   }
-  const text = wish.kind === "names" ? emptyOf : (_key: string, value: string) => value
+  const text = propfind.kind === "names" ? emptyOf : (_key: string, value: string) => value
   return ({ path }, parts) => {
     for (const [key, value] of store?.get(path) ?? []) parts.found += text(key, value)
   }
@@ -80,12 +80,12 @@ function deadRenderer(
 
 function emptyWith(prefixes: ReadonlyMap<string, string>, { ns, name }: PropertyName): string {
   const prefix = prefixes.get(ns)
-  return prefix === undefined ? emptyElement(ns, name) : `<${prefix}:${name}/>`
+  return prefix === undefined ? emptyElementXml(ns, name) : `<${prefix}:${name}/>`
 }
 
 function emptyOf(key: string): string {
   const space = key.lastIndexOf(" ")
-  return emptyElement(key.slice(0, space), key.slice(space + 1))
+  return emptyElementXml(key.slice(0, space), key.slice(space + 1))
 }
 
 function responseElement(href: string, { found, absent }: Parts): string {
@@ -95,23 +95,23 @@ function responseElement(href: string, { found, absent }: Parts): string {
   return `${text}</D:response>\n`
 }
 
-export function hrefOf({ path, directory }: Pick<Resource, "path" | "directory">): string {
+export function hrefOf({ path, isDirectory }: Pick<DavResource, "path" | "isDirectory">): string {
   if (path === "/") return "/"
   const encoded = path.split("/").map(encodeName).join("/")
-  return directory ? `${encoded}/` : encoded
+  return isDirectory ? `${encoded}/` : encoded
 }
 
 /** As `hrefOf`; the directory above is encoded once for all entries of a listing. */
-function hrefs(): (resource: Resource) => string {
+function hrefs(): (resource: DavResource) => string {
   let above: string | undefined
   let encoded = ""
-  return ({ path, name, directory }) => {
+  return ({ path, name, isDirectory }) => {
     if (path === "/") return "/"
     const parent = path.slice(0, path.length - name.length)
     if (parent !== above) {
       above = parent
       encoded = parent.split("/").map(encodeName).join("/")
     }
-    return `${encoded}${encodeName(name)}${directory ? "/" : ""}`
+    return `${encoded}${encodeName(name)}${isDirectory ? "/" : ""}`
   }
 }

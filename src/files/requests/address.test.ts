@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Failure } from "#contract"
-import { encodePath, parseTarget } from "./address.ts"
+import { encodePath, parseFileAddress } from "./address.ts"
 
-const names = (target: string) => parseTarget(target).names
+const names = (target: string) => parseFileAddress(target).names
 const status = (target: string) => {
   try {
-    parseTarget(target)
+    parseFileAddress(target)
     return 200
   } catch (error) {
     return error instanceof Failure ? error.status : 500
@@ -14,9 +14,9 @@ const status = (target: string) => {
 }
 
 test("a target is split into decoded names, and doubled slashes count once", () => {
-  assert.deepEqual(parseTarget("/"), { names: [], slash: true })
-  assert.deepEqual(parseTarget("/users//ann/a%20b/"), { names: ["users", "ann", "a b"], slash: true })
-  assert.deepEqual(parseTarget("/%C3%BC%23%3F%25"), { names: ["ü#?%"], slash: false })
+  assert.deepEqual(parseFileAddress("/"), { names: [], hasTrailingSlash: true })
+  assert.deepEqual(parseFileAddress("/users//ann/a%20b/"), { names: ["users", "ann", "a b"], hasTrailingSlash: true })
+  assert.deepEqual(parseFileAddress("/%C3%BC%23%3F%25"), { names: ["ü#?%"], hasTrailingSlash: false })
   assert.deepEqual(names("http://files.example.com:8082/x/y"), ["x", "y"])
   assert.deepEqual(names("http://files.example.com"), [])
 })

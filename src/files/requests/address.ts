@@ -5,20 +5,20 @@ import { invalid, notFound } from "../failures.ts"
  * What a request's target names: single names from the root downwards, and whether it ends with a
  * slash.
  */
-export interface Address {
+export interface FileAddress {
   names: readonly string[]
-  slash: boolean
+  hasTrailingSlash: boolean
 }
 
 /**
  * Hidden names: what Quayside keeps beside people's files. `/.quayside` at the root, uploads beside
  * their target anywhere.
  */
-export const hiddenFolder = ".quayside"
-export const hiddenPrefix = ".quayside-upload-"
+export const reservedDirectory = ".quayside"
+export const reservedPrefix = ".quayside-upload-"
 
-export function isHidden(name: string, depth: number): boolean {
-  return (depth === 0 && name === hiddenFolder) || name.startsWith(hiddenPrefix)
+export function isReservedName(name: string, depth: number): boolean {
+  return (depth === 0 && name === reservedDirectory) || name.startsWith(reservedPrefix)
 }
 
 /**
@@ -26,16 +26,16 @@ export function isHidden(name: string, depth: number): boolean {
  * UTF-8, NUL) are 400; names that could lead elsewhere (`.`, `..`, an encoded slash) do not exist:
  * 404. Doubled slashes count once.
  */
-export function parseTarget(target: string): Address {
+export function parseFileAddress(target: string): FileAddress {
   const path = pathOf(target)
   const names: string[] = []
   for (const part of path.split("/")) {
     if (part === "") continue
     const name = decodeName(part)
-    if (isHidden(name, names.length)) throw notFound()
+    if (isReservedName(name, names.length)) throw notFound()
     names.push(name)
   }
-  return { names, slash: path.endsWith("/") }
+  return { names, hasTrailingSlash: path.endsWith("/") }
 }
 
 function pathOf(target: string): string {
@@ -67,14 +67,14 @@ function decode(part: string): string {
 const needsDecoding = /[%\x80-\xff]/
 
 /** Names that a new entry may have: the file systems hold 255 bytes. */
-export function assertCreatable(names: readonly string[]): void {
+export function assertValidNewName(names: readonly string[]): void {
   const name = names.at(-1) ?? ""
   const bytes = Buffer.byteLength(name)
   if (bytes > 255) throw new Failure("invalid", `A name has at most 255 bytes; this one has ${bytes}`)
 }
 
 /** `/a/b` for names; `/` for none. What the authority is asked about. */
-export function pathText(names: readonly string[]): string {
+export function joinPath(names: readonly string[]): string {
   return `/${names.join("/")}`
 }
 

@@ -6,9 +6,9 @@ import { setImmediate as nextLoop } from "node:timers/promises"
 import { bounds } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, FilesWorld, owner, workerPid } from "../../../test/fixtures/files-world.ts"
-import { type Element, parseXml, serializeXml } from "../xml/xml.ts"
+import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
-import { Slices } from "./yielder.ts"
+import { FairScheduler } from "./yielder.ts"
 
 /*
  * A short request must not become a long answer, much memory, or anybody else's wait.
@@ -112,7 +112,7 @@ test("what one entry's properties make of an answer is bounded, and each of its 
 })
 
 /** Texts that lie side by side are one. */
-function plain({ ns, name, attributes, children }: Element): unknown {
+function plain({ ns, name, attributes, children }: XmlElement): unknown {
   const joined: unknown[] = []
   for (const each of children) {
     if (typeof each !== "string") joined.push(plain(each))
@@ -227,28 +227,28 @@ function openConnections(port: number): number {
 }
 
 test("slices of long work go to people in turn, one in each turn of the event loop", async () => {
-  const slices = new Slices()
+  const slices = new FairScheduler()
   const order: number[] = []
   const turns: Promise<void>[] = []
-  for (let i = 0; i < 50; i += 1) turns.push(slices.next(1).then(() => void order.push(1)))
-  turns.push(slices.next(2).then(() => void order.push(2)))
+  for (let i = 0; i < 50; i += 1) turns.push(slices.waitForNextSlot(1).then(() => void order.push(1)))
+  turns.push(slices.waitForNextSlot(2).then(() => void order.push(2)))
   await Promise.all(turns)
   assert.ok(order.indexOf(2) <= 1, order.join())
   await nextLoop()
-  assert.equal(slices.turn(1), undefined)
-  assert.ok(slices.turn(1) instanceof Promise, "one in a turn")
+  assert.equal(slices.waitForSlot(1), undefined)
+  assert.ok(slices.waitForSlot(1) instanceof Promise, "one in a turn")
 })
 
 test("one person's copies wait for each other, and not for another person's", async () => {
   const queue = new CopyQueue()
   const most = bounds.files.copiesAtOnce.value
-  const running = await Promise.all(Array.from({ length: most }, () => queue.enter(1)))
+  const running = await Promise.all(Array.from({ length: most }, () => queue.acquire(1)))
   let isIn = false
-  const next = queue.enter(1).then((place) => {
+  const next = queue.acquire(1).then((place) => {
     isIn = true
     return place
   })
-  ;(await queue.enter(2))[Symbol.dispose]()
+  ;(await queue.acquire(2))[Symbol.dispose]()
   assert.equal(isIn, false)
   running[0]?.[Symbol.dispose]()
   ;(await next)[Symbol.dispose]()

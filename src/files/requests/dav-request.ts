@@ -1,41 +1,41 @@
-import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Access, Authority } from "../access/authority.ts"
-import type { OpenCalls } from "../access/open-requests.ts"
-import type { Rights } from "../access/rights-cache.ts"
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
+import type { Authority, PathAccess } from "../access/authority.ts"
+import type { OpenRequests } from "../access/open-requests.ts"
+import type { RightsCache } from "../access/rights-cache.ts"
 import { forbidden, hidden } from "../failures.ts"
-import type { Locks } from "../locks/lock-table.ts"
+import type { LockTable } from "../locks/lock-table.ts"
 import type { DeadProperties } from "../properties/dead-properties.ts"
 import type { LiveProperties } from "../properties/live-properties.ts"
-import type { Workplace } from "../staging/staging-area.ts"
+import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
-import type { Folder } from "../tree/directory-handle.ts"
-import { type Address, pathText } from "./address.ts"
-import type { CopyQueue, Turns } from "./request-limiter.ts"
-import type { Slices } from "./yielder.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { type FileAddress, joinPath } from "./address.ts"
+import type { CopyQueue, RequestLimiter } from "./request-limiter.ts"
+import type { FairScheduler } from "./yielder.ts"
 
 /** What all requests share. */
-export interface Scene {
-  root: Folder
-  rights: Rights
-  workplace: Workplace
-  live: LiveProperties
-  locks: Locks
-  properties: DeadProperties
+export interface FilesContext {
+  root: DirectoryHandle
+  rights: RightsCache
+  staging: StagingArea
+  liveProperties: LiveProperties
+  locks: LockTable
+  deadProperties: DeadProperties
   storage: StorageLedger
-  turns: Turns
-  copies: CopyQueue
-  slices: Slices
-  open: OpenCalls
+  requestLimiter: RequestLimiter
+  copyQueue: CopyQueue
+  scheduler: FairScheduler
+  openRequests: OpenRequests
   /** Host names that are ours beside the loopback ones. */
-  hosts: ReadonlySet<string>
-  report(error: unknown): void
-  refused: Authority["refused"]
-  limits: Limits
+  allowedHosts: ReadonlySet<string>
+  reportError(error: unknown): void
+  recordRefusals: Authority["recordRefusals"]
+  limits: RequestLimits
 }
 
-export interface Limits {
+export interface RequestLimits {
   /** Entries that a `Depth: infinity` listing may have. */
-  deepEntries: number
+  maxDeepEntries: number
   /** Milliseconds after which a connection on which nothing moves is closed. */
   stallMs: number
 }
@@ -46,27 +46,33 @@ export interface Person {
 }
 
 /** One request of a person whose proof held. */
-export class Call {
-  readonly scene: Scene
-  readonly request: IncomingMessage
+export class DavRequest {
+  readonly context: FilesContext
+  readonly incoming: IncomingMessage
   readonly response: ServerResponse
-  readonly address: Address
+  readonly address: FileAddress
   readonly person: Person
   /** Asks for the proof again; used before something is done that was allowed long ago. */
-  readonly renew: () => Promise<void>
+  readonly revalidate: () => Promise<void>
   /** Paths that the `If` header names and the caller may read. */
-  readableTags: ReadonlySet<string> = new Set()
-  readonly #proceed: () => void
-  #gone: AbortSignal | undefined
+  readableIfPaths: ReadonlySet<string> = new Set()
+  readonly #sendContinue: () => void
+  #clientGone: AbortSignal | undefined
 
-  constructor(parts: Pick<Call, "scene" | "request" | "response" | "address" | "person" | "renew"> & { proceed: () => void }) {
-    this.scene = parts.scene
-    this.request = parts.request
+  constructor(
+    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "person" | "revalidate"> & { sendContinue: () => void },
+  ) {
+    this.context = parts.context
+    this.incoming = parts.incoming
     this.response = parts.response
     this.address = parts.address
     this.person = parts.person
-    this.renew = parts.renew
-    this.#proceed = parts.proceed
+    this.revalidate = parts.revalidate
+    this.#sendContinue = parts.sendContinue
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.incoming.headers
   }
 
   get names(): readonly string[] {
@@ -74,59 +80,60 @@ export class Call {
   }
 
   get path(): string {
-    return pathText(this.address.names)
+    return joinPath(this.address.names)
   }
 
   /** Aborted when the client closes the connection before it was answered. */
-  get gone(): AbortSignal {
-    if (this.#gone) return this.#gone
+  get clientGone(): AbortSignal {
+    if (this.#clientGone) return this.#clientGone
     const controller = new AbortController()
     if (this.response.destroyed) controller.abort()
     this.response.once("close", () => {
       if (!this.response.writableFinished) controller.abort()
     })
-    this.#gone = controller.signal
-    return this.#gone
+    this.#clientGone = controller.signal
+    return this.#clientGone
   }
 
   /** Lets a client that waits for `100 Continue` send its body. */
-  proceed(): void {
-    this.#proceed()
+  sendContinue(): void {
+    this.#sendContinue()
   }
 
   /** How far the caller may read a path; refuses with 404 what does not exist for them. */
-  async visible(names = this.names): Promise<Level> {
-    return visible(await this.scene.rights.level(this.person.userId, names, "read"))
+  async assertVisible(names = this.names): Promise<Level> {
+    return assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "read"))
   }
 
-  async readable(names = this.names): Promise<void> {
-    if ((await this.visible(names)) === "passage") throw forbidden("You may pass through this directory, not read it")
+  async assertReadable(names = this.names): Promise<void> {
+    if ((await this.assertVisible(names)) === "passage") throw forbidden("You may pass through this directory, not read it")
   }
 
-  async writable(names = this.names): Promise<void> {
-    assertWritable(visible(await this.scene.rights.level(this.person.userId, names, "write")))
+  async assertWritable(names = this.names): Promise<void> {
+    assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "write")))
   }
 
   /** The person for whom counts what is stored there; undefined: nobody. */
-  async account(names = this.names): Promise<string | undefined> {
-    return (await this.scene.rights.access(this.person.userId, names)).account
+  async storageAccount(names = this.names): Promise<string | undefined> {
+    return (await this.context.rights.access(this.person.userId, names)).account
   }
 
   /** May write the entry and put something else in its place, or take it away. */
-  async owned(names = this.names): Promise<void> {
-    const access = await this.scene.rights.access(this.person.userId, names)
-    assertWritable(visible(access.level))
-    if (!access.own) throw forbidden("This is the root of a home or a dataset, or holds one: it can be neither deleted, moved nor replaced")
+  async assertReplaceable(names = this.names): Promise<void> {
+    const access = await this.context.rights.access(this.person.userId, names)
+    assertWriteLevel(assertVisibleLevel(access.level))
+    if (!access.canReplace)
+      throw forbidden("This is the root of a home or a dataset, or holds one: it can be neither deleted, moved nor replaced")
   }
 }
 
-type Level = Access["level"]
+type Level = PathAccess["level"]
 
-function visible(level: Level): Level {
+function assertVisibleLevel(level: Level): Level {
   if (level === "none") throw hidden()
   return level
 }
 
-function assertWritable(level: Level): void {
+function assertWriteLevel(level: Level): void {
   if (level !== "write") throw forbidden("You may not write here")
 }

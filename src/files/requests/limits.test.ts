@@ -5,7 +5,7 @@ import { after, before, test } from "node:test"
 import { promisify } from "node:util"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, FilesWorld, type RawConnection } from "../../../test/fixtures/files-world.ts"
-import { Turns } from "./request-limiter.ts"
+import { RequestLimiter } from "./request-limiter.ts"
 
 let world: FilesWorld
 before(async () => {
@@ -88,16 +88,16 @@ test("one person has a share of the connections: an idle one makes room, and wit
 })
 
 test("one person has a share of the requests only, and of deep listings a smaller one", () => {
-  const turns = new Turns()
-  const taken = Array.from({ length: 128 }, () => turns.take(1))
-  assert.throws(() => turns.take(1), /too many requests/)
-  turns.take(2)[Symbol.dispose]()
+  const turns = new RequestLimiter()
+  const taken = Array.from({ length: 128 }, () => turns.acquire(1))
+  assert.throws(() => turns.acquire(1), /too many requests/)
+  turns.acquire(2)[Symbol.dispose]()
   taken.pop()?.[Symbol.dispose]()
-  turns.take(1)
-  const deep = Array.from({ length: 4 }, () => turns.take(1, "deep"))
-  assert.throws(() => turns.take(1, "deep"), /too many requests/)
+  turns.acquire(1)
+  const deep = Array.from({ length: 4 }, () => turns.acquire(1, "deep"))
+  assert.throws(() => turns.acquire(1, "deep"), /too many requests/)
   for (const turn of deep) turn[Symbol.dispose]()
-  turns.take(1, "deep")
+  turns.acquire(1, "deep")
 })
 
 /** Connections to the server, as the kernel lists them. */

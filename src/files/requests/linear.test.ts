@@ -1,10 +1,10 @@
 import { bounds } from "#contract"
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
-import { checkWrite, isFresh } from "../access/preconditions.ts"
+import { checkWritePreconditions, isFresh } from "../access/preconditions.ts"
 import { hostName } from "../guard.ts"
-import { parseIf, tokensIn } from "../locks/if-header.ts"
+import { parseIfHeader, submittedTokens } from "../locks/if-header.ts"
 import { escapeXml, parseXml } from "../xml/xml.ts"
-import { parseTarget } from "./address.ts"
+import { parseFileAddress } from "./address.ts"
 
 const headerBytes = 32 * 1024
 const current = { etag: '"a"', mtimeMs: 0 }
@@ -12,7 +12,7 @@ const current = { etag: '"a"', mtimeMs: 0 }
 const parsers: Parser[] = [
   {
     name: "If",
-    parse: (header) => tokensIn(parseIf(header)),
+    parse: (header) => submittedTokens(parseIfHeader(header)),
     size: headerBytes,
     shapes: [
       repeated("(<a>)"),
@@ -28,7 +28,7 @@ const parsers: Parser[] = [
   },
   {
     name: "If-Match and If-None-Match",
-    parse: (header) => [isFresh({ "if-none-match": header }, current), checkWrite({ "if-match": header }, current)],
+    parse: (header) => [isFresh({ "if-none-match": header }, current), checkWritePreconditions({ "if-match": header }, current)],
     size: headerBytes,
     shapes: [repeated('"'), repeated('"b",'), repeated("W/"), repeated(" ", { end: "x" })],
   },
@@ -40,7 +40,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a target",
-    parse: parseTarget,
+    parse: parseFileAddress,
     size: headerBytes,
     shapes: [
       repeated("/"),

@@ -4,18 +4,18 @@ import { bounds, Failure } from "#contract"
  * How many requests one person may have under way. Beyond, a request is refused rather than queued:
  * it would hold a connection and a body.
  */
-const mostAtOnce = bounds.files.requestsAtOnce.value
+const maxRequests = bounds.files.requestsAtOnce.value
 /** Listings of all that is below look at each entry twice. */
-const mostDeep = bounds.files.deepListingsAtOnce.value
+const maxDeepListings = bounds.files.deepListingsAtOnce.value
 
 /** Keeps one person from taking all of the server. */
-export class Turns {
+export class RequestLimiter {
   readonly #running = new Map<string, number>()
 
-  take(userId: number, kind: "any" | "deep" = "any"): Disposable {
+  acquire(userId: number, kind: "any" | "deep" = "any"): Disposable {
     const key = `${kind} ${userId}`
     const running = this.#running.get(key) ?? 0
-    if (running >= (kind === "deep" ? mostDeep : mostAtOnce)) throw tooMany()
+    if (running >= (kind === "deep" ? maxDeepListings : maxRequests)) throw tooManyRequests()
     this.#running.set(key, running + 1)
     return { [Symbol.dispose]: () => this.#leave(key) }
   }
@@ -27,16 +27,16 @@ export class Turns {
   }
 }
 
-const mostCopies = bounds.files.copiesAtOnce.value
+const maxCopies = bounds.files.copiesAtOnce.value
 
 /** Lets few copies of one person run at once; the others wait for theirs to end. */
 export class CopyQueue {
   readonly #running = new Map<number, number>()
   readonly #waiting = new Map<number, (() => void)[]>()
 
-  async enter(userId: number): Promise<Disposable> {
+  async acquire(userId: number): Promise<Disposable> {
     const running = this.#running.get(userId) ?? 0
-    if (running < mostCopies) this.#running.set(userId, running + 1)
+    if (running < maxCopies) this.#running.set(userId, running + 1)
     else await new Promise<void>((resolve) => this.#waiting.set(userId, [...(this.#waiting.get(userId) ?? []), resolve]))
     return { [Symbol.dispose]: () => this.#leave(userId) }
   }
@@ -56,7 +56,7 @@ export class CopyQueue {
   }
 }
 
-const tooMany = (): Failure =>
+const tooManyRequests = (): Failure =>
   new Failure("too_many_requests", "You have too many requests under way; try again when some have ended", {
     headers: { "Retry-After": "1" },
   })

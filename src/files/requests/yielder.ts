@@ -6,7 +6,7 @@ const sliceMs = 5
  * between two of them whatever has arrived meanwhile is served. People take turns, so nobody's many
  * requests delay another one's few.
  */
-export class Slices {
+export class FairScheduler {
   readonly #waiting = new Map<number, (() => void)[]>()
   #isTaken = false
 
@@ -14,14 +14,14 @@ export class Slices {
    * Undefined, and so nothing to wait for, where nobody else's slice falls in this turn of the
    * event loop.
    */
-  turn(who: number): Promise<void> | undefined {
-    if (this.#isTaken) return this.next(who)
+  waitForSlot(who: number): Promise<void> | undefined {
+    if (this.#isTaken) return this.waitForNextSlot(who)
     this.#take()
     return undefined
   }
 
   /** Waits for a slice in a later turn of the event loop. */
-  next(who: number): Promise<void> {
+  waitForNextSlot(who: number): Promise<void> {
     return new Promise((resolve) => {
       const mine = this.#waiting.get(who)
       if (mine) mine.push(resolve)
@@ -49,15 +49,15 @@ export class Slices {
 }
 
 /** Work that nobody asked for at the files address shares one place among the people. */
-export const nobody = 0
+export const systemUserId = 0
 
 /** Pauses one piece of work whenever its slice is over. */
-export class Slice {
-  readonly #slices: Slices
+export class Yielder {
+  readonly #slices: FairScheduler
   readonly #who: number
   #until = performance.now() + sliceMs
 
-  constructor(slices: Slices = shared, who = nobody) {
+  constructor(slices: FairScheduler = sharedScheduler, who = systemUserId) {
     this.#slices = slices
     this.#who = who
   }
@@ -65,11 +65,11 @@ export class Slice {
   /** Undefined, and so nothing to wait for, while the slice lasts. */
   pause(): Promise<void> | undefined {
     if (performance.now() < this.#until) return undefined
-    return this.#slices.next(this.#who).then(() => {
+    return this.#slices.waitForNextSlot(this.#who).then(() => {
       this.#until = performance.now() + sliceMs
     })
   }
 }
 
 /** Of this process. */
-export const shared = new Slices()
+export const sharedScheduler = new FairScheduler()

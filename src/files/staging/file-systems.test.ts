@@ -63,7 +63,7 @@ test("a file server comes up on a full disk, serves what is there and lets peopl
     return undo
   }
   // Nothing is kept free: what is tried is the very last room.
-  const storage = { reserveBytes: 0, freeInodes: 0 }
+  const storage = { reserveBytes: 0, minFreeInodes: 0 }
   await using world = await FilesWorld.start({ process: "worker", prepare, storage })
   assert.equal((await world.ask("GET", "/users/ann/f")).text, "f")
   assert.equal((await world.ask("PROPFIND", "/users/ann", { headers: { depth: "1" } })).status, 207)

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, readlinkSync } from "node:fs"
  * Names this process among all that share the files root: boot and process namespace, process, its
  * start, and something random.
  */
-export function processId(): string {
+export function createProcessId(): string {
   return [domain(), process.pid, startOf(process.pid), randomBytes(4).toString("hex")].join("-")
 }
 
@@ -13,7 +13,7 @@ export function processId(): string {
  * Whether that process certainly ended. False also means "cannot be told", as for one on another
  * machine.
  */
-export function isGone(id: string): boolean {
+export function hasProcessEnded(id: string): boolean {
   const [where, pid, start] = id.split("-")
   if (where !== domain() || !seesOthers()) return false
   return startOf(Number(pid)) !== start

@@ -1,13 +1,13 @@
 import { constants, fdatasync, open, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
-import { type Folder, fileFlags, type Name } from "../tree/directory-handle.ts"
-import { attempt, closeQuietly, removeTree } from "../tree/remove-tree.ts"
+import { type DirectoryHandle, type EntryName, safeOpenFlags } from "../tree/directory-handle.ts"
+import { closeQuietly, ignoreErrors, removeTree } from "../tree/remove-tree.ts"
 
 const sync = promisify(fdatasync)
 const opened = promisify(open)
 
-interface Spot {
-  folder: Folder
+interface MarkerLink {
+  directory: DirectoryHandle
   name: string
 }
 
@@ -15,14 +15,14 @@ interface Spot {
  * A name in the hidden place, at first with nothing there. Disposing it removes what is still
  * there.
  */
-export class Stage implements AsyncDisposable {
-  readonly parent: Folder
+export class StagedEntry implements AsyncDisposable {
+  readonly parent: DirectoryHandle
   readonly name: string
-  readonly #marker: Spot | undefined
+  readonly #marker: MarkerLink | undefined
   #count = 0
-  #left: readonly Name[] | undefined
+  #left: readonly EntryName[] | undefined
 
-  constructor(parent: Folder, name: string, marker?: Spot) {
+  constructor(parent: DirectoryHandle, name: string, marker?: MarkerLink) {
     this.parent = parent
     this.name = name
     this.#marker = marker
@@ -32,25 +32,25 @@ export class Stage implements AsyncDisposable {
    * On a file system of its own the target's directory holds it, and a link in the worker's folder
    * tells the sweep where.
    */
-  static beside(parent: Folder, name: string, marker: Spot): Stage {
-    symlinkSync(readlinkSync(parent.self), marker.folder.at(marker.name))
-    return new Stage(parent, name, marker)
+  static besideTarget(parent: DirectoryHandle, name: string, marker: MarkerLink): StagedEntry {
+    symlinkSync(readlinkSync(parent.path), marker.directory.pathTo(marker.name))
+    return new StagedEntry(parent, name, marker)
   }
 
   /** Gives up the name, and not what is there. */
-  abandon(): void {
+  release(): void {
     this.parent[Symbol.dispose]()
     if (!this.#marker) return
-    const { folder, name } = this.#marker
-    attempt(() => unlinkSync(folder.at(name)))
-    folder[Symbol.dispose]()
+    const { directory, name } = this.#marker
+    ignoreErrors(() => unlinkSync(directory.pathTo(name)))
+    directory[Symbol.dispose]()
   }
 
   /**
    * Removes what is there. Answers false when something is left because a program that is in it
    * keeps changing it; to be called again then.
    */
-  async clear(): Promise<boolean> {
+  async removeContent(): Promise<boolean> {
     this.#left = await removeTree(this.parent, this.#left ?? this.name, () => {
       this.#count += 1
       return `${this.name}-${this.#count}`
@@ -59,7 +59,7 @@ export class Stage implements AsyncDisposable {
   }
 
   async remove(): Promise<void> {
-    await this.clear().finally(() => this.abandon())
+    await this.removeContent().finally(() => this.release())
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -68,12 +68,12 @@ export class Stage implements AsyncDisposable {
 }
 
 /** A file under way. Unless it was placed, disposing it leaves nothing. */
-export class Draft implements Disposable {
+export class TempFile implements Disposable {
   readonly fd: number
-  readonly #stage: Stage
-  #placed = false
+  readonly #stage: StagedEntry
+  #isMoved = false
 
-  private constructor(stage: Stage, fd: number) {
+  private constructor(stage: StagedEntry, fd: number) {
     this.#stage = stage
     this.fd = fd
   }
@@ -81,12 +81,12 @@ export class Draft implements Disposable {
   /**
    * In the thread pool: a new file waits for the file system's journal while others are flushed.
    */
-  static async open(stage: Stage): Promise<Draft> {
+  static async open(stage: StagedEntry): Promise<TempFile> {
     try {
-      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | fileFlags
-      return new Draft(stage, await opened(stage.parent.at(stage.name), flags, 0o644))
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | safeOpenFlags
+      return new TempFile(stage, await opened(stage.parent.pathTo(stage.name), flags, 0o644))
     } catch (error) {
-      stage.abandon()
+      stage.release()
       throw error
     }
   }
@@ -97,14 +97,14 @@ export class Draft implements Disposable {
   }
 
   /** Gives it its place; a file that was there under this name is replaced. */
-  place(parent: Folder, name: string): void {
-    renameSync(this.#stage.parent.at(this.#stage.name), parent.at(name))
-    this.#placed = true
+  moveTo(parent: DirectoryHandle, name: string): void {
+    renameSync(this.#stage.parent.pathTo(this.#stage.name), parent.pathTo(name))
+    this.#isMoved = true
   }
 
   [Symbol.dispose](): void {
     closeQuietly(this.fd)
-    if (!this.#placed) attempt(() => unlinkSync(this.#stage.parent.at(this.#stage.name)))
-    this.#stage.abandon()
+    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#stage.parent.pathTo(this.#stage.name)))
+    this.#stage.release()
   }
 }

@@ -7,15 +7,15 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
-import { Folder } from "../tree/directory-handle.ts"
-import { processId } from "./process-id.ts"
-import { Workplace } from "./staging-area.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
+import { createProcessId } from "./process-id.ts"
+import { StagingArea } from "./staging-area.ts"
 
 let path: string
-let root: Folder
+let root: DirectoryHandle
 before(() => {
   path = mkdtempSync(join(tmpdir(), "quayside-work-"))
-  root = Folder.open(path)
+  root = DirectoryHandle.open(path)
 })
 after(() => {
   root[Symbol.dispose]()
@@ -26,13 +26,13 @@ const report = (error: unknown) => assert.fail(String(error))
 
 /** The folder of a process that has ended. */
 function deadId(): string {
-  const [domain, , , random] = processId().split("-")
+  const [domain, , , random] = createProcessId().split("-")
   const { pid } = spawnSync("true")
   return [domain, pid, "12345", random].join("-")
 }
 
 test("what a dead process left is swept, whatever is in it", async () => {
-  await using place = new Workplace(root, report)
+  await using place = new StagingArea(root, report)
   const dead = deadId()
   mkdirSync(work(dead, "1/deep/er"), { recursive: true })
   writeFileSync(work(dead, "2"), "")
@@ -46,7 +46,7 @@ test("what a dead process left is swept, whatever is in it", async () => {
 })
 
 test("what a dead process had moved away to put something in its place comes back, unless something is there", async () => {
-  await using place = new Workplace(root, report)
+  await using place = new StagingArea(root, report)
   const dead = deadId()
   for (const [n, name] of ["gone", "there"].entries()) {
     mkdirSync(work(dead, String(n), "old"), { recursive: true })
@@ -63,7 +63,7 @@ test("what a dead process had moved away to put something in its place comes bac
 })
 
 test("what replaces something takes its place and nothing else, and what cannot leaves it there", async () => {
-  await using place = new Workplace(root, report)
+  await using place = new StagingArea(root, report)
   mkdirSync(join(path, "fresh/new"), { recursive: true })
   mkdirSync(join(path, "taken/old"), { recursive: true })
   const gone = place.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
@@ -75,7 +75,7 @@ test("what replaces something takes its place and nothing else, and what cannot 
 })
 
 test("what programs keep filling while it is removed is gone soon after they are", async () => {
-  await using place = new Workplace(root, report)
+  await using place = new StagingArea(root, report)
   mkdirSync(join(path, "busy"))
   const fill = "echo; while :; do i=$((i + 1)); : >$$.$i; done"
   const programs = [1, 2].map(() => spawn("sh", ["-c", fill], { cwd: join(path, "busy"), stdio: ["ignore", "pipe", "ignore"] }))
@@ -87,7 +87,7 @@ test("what programs keep filling while it is removed is gone soon after they are
 })
 
 test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {
-  await using place = new Workplace(root, report)
+  await using place = new StagingArea(root, report)
   mkdirSync(work("0123456789ab-1-1-00"), { recursive: true })
   await place.sweep(root)
   assert.equal(existsSync(work("0123456789ab-1-1-00")), true)
@@ -98,11 +98,11 @@ test("what another machine's process holds is kept until its heartbeat stopped l
 })
 
 test("two that live beside each other leave each other alone", async () => {
-  const one = new Workplace(root, report)
-  const other = new Workplace(root, report)
-  using draft = await one.draft(root)
+  const one = new StagingArea(root, report)
+  const other = new StagingArea(root, report)
+  using draft = await one.createTempFile(root)
   await other.sweep(root)
-  draft.place(root, "drafted")
+  draft.moveTo(root, "drafted")
   assert.equal(existsSync(join(path, "drafted")), true)
   await one[Symbol.asyncDispose]()
   await other[Symbol.asyncDispose]()
@@ -110,7 +110,7 @@ test("two that live beside each other leave each other alone", async () => {
 })
 
 test("stored properties outlive the process, a line that was cut short, and the rewriting of their log", async () => {
-  await using _place = new Workplace(root, report)
+  await using _place = new StagingArea(root, report)
   const file = join(path, ".quayside/properties.jsonl")
   {
     using first = new DeadProperties(root)
@@ -123,11 +123,11 @@ test("stored properties outlive the process, a line that was cut short, and the 
     for (let i = 0; i < 3_000; i += 1) second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
     second.move("/a", "/c")
     second.copy("/c", "/d", false)
-    second.forget("/churn")
+    second.remove("/churn")
   }
   using third = new DeadProperties(root)
   assert.deepEqual(
-    [...(third.opened() ?? [])].map(([at, stored]) => [at, [...stored]]),
+    [...(third.all() ?? [])].map(([at, stored]) => [at, [...stored]]),
     [
       ["/c", [["urn:x color", "<blue/>"]]],
       ["/c/b", [["urn:x size", "<one/>"]]],

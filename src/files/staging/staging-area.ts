@@ -1,53 +1,53 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { fileFailure } from "../failures.ts"
-import { hiddenFolder, hiddenPrefix } from "../requests/address.ts"
-import type { Spot } from "../tree/copy-entry.ts"
-import type { Folder, Name } from "../tree/directory-handle.ts"
-import { attempt, changeMode, removeTree } from "../tree/remove-tree.ts"
-import { isGone, processId } from "./process-id.ts"
-import { Draft, Stage } from "./staged-entry.ts"
+import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
+import type { Entry } from "../tree/copy-entry.ts"
+import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
+import { changeMode, ignoreErrors, removeTree } from "../tree/remove-tree.ts"
+import { createProcessId, hasProcessEnded } from "./process-id.ts"
+import { StagedEntry, TempFile } from "./staged-entry.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
 /**
  * What a program keeps changing is tried again after so long, then after twice as long, and so on.
  */
-const firstPatienceMs = 500
-const lastPatienceMs = 600_000
+const minRetryMs = 500
+const maxRetryMs = 600_000
 /** Each holds a descriptor or two. What is beyond is left to the sweep of the next worker. */
-const mostStubborn = 100
+const maxRetried = 100
 const noteSuffix = ".from"
 
 /**
  * The worker's own folder in the hidden place: what is not finished, or already deleted, is here
  * and nowhere else.
  */
-export class Workplace implements AsyncDisposable {
-  readonly #all: Folder
-  #made: Folder | undefined
-  readonly #id = processId()
+export class StagingArea implements AsyncDisposable {
+  readonly #workDirectory: DirectoryHandle
+  #openedOwn: DirectoryHandle | undefined
+  readonly #id = createProcessId()
   readonly #heartbeat: NodeJS.Timeout
   readonly #device: number
   readonly #report: (error: unknown) => void
-  readonly #stubborn = new Set<Stage>()
-  #patienceMs = firstPatienceMs
-  #nextTry: NodeJS.Timeout | undefined
+  readonly #undeletable = new Set<StagedEntry>()
+  #retryMs = minRetryMs
+  #retryTimer: NodeJS.Timeout | undefined
   #count = 0
   #sweeping: Promise<void> = Promise.resolve()
 
-  constructor(root: Folder, report: (error: unknown) => void) {
+  constructor(root: DirectoryHandle, report: (error: unknown) => void) {
     this.#report = report
-    using hidden = ensured(root, hiddenFolder)
-    this.#all = ensured(hidden, "work")
+    using hidden = openOrMake(root, reservedDirectory)
+    this.#workDirectory = openOrMake(hidden, "work")
     this.#makeIfThereIsRoom()
     this.#device = root.stat().dev
-    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs)
+    this.#heartbeat = setInterval(() => this.#touchHeartbeat(), heartbeatMs)
     this.#heartbeat.unref()
   }
 
-  get #own(): Folder {
-    this.#made ??= ensured(this.#all, this.#id)
-    return this.#made
+  get #own(): DirectoryHandle {
+    this.#openedOwn ??= openOrMake(this.#workDirectory, this.#id)
+    return this.#openedOwn
   }
 
   /**
@@ -66,40 +66,40 @@ export class Workplace implements AsyncDisposable {
    * A place for something that will later be moved to a name in `parent`, or was moved away from
    * one.
    */
-  stage(parent: Folder): Stage {
-    const name = this.#fresh()
-    if (parent.stat().dev === this.#device) return new Stage(this.#own.again(), name)
-    const marker = { folder: this.#own.again(), name }
-    return Stage.beside(parent.again(), `${hiddenPrefix}${this.#id}-${name}`, marker)
+  createEntry(parent: DirectoryHandle): StagedEntry {
+    const name = this.#nextName()
+    if (parent.stat().dev === this.#device) return new StagedEntry(this.#own.duplicate(), name)
+    const marker = { directory: this.#own.duplicate(), name }
+    return StagedEntry.besideTarget(parent.duplicate(), `${reservedPrefix}${this.#id}-${name}`, marker)
   }
 
   /** A new file that will become a name in `parent`. */
-  draft(parent: Folder): Promise<Draft> {
-    return Draft.open(this.stage(parent))
+  createTempFile(parent: DirectoryHandle): Promise<TempFile> {
+    return TempFile.open(this.createEntry(parent))
   }
 
   /**
    * Makes an entry vanish before it returns; the promise resolves when its space is free, and never
    * rejects.
    */
-  discard(parent: Folder, name: Name): Promise<void> {
-    const grave = this.#graveFor(parent, name)
+  discard(parent: DirectoryHandle, name: EntryName): Promise<void> {
+    const trash = this.#trashFor(parent, name)
     try {
-      if (!grave) return Promise.resolve(unlinkSync(parent.at(name)))
-      bury(parent, name, grave)
+      if (!trash) return Promise.resolve(unlinkSync(parent.pathTo(name)))
+      moveToTrash(parent, name, trash)
     } catch (error) {
-      grave?.abandon()
+      trash?.release()
       throw error
     }
-    return this.#free(grave)
+    return this.#emptyTrash(trash)
   }
 
   /** Undefined for a file where the disk has no room for a grave: whoever deletes makes room. */
-  #graveFor(parent: Folder, name: Name): Stage | undefined {
+  #trashFor(parent: DirectoryHandle, name: EntryName): StagedEntry | undefined {
     try {
-      return this.stage(parent)
+      return this.createEntry(parent)
     } catch (error) {
-      if (isFull(error) && parent.look(name)?.isFile()) return undefined
+      if (isFull(error) && parent.lstat(name)?.isFile()) return undefined
       throw error
     }
   }
@@ -109,82 +109,82 @@ export class Workplace implements AsyncDisposable {
    * a note tells the sweep what to put back. The promise resolves when the space of what stood
    * there is free, and never rejects.
    */
-  replace(from: Spot, to: Spot & { name: string }): Promise<void> {
-    const move = () => renameSync(from.parent.at(from.name), to.parent.at(to.name))
-    if (!to.parent.look(to.name)) {
+  replace(from: Entry, to: Entry & { name: string }): Promise<void> {
+    const move = () => renameSync(from.parent.pathTo(from.name), to.parent.pathTo(to.name))
+    if (!to.parent.lstat(to.name)) {
       move()
       return Promise.resolve()
     }
-    const grave = this.stage(to.parent)
-    const note = this.#own.at(`${grave.name}${noteSuffix}`)
+    const trash = this.createEntry(to.parent)
+    const note = this.#own.pathTo(`${trash.name}${noteSuffix}`)
     try {
-      symlinkSync(`${readlinkSync(to.parent.self)}/${to.name}`, note)
-      bury(to.parent, to.name, grave)
-      exhumeUnless(move, to, grave)
+      symlinkSync(`${readlinkSync(to.parent.path)}/${to.name}`, note)
+      moveToTrash(to.parent, to.name, trash)
+      restoreOnError(move, to, trash)
     } catch (error) {
-      grave.abandon()
+      trash.release()
       throw error
     } finally {
-      attempt(() => unlinkSync(note))
+      ignoreErrors(() => unlinkSync(note))
     }
-    return this.#free(grave)
+    return this.#emptyTrash(trash)
   }
 
-  async #free(grave: Stage): Promise<void> {
-    const isGone = await grave.clear().catch((error: unknown) => void this.#report(error))
-    if (isGone === false && this.#stubborn.size < mostStubborn) this.#tryLater(grave)
+  async #emptyTrash(trash: StagedEntry): Promise<void> {
+    const isGone = await trash.removeContent().catch((error: unknown) => void this.#report(error))
+    if (isGone === false && this.#undeletable.size < maxRetried) this.#retryLater(trash)
     else {
-      this.#stubborn.delete(grave)
-      grave.abandon()
+      this.#undeletable.delete(trash)
+      trash.release()
     }
   }
 
   /** A program that is in what was deleted keeps changing it. */
-  #tryLater(grave: Stage): void {
-    this.#stubborn.add(grave)
-    if (this.#nextTry) return
-    this.#nextTry = setTimeout(() => this.#inTurn(() => this.#tryAgain()).catch(this.#report), this.#patienceMs)
-    this.#nextTry.unref()
+  #retryLater(trash: StagedEntry): void {
+    this.#undeletable.add(trash)
+    if (this.#retryTimer) return
+    this.#retryTimer = setTimeout(() => this.#afterOthers(() => this.#retry()).catch(this.#report), this.#retryMs)
+    this.#retryTimer.unref()
   }
 
-  async #tryAgain(): Promise<void> {
-    this.#nextTry = undefined
-    this.#patienceMs = Math.min(this.#patienceMs * 2, lastPatienceMs)
-    for (const grave of this.#stubborn) await this.#free(grave)
-    if (this.#stubborn.size === 0) this.#patienceMs = firstPatienceMs
+  async #retry(): Promise<void> {
+    this.#retryTimer = undefined
+    this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs)
+    for (const trash of this.#undeletable) await this.#emptyTrash(trash)
+    if (this.#undeletable.size === 0) this.#retryMs = minRetryMs
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #afterOthers(work: () => Promise<void>): Promise<void> {
     const done = this.#sweeping.then(work)
     this.#sweeping = done.catch(() => {})
     return done
   }
 
   /** Removes what workers left that are gone. Calls follow one another. */
-  sweep(root: Folder): Promise<void> {
-    return this.#inTurn(() => this.#sweepNow(root))
+  sweep(root: DirectoryHandle): Promise<void> {
+    return this.#afterOthers(() => this.#sweepNow(root))
   }
 
-  async #sweepNow(root: Folder): Promise<void> {
-    for (const name of namesIn(this.#all)) {
-      const age = Date.now() - (this.#all.look(name)?.mtimeMs ?? Date.now())
-      if (name !== this.#id && (isGone(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
+  async #sweepNow(root: DirectoryHandle): Promise<void> {
+    for (const name of namesIn(this.#workDirectory)) {
+      const age = Date.now() - (this.#workDirectory.lstat(name)?.mtimeMs ?? Date.now())
+      if (name !== this.#id && (hasProcessEnded(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
     }
   }
 
-  async #remove(root: Folder, name: string): Promise<void> {
-    using left = this.#all.folder(name)
-    for (const entry of namesIn(left)) if (entry.endsWith(noteSuffix)) putBack(root, left, entry)
-    for (const entry of namesIn(left)) if (left.look(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
-    await removeTree(this.#all, name, () => `${name}-${this.#fresh()}`)
+  async #remove(root: DirectoryHandle, name: string): Promise<void> {
+    using left = this.#workDirectory.openDirectory(name)
+    for (const entry of namesIn(left)) if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)
+    for (const entry of namesIn(left)) if (left.lstat(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
+    await removeTree(this.#workDirectory, name, () => `${name}-${this.#nextName()}`)
   }
 
-  #beat(): void {
+  #touchHeartbeat(): void {
     const now = new Date()
-    if (this.#made) futimesSync(this.#made.fd, now, now)
+    if (this.#openedOwn) futimesSync(this.#openedOwn.fd, now, now)
   }
 
-  #fresh(): string {
+  #nextName(): string {
     this.#count += 1
     return this.#count.toString(36)
   }
@@ -192,11 +192,11 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeat)
     await this.#sweeping
-    clearTimeout(this.#nextTry)
-    for (const grave of this.#stubborn) grave.abandon()
-    await removeTree(this.#all, this.#id, () => `${this.#id}-${this.#fresh()}`)
-    this.#made?.[Symbol.dispose]()
-    this.#all[Symbol.dispose]()
+    clearTimeout(this.#retryTimer)
+    for (const trash of this.#undeletable) trash.release()
+    await removeTree(this.#workDirectory, this.#id, () => `${this.#id}-${this.#nextName()}`)
+    this.#openedOwn?.[Symbol.dispose]()
+    this.#workDirectory[Symbol.dispose]()
   }
 }
 
@@ -204,13 +204,13 @@ export class Workplace implements AsyncDisposable {
  * A directory that is closed to its owner is opened first, and closed again when it cannot be moved
  * all the same.
  */
-function bury(parent: Folder, name: Name, grave: Stage): void {
-  const move = () => renameSync(parent.at(name), grave.parent.at(grave.name))
+function moveToTrash(parent: DirectoryHandle, name: EntryName, trash: StagedEntry): void {
+  const move = () => renameSync(parent.pathTo(name), trash.parent.pathTo(trash.name))
   try {
     move()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    const mode = parent.look(name)?.mode ?? 0o755
+    const mode = parent.lstat(name)?.mode ?? 0o755
     changeMode(parent, name, 0o700)
     try {
       move()
@@ -222,54 +222,54 @@ function bury(parent: Folder, name: Name, grave: Stage): void {
 }
 
 /** What was buried comes back when nothing could be put in its place. */
-function exhumeUnless(move: () => void, to: Spot, grave: Stage): void {
+function restoreOnError(move: () => void, to: Entry, trash: StagedEntry): void {
   try {
     move()
   } catch (error) {
-    attempt(() => renameSync(grave.parent.at(grave.name), to.parent.at(to.name)))
+    ignoreErrors(() => renameSync(trash.parent.pathTo(trash.name), to.parent.pathTo(to.name)))
     throw error
   }
 }
 
 /** A worker died after it had moved something away and before it had put the new one there. */
-function putBack(root: Folder, left: Folder, note: string): void {
-  attempt(() => {
+function restoreReplaced(root: DirectoryHandle, left: DirectoryHandle, note: string): void {
+  ignoreErrors(() => {
     const target = targetBelow(root, left, note)
     const name = target?.at(-1)
     if (!target || name === undefined) return
-    using parent = root.descend(target.slice(0, -1))
-    if (parent.look(name)) return
-    const grave = note.slice(0, -noteSuffix.length)
-    const isBeside = left.look(grave)?.isSymbolicLink()
-    renameSync(isBeside ? parent.at(`${hiddenPrefix}${idOf(left)}-${grave}`) : left.at(grave), parent.at(name))
+    using parent = root.openDescendant(target.slice(0, -1))
+    if (parent.lstat(name)) return
+    const trash = note.slice(0, -noteSuffix.length)
+    const isBeside = left.lstat(trash)?.isSymbolicLink()
+    renameSync(isBeside ? parent.pathTo(`${reservedPrefix}${idOf(left)}-${trash}`) : left.pathTo(trash), parent.pathTo(name))
   })
 }
 
 /** Where a link in a worker's folder leads, as names below the root. */
-function targetBelow(root: Folder, left: Folder, link: string): string[] | undefined {
-  const rootPath = readlinkSync(root.self)
-  const target = readlinkSync(left.at(link))
+function targetBelow(root: DirectoryHandle, left: DirectoryHandle, link: string): string[] | undefined {
+  const rootPath = readlinkSync(root.path)
+  const target = readlinkSync(left.pathTo(link))
   return target.startsWith(`${rootPath}/`) ? target.slice(rootPath.length + 1).split("/") : undefined
 }
 
-function idOf(left: Folder): string {
-  return readlinkSync(left.self).split("/").at(-1) ?? ""
+function idOf(left: DirectoryHandle): string {
+  return readlinkSync(left.path).split("/").at(-1) ?? ""
 }
 
 /** The marker names the directory; what the dead worker left there has its id in its name. */
-async function removeBeside(root: Folder, left: Folder, marker: string): Promise<void> {
+async function removeBeside(root: DirectoryHandle, left: DirectoryHandle, marker: string): Promise<void> {
   const target = targetBelow(root, left, marker)
   if (!target) return
   try {
-    using folder = root.descend(target)
-    const own = namesIn(folder).filter((name) => name.startsWith(`${hiddenPrefix}${idOf(left)}-`))
-    for (const name of own) await removeTree(folder, name, freshNames(name))
+    using directory = root.openDescendant(target)
+    const own = namesIn(directory).filter((name) => name.startsWith(`${reservedPrefix}${idOf(left)}-`))
+    for (const name of own) await removeTree(directory, name, nameSequence(name))
   } catch (error) {
     if (!fileFailure(error)) throw error
   }
 }
 
-function freshNames(name: string): () => string {
+function nameSequence(name: string): () => string {
   let count = 0
   return () => {
     count += 1
@@ -277,21 +277,21 @@ function freshNames(name: string): () => string {
   }
 }
 
-function ensured(parent: Folder, name: string): Folder {
+function openOrMake(parent: DirectoryHandle, name: string): DirectoryHandle {
   try {
-    parent.make(name, 0o700)
+    parent.makeDirectory(name, 0o700)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
   }
-  return parent.folder(name)
+  return parent.openDirectory(name)
 }
 
 function isFull(error: unknown): boolean {
   return fileFailure(error)?.code === "storage_full"
 }
 
-function namesIn(folder: Folder): string[] {
-  const entries = folder.entries()
+function namesIn(directory: DirectoryHandle): string[] {
+  const entries = directory.readEntries()
   const names: string[] = []
   try {
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) names.push(entry.name.toString())

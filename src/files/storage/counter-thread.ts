@@ -1,7 +1,7 @@
 import { setPriority } from "node:os"
 import { setImmediate as turn } from "node:timers/promises"
 import { parentPort, workerData } from "node:worker_threads"
-import { Folder } from "../tree/directory-handle.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
@@ -25,9 +25,9 @@ export interface CounterData {
 }
 
 const sliceMs = 5
-const idlest = 19
+const lowestPriority = 19
 /** Counts under way at once: each holds some descriptors. */
-const mostRunning = 32
+const maxRunning = 32
 
 interface Running {
   id: number
@@ -39,13 +39,13 @@ interface Running {
 const { rootFd, settings } = workerData as CounterData
 const port = parentPort
 if (!port) throw new Error("The counting of files is a thread of the file server")
-const root = Folder.adopt(rootFd)
+const root = DirectoryHandle.fromDescriptor(rootFd)
 const running: Running[] = []
 const waiting: CountRequest[] = []
 let isWorking = false
 
 // Of this thread alone, as Linux has it.
-setPriority(idlest)
+setPriority(lowestPriority)
 
 port.on("message", (request: CountRequest) => {
   waiting.push(request)
@@ -60,8 +60,8 @@ function begin({ id, account }: CountRequest): void {
 async function work(): Promise<void> {
   isWorking = true
   for (let next = nextOne(); next; next = nextOne()) {
-    const isOver = takeSlice(next)
-    if (!isOver && next.spentMs < settings.countMs) running.push(next)
+    const isOver = runSlice(next)
+    if (!isOver && next.spentMs < settings.maxCountMs) running.push(next)
     else end(next, isOver)
     await turn()
   }
@@ -69,7 +69,7 @@ async function work(): Promise<void> {
 }
 
 function nextOne(): Running | undefined {
-  while (running.length < mostRunning) {
+  while (running.length < maxRunning) {
     const request = waiting.shift()
     if (!request) break
     begin(request)
@@ -78,7 +78,7 @@ function nextOne(): Running | undefined {
 }
 
 /** True when all is counted. */
-function takeSlice(one: Running): boolean {
+function runSlice(one: Running): boolean {
   const began = performance.now()
   const until = began + sliceMs
   let isOver = false

@@ -1,6 +1,6 @@
 import { extname, join } from "node:path"
 import { Worker } from "node:worker_threads"
-import type { Folder } from "../tree/directory-handle.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
@@ -16,7 +16,7 @@ type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void 
  * count.
  */
 export class StorageCounter implements AsyncDisposable {
-  readonly #root: Folder
+  readonly #root: DirectoryHandle
   readonly #settings: StorageSettings
   readonly #waiting = new Map<number, Waiting>()
   #thread: Worker | undefined
@@ -24,7 +24,7 @@ export class StorageCounter implements AsyncDisposable {
   #id = 0
   #closed = false
 
-  constructor(root: Folder, settings: StorageSettings) {
+  constructor(root: DirectoryHandle, settings: StorageSettings) {
     this.#root = root
     this.#settings = settings
   }

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs"
-import { Folder, type Name } from "../tree/directory-handle.ts"
+import { DirectoryHandle, type EntryName } from "../tree/directory-handle.ts"
 
 /** A directory on the way to the one that is looked at. */
 interface Level {
@@ -19,20 +19,20 @@ interface Level {
  * way is gone again from the base.
  */
 export class DeepScan {
-  readonly #base: Folder
+  readonly #base: DirectoryHandle
   readonly #take: (stats: Stats) => void
-  readonly #mostWaiting: number
+  readonly #maxPending: number
   readonly #levels: Level[] = []
-  #folder: Folder
+  #folder: DirectoryHandle
   #waiting = 0
   /** False when more directories waited, or held others, than may. */
   isComplete = true
 
-  constructor(base: Folder, options: { take(stats: Stats): void; mostWaiting: number }) {
+  constructor(base: DirectoryHandle, options: { take(stats: Stats): void; mostWaiting: number }) {
     this.#base = base
     this.#take = options.take
-    this.#mostWaiting = options.mostWaiting
-    this.#folder = base.again()
+    this.#maxPending = options.mostWaiting
+    this.#folder = base.duplicate()
   }
 
   *steps(): Generator<void> {
@@ -52,7 +52,7 @@ export class DeepScan {
   *#below(name: string): Generator<void> {
     this.#waiting -= 1
     // Gone, or no directory by now.
-    if (this.#go(() => this.#folder.folder(bytesOf(name)))) yield* this.#enter(name)
+    if (this.#go(() => this.#folder.openDirectory(bytesOf(name)))) yield* this.#enter(name)
   }
 
   /** Looks at all entries of the directory that is held, which is one level deeper now. */
@@ -60,7 +60,7 @@ export class DeepScan {
     const { dev, ino } = this.#folder.stat()
     const level: Level = { name, dev, ino, left: [] }
     this.#levels.push(level)
-    const entries = attempted(() => this.#folder.entries())
+    const entries = attempted(() => this.#folder.readEntries())
     if (!entries) return
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -73,11 +73,11 @@ export class DeepScan {
   }
 
   #look(level: Level, name: Buffer): void {
-    const stats = attempted(() => this.#folder.look(name))
+    const stats = attempted(() => this.#folder.lstat(name))
     if (!stats) return
     this.#take(stats)
     if (!stats.isDirectory()) return
-    if (this.#waiting + this.#levels.length >= this.#mostWaiting) {
+    if (this.#waiting + this.#levels.length >= this.#maxPending) {
       this.isComplete = false
       return
     }
@@ -89,19 +89,19 @@ export class DeepScan {
     this.#levels.pop()
     const above = this.#levels.at(-1)
     if (!above) return
-    const isBack = this.#go(() => Folder.open(`${this.#folder.self}/..`)) && this.#isAt(above)
+    const isBack = this.#go(() => DirectoryHandle.open(`${this.#folder.path}/..`)) && this.#isAt(above)
     if (!isBack) yield* this.#goAgain()
   }
 
   /** From the base down to the deepest directory of the way that is still where it was. */
   *#goAgain(): Generator<void> {
-    if (!this.#go(() => this.#base.again())) return this.#lose(0)
+    if (!this.#go(() => this.#base.duplicate())) return this.#lose(0)
     for (let depth = 1; depth < this.#levels.length; depth += 1) {
       yield
       const level = this.#levels[depth] as Level
-      using above = this.#folder.again()
-      if (this.#go(() => above.folder(bytesOf(level.name))) && this.#isAt(level)) continue
-      this.#lose(this.#go(() => above.again()) ? depth : 0)
+      using above = this.#folder.duplicate()
+      if (this.#go(() => above.openDirectory(bytesOf(level.name))) && this.#isAt(level)) continue
+      this.#lose(this.#go(() => above.duplicate()) ? depth : 0)
     }
   }
 
@@ -116,7 +116,7 @@ export class DeepScan {
   }
 
   /** Holds another directory; false when it cannot be opened. */
-  #go(open: () => Folder): boolean {
+  #go(open: () => DirectoryHandle): boolean {
     const next = attempted(open)
     if (!next) return false
     this.#folder[Symbol.dispose]()
@@ -126,7 +126,7 @@ export class DeepScan {
 }
 
 /** Names wait as Latin-1, which takes less room than bytes. */
-const bytesOf = (name: string): Name => Buffer.from(name, "latin1")
+const bytesOf = (name: string): EntryName => Buffer.from(name, "latin1")
 
 function attempted<T>(what: () => T): T | undefined {
   try {

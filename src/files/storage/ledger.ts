@@ -1,15 +1,15 @@
 import type { Stats } from "node:fs"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
-import type { Folder } from "../tree/directory-handle.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { StorageCounter } from "./counter.ts"
-import { assertRoom } from "./disk-space.ts"
-import { amountText, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
+import { assertDiskSpace } from "./disk-space.ts"
+import { formatBytes, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
 
 /** How long what the authority says of somebody's limits is used again. */
-const quotaMs = 5_000
+const quotaTtlMs = 5_000
 
-interface Entry {
+interface AccountEntry {
   quota: StorageQuota | null
   askedAt: number
   /** What the last count found, and what was written since; undefined: never counted. */
@@ -31,19 +31,19 @@ interface Entry {
 }
 
 /** Of what is to be written. */
-interface RoomSize {
+interface WriteSize {
   bytes: number
   /** The file that it replaces. */
   replaced?: Stats | undefined
   /** Its length is not known: more may come. */
-  isOpen?: boolean
+  isOpenEnded?: boolean
 }
 
 /**
  * Before the first count is there somebody may store this part of their limit, whatever lies there
  * already.
  */
-const littlePart = 100
+const smallUploadsFraction = 100
 
 const uncounted = {
   counted: undefined,
@@ -53,11 +53,11 @@ const uncounted = {
   isStale: false,
   counting: undefined,
   isUnknown: true,
-} satisfies Partial<Entry>
+} satisfies Partial<AccountEntry>
 
-const isLimited = ({ quota }: Entry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
+const isLimited = ({ quota }: AccountEntry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
 
-const leastLimit = ({ quota }: Entry) =>
+const lowestLimit = ({ quota }: AccountEntry) =>
   Math.min(quota?.maxBytes ?? Number.POSITIVE_INFINITY, ...(quota?.groups ?? []).map(({ maxBytes }) => maxBytes))
 
 /**
@@ -68,9 +68,9 @@ export class StorageLedger implements AsyncDisposable {
   readonly #authority: Authority
   readonly #settings: StorageSettings
   readonly #counter: StorageCounter
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, AccountEntry>()
 
-  constructor(parts: { root: Folder; authority: Authority; settings: StorageSettings }) {
+  constructor(parts: { root: DirectoryHandle; authority: Authority; settings: StorageSettings }) {
     this.#authority = parts.authority
     this.#settings = parts.settings
     this.#counter = new StorageCounter(parts.root, parts.settings)
@@ -82,22 +82,22 @@ export class StorageLedger implements AsyncDisposable {
    * `replaced` goes when it is done, and until then makes room for that only. To be settled with
    * what was written, or disposed of.
    */
-  async reserve(account: string | undefined, folder: Folder, size: RoomSize): Promise<Reservation> {
+  async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
     const { bytes } = size
-    assertRoom(folder, bytes, this.#settings)
+    assertDiskSpace(directory, bytes, this.#settings)
     if (account === undefined) return new Reservation(undefined, this.#settings)
     const entry = await this.#entry(account)
     const over = () => this.#over(account, entry, bytes - this.#replacedBy(entry, size).bytes)
     if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
     if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
     const why = over()
-    if (why) throw full(why, bytes)
+    if (why) throw quotaExceeded(why, bytes)
     const assertFits = (more: number, all: number) => {
       const reason = this.#over(account, entry, more)
-      if (reason) throw full(reason, all)
+      if (reason) throw quotaExceeded(reason, all)
     }
     const reservation = new Reservation({ entry, assertFits }, this.#settings, this.#replacedBy(entry, size))
-    reservation.hold(bytes)
+    reservation.add(bytes)
     return reservation
   }
 
@@ -105,8 +105,8 @@ export class StorageLedger implements AsyncDisposable {
    * Waited for once: a count that takes long keeps not every upload waiting, and none of the first
    * small ones.
    */
-  async #firstCount(account: string, entry: Entry, size: RoomSize): Promise<void> {
-    const isLittle = size.isOpen !== true && entry.written + entry.reserved + size.bytes <= leastLimit(entry) / littlePart
+  async #firstCount(account: string, entry: AccountEntry, size: WriteSize): Promise<void> {
+    const isLittle = size.isOpenEnded !== true && entry.written + entry.reserved + size.bytes <= lowestLimit(entry) / smallUploadsFraction
     if (isLittle && entry.counting) return
     const counted = this.#recount(account, entry)
     if (isLittle) return
@@ -114,26 +114,26 @@ export class StorageLedger implements AsyncDisposable {
     await counted
   }
 
-  #replacedBy({ replacing }: Entry, { replaced }: RoomSize): Replaced {
+  #replacedBy({ replacing }: AccountEntry, { replaced }: WriteSize): Replaced {
     const id = replaced && `${replaced.dev}:${replaced.ino}`
-    return !replaced || !id || replacing.has(id) ? nothing : { id, bytes: this.sizeOf(replaced) }
+    return !replaced || !id || replacing.has(id) ? nothingReplaced : { id, bytes: this.sizeOf(replaced) }
   }
 
   /** What an entry counts by itself; one of several names of a file frees nothing when it goes. */
   sizeOf({ blocks, nlink }: Pick<Stats, "blocks" | "nlink">, isDirectory = false): number {
-    return nlink > 1 && !isDirectory ? 0 : Math.max(blocks * 512, this.#settings.entryBytes)
+    return nlink > 1 && !isDirectory ? 0 : Math.max(blocks * 512, this.#settings.minEntryBytes)
   }
 
   /** What so many entries with so many bytes count, at most. */
-  sizeOfAll({ entries, bytes }: { entries: number; bytes: number }): number {
-    return bytes + entries * this.#settings.entryBytes
+  maxSizeOf({ entries, bytes }: { entries: number; bytes: number }): number {
+    return bytes + entries * this.#settings.minEntryBytes
   }
 
   /**
    * Something that counted is gone. Of a directory nobody knows how much: it is counted when that
    * matters.
    */
-  removed(account: string | undefined, bytes: number | undefined): void {
+  recordRemoval(account: string | undefined, bytes: number | undefined): void {
     const entry = account === undefined ? undefined : this.#entries.get(account)
     if (!entry) return
     if (bytes === undefined) entry.isStale = true
@@ -153,11 +153,11 @@ export class StorageLedger implements AsyncDisposable {
     return count
   }
 
-  async #entry(account: string): Promise<Entry> {
+  async #entry(account: string): Promise<AccountEntry> {
     const now = performance.now()
     const known = this.#entries.get(account)
-    if (known && now - known.askedAt < quotaMs) return known
-    const quota = await this.#authority.storage(account)
+    if (known && now - known.askedAt < quotaTtlMs) return known
+    const quota = await this.#authority.storageQuota(account)
     const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Set(), quota, askedAt: now }
     this.#entries.set(account, entry)
     entry.quota = quota
@@ -174,26 +174,26 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /** Why so many bytes more do not fit; undefined when they do. What takes no room always fits. */
-  #over(account: string, { quota }: Entry, bytes: number): string | undefined {
+  #over(account: string, { quota }: AccountEntry, bytes: number): string | undefined {
     if (!quota || bytes <= 0) return undefined
     const used = this.#used(account, quota)
     if (quota.maxBytes !== null && used + bytes > quota.maxBytes)
-      return `${account} may store ${amountText(quota.maxBytes)} and stores ${amountText(used)}`
+      return `${account} may store ${formatBytes(quota.maxBytes)} and stores ${formatBytes(used)}`
     for (const { groupName, maxBytes, members } of quota.groups) {
       const all = members.reduce((sum, member) => sum + this.#used(member, quota), 0)
       if (all + bytes > maxBytes)
-        return `The members of ${groupName} may store ${amountText(maxBytes)} together and store ${amountText(all)}`
+        return `The members of ${groupName} may store ${formatBytes(maxBytes)} together and store ${formatBytes(all)}`
     }
     return undefined
   }
 
-  #mayCountAgain({ countedAt, isStale, counting }: Entry): boolean {
+  #mayCountAgain({ countedAt, isStale, counting }: AccountEntry): boolean {
     const age = performance.now() - countedAt
-    return counting !== undefined || age >= this.#settings.recountMs || (isStale && age >= this.#settings.recountMs / 10)
+    return counting !== undefined || age >= this.#settings.recountAfterMs || (isStale && age >= this.#settings.recountAfterMs / 10)
   }
 
   /** Resolves when the count is there, or takes too long: then the last one decides. */
-  async #recount(account: string, entry: Entry): Promise<void> {
+  async #recount(account: string, entry: AccountEntry): Promise<void> {
     const { quota } = entry
     if (!quota) return
     entry.counting ??= this.count(quota.account)
@@ -206,7 +206,7 @@ export class StorageLedger implements AsyncDisposable {
       })
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#settings.recountWaitMs)
+      timer = setTimeout(resolve, this.#settings.maxRecountWaitMs)
     })
     await Promise.race([entry.counting, patience]).finally(() => clearTimeout(timer))
     this.#entries.set(account, entry)
@@ -217,8 +217,8 @@ export class StorageLedger implements AsyncDisposable {
   }
 }
 
-interface Held {
-  entry: Entry
+interface ReservedFor {
+  entry: AccountEntry
   assertFits(more: number, all: number): void
 }
 
@@ -228,11 +228,11 @@ interface Replaced {
   bytes: number
 }
 
-const nothing: Replaced = { id: undefined, bytes: 0 }
+const nothingReplaced: Replaced = { id: undefined, bytes: 0 }
 
 /** Room that is kept for something that is being written. */
 export class Reservation implements Disposable {
-  readonly #held: Held | undefined
+  readonly #held: ReservedFor | undefined
   readonly #settings: StorageSettings
   readonly #replaced: string | undefined
   /** What is left of the room of the file that is replaced. */
@@ -241,7 +241,7 @@ export class Reservation implements Disposable {
   #written = 0
   #unchecked = 0
 
-  constructor(held: Held | undefined, settings: StorageSettings, replaced = nothing) {
+  constructor(held: ReservedFor | undefined, settings: StorageSettings, replaced = nothingReplaced) {
     this.#held = held
     this.#settings = settings
     this.#replaced = replaced.id
@@ -254,7 +254,7 @@ export class Reservation implements Disposable {
     return this.#written
   }
 
-  hold(bytes: number): void {
+  add(bytes: number): void {
     const more = this.#beyondFree(bytes)
     this.#written += bytes
     this.#free -= bytes - more
@@ -266,13 +266,13 @@ export class Reservation implements Disposable {
    * More is written, to a file or directory that is held, than was known. Throws 507 when it does
    * not fit.
    */
-  grow(bytes: number, target: { readonly self: string }): void {
+  extend(bytes: number, target: { readonly path: string }): void {
     this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
-    this.hold(bytes)
+    this.add(bytes)
     this.#unchecked += bytes
-    if (this.#unchecked < checkEvery) return
+    if (this.#unchecked < diskCheckBytes) return
     this.#unchecked = 0
-    assertRoom(target, 0, this.#settings)
+    assertDiskSpace(target, 0, this.#settings)
   }
 
   #beyondFree(bytes: number): number {
@@ -280,7 +280,7 @@ export class Reservation implements Disposable {
   }
 
   /** It is written: so many bytes count from now on, in place of what was reserved. */
-  settle(bytes: number): void {
+  commit(bytes: number): void {
     if (this.#held) this.#held.entry.written += bytes
     this.#release()
   }
@@ -297,8 +297,8 @@ export class Reservation implements Disposable {
 }
 
 /** The disk is looked at again after so many bytes of something whose size was not known. */
-const checkEvery = 16 * 2 ** 20
+const diskCheckBytes = 16 * 2 ** 20
 
-function full(why: string, bytes: number): Failure {
-  return new Failure("storage_full", `${why}; this has ${amountText(bytes)}. Delete files, or ask an administrator for more`)
+function quotaExceeded(why: string, bytes: number): Failure {
+  return new Failure("storage_full", `${why}; this has ${formatBytes(bytes)}. Delete files, or ask an administrator for more`)
 }

@@ -1,16 +1,16 @@
 import type { Stats } from "node:fs"
-import type { Folder, Name } from "../tree/directory-handle.ts"
+import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /** So many levels are held by descriptor at once. */
-const heldLevels = 16
+const maxOpenLevels = 16
 /** Directories deeper than that that wait to be opened. */
-const mostWaiting = 100_000
+const maxPending = 100_000
 /** Areas of one person that are told apart. */
-const mostAreas = 10_000
+const maxAreas = 10_000
 
-type ScanSettings = Pick<StorageSettings, "entryBytes" | "hardLinks">
+type ScanSettings = Pick<StorageSettings, "minEntryBytes" | "maxHardLinks">
 
 /** Directories that count for somebody else or are areas of their own, as a tree of names. */
 interface Mark {
@@ -21,7 +21,7 @@ interface Mark {
 interface Step {
   root: string
   /** Names below the root. */
-  names: readonly Name[]
+  names: readonly EntryName[]
   /** The root, or the sub-area around. */
   area: string
   mark: Mark | undefined
@@ -37,12 +37,12 @@ export class StorageScan {
   entries = 0
   isComplete = true
   readonly #areas = new Map<string, number>()
-  readonly #root: Folder
+  readonly #root: DirectoryHandle
   readonly #account: StorageAccount
   readonly #settings: ScanSettings
   readonly #seen = new Set<string>()
 
-  constructor(root: Folder, account: StorageAccount, settings: ScanSettings) {
+  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings) {
     this.#root = root
     this.#account = account
     this.#settings = settings
@@ -62,20 +62,20 @@ export class StorageScan {
   }
 
   *#open(step: Step): Generator<void> {
-    let folder: Folder
+    let directory: DirectoryHandle
     try {
-      folder = this.#root.descend(step.root.split("/").filter((name) => name !== ""))
+      directory = this.#root.openDescendant(step.root.split("/").filter((name) => name !== ""))
     } catch {
       // Gone, or no directory by now.
       return
     }
-    using held = folder
+    using held = directory
     this.#add(step, held.stat())
     yield* this.#walk(held, step, 0)
   }
 
-  *#walk(folder: Folder, step: Step, level: number): Generator<void> {
-    const entries = opened(folder)
+  *#walk(directory: DirectoryHandle, step: Step, level: number): Generator<void> {
+    const entries = opened(directory)
     if (!entries) return
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -83,31 +83,31 @@ export class StorageScan {
         const mark = step.mark?.below.get(entry.name.toString())
         const next = { ...step, names: [...step.names, entry.name], mark }
         if (mark?.kind === "subArea") next.area = `${step.root}/${next.names.join("/")}`
-        if (mark?.kind !== "excluded") yield* this.#entry(folder, next, level)
+        if (mark?.kind !== "excluded") yield* this.#entry(directory, next, level)
       }
     } finally {
       entries.closeSync()
     }
   }
 
-  *#entry(folder: Folder, step: Step, level: number): Generator<void> {
-    const name = step.names.at(-1) as Name
-    const stats = look(folder, name)
+  *#entry(directory: DirectoryHandle, step: Step, level: number): Generator<void> {
+    const name = step.names.at(-1) as EntryName
+    const stats = look(directory, name)
     if (!stats) return
     this.#add(step, stats)
     if (!stats.isDirectory()) return
-    let below: Folder
+    let below: DirectoryHandle
     try {
-      below = folder.folder(name)
+      below = directory.openDirectory(name)
     } catch {
       return
     }
     using held = below
-    yield* level + 1 < heldLevels || step.mark?.below.size ? this.#walk(held, step, level + 1) : this.#deep(held, step)
+    yield* level + 1 < maxOpenLevels || step.mark?.below.size ? this.#walk(held, step, level + 1) : this.#deep(held, step)
   }
 
-  *#deep(folder: Folder, step: Step): Generator<void> {
-    const deep = new DeepScan(folder, { take: (stats) => this.#add(step, stats), mostWaiting })
+  *#deep(directory: DirectoryHandle, step: Step): Generator<void> {
+    const deep = new DeepScan(directory, { take: (stats) => this.#add(step, stats), mostWaiting: maxPending })
     yield* deep.steps()
     this.isComplete &&= deep.isComplete
   }
@@ -126,32 +126,32 @@ export class StorageScan {
     const isProject = project !== undefined && first?.toString() === "projects" && /^\/users\/[^/]+$/.test(root)
     const own = isProject ? `${root}/projects/${project.toString()}` : root
     const area = own.length > around.length ? own : around
-    return this.#areas.has(area) || this.#areas.size < mostAreas ? area : root
+    return this.#areas.has(area) || this.#areas.size < maxAreas ? area : root
   }
 
   #taken(stats: Stats): number {
-    const bytes = Math.max(stats.blocks * 512, this.#settings.entryBytes)
+    const bytes = Math.max(stats.blocks * 512, this.#settings.minEntryBytes)
     if (stats.nlink <= 1 || stats.isDirectory()) return bytes
     const id = `${stats.dev}:${stats.ino}`
     if (this.#seen.has(id)) return 0
     // Beyond what can be remembered the names of a file share it.
-    if (this.#seen.size >= this.#settings.hardLinks) return bytes / stats.nlink
+    if (this.#seen.size >= this.#settings.maxHardLinks) return bytes / stats.nlink
     this.#seen.add(id)
     return bytes
   }
 }
 
-function opened(folder: Folder) {
+function opened(directory: DirectoryHandle) {
   try {
-    return folder.entries()
+    return directory.readEntries()
   } catch {
     return undefined
   }
 }
 
-function look(folder: Folder, name: Name): Stats | undefined {
+function look(directory: DirectoryHandle, name: EntryName): Stats | undefined {
   try {
-    return folder.look(name)
+    return directory.lstat(name)
   } catch {
     return undefined
   }

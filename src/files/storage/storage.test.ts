@@ -5,19 +5,19 @@ import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
 import { smallDisk } from "../../../test/fixtures/small-disk.ts"
-import { storageSettings } from "../settings.ts"
-import type { Folder } from "../tree/directory-handle.ts"
-import { Folder as OpenFolder } from "../tree/directory-handle.ts"
-import { roomOf } from "./disk-space.ts"
+import { defaultStorageSettings } from "../settings.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { DirectoryHandle as OpenFolder } from "../tree/directory-handle.ts"
+import { diskSpaceOf } from "./disk-space.ts"
 import { StorageScan } from "./scan.ts"
 
 const kib = 1_024
 const mib = 2 ** 20
-const settings = storageSettings(undefined)
+const settings = defaultStorageSettings(undefined)
 let world: FilesWorld
 before(async () => {
   // The last count decides unless a test says otherwise.
-  world = await FilesWorld.start({ storage: { recountMs: 3_600_000 } })
+  world = await FilesWorld.start({ storage: { recountAfterMs: 3_600_000 } })
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -41,7 +41,7 @@ const refusal = ({ status, text }: { status: number; text: string }) => {
   return msg as string
 }
 
-function count(root: Folder, account: { roots: string[]; excluded?: string[]; subAreas?: string[] }) {
+function count(root: DirectoryHandle, account: { roots: string[]; excluded?: string[]; subAreas?: string[] }) {
   const scan = new StorageScan(root, { name: "ann", excluded: [], subAreas: [], ...account }, settings)
   for (const _ of scan.steps());
   return scan.result(0, true)
@@ -166,7 +166,7 @@ test("members of a group together get no more than its `TotalLimits`", async () 
 })
 
 test("an upload that does not fit has its owner counted anew: what a program deleted makes room", async () => {
-  await using other = await FilesWorld.start({ storage: { recountMs: 0 }, process: "worker" })
+  await using other = await FilesWorld.start({ storage: { recountAfterMs: 0 }, process: "worker" })
   other.authority.quotas.set("ann", { maxBytes: mib, counted: { ann: 50 * mib } })
   assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(500 * kib) })).status, 201)
   writeFileSync(other.at("by-a-program"), Buffer.alloc(900 * kib))
@@ -278,10 +278,10 @@ test("a count goes on beside a deep directory that a program moves while it is l
 })
 
 test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
-  await using other = await FilesWorld.start({ storage: { recountMs: 3_600_000, recountWaitMs: 2_000 } })
+  await using other = await FilesWorld.start({ storage: { recountAfterMs: 3_600_000, maxRecountWaitMs: 2_000 } })
   const roots = Array<string>(400_000).fill("/users/nobody")
   const account = { name: "ann", roots, excluded: [], subAreas: [] }
-  other.authority.storage = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
+  other.authority.storageQuota = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
   const timed = async (path: string, bytes: number) => {
     const began = performance.now()
     assert.equal((await other.ask("PUT", `/users/ann/${path}`, { body: Buffer.alloc(bytes) })).status, 201)
@@ -300,7 +300,7 @@ test("small counts end beside a large one", async () => {
   world.makeDirectory(`users/${small}`)
   const ended: string[] = []
   const counted = async (each: string) => {
-    const found = await world.files.tree.count({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
+    const found = await world.files.tree.countStorage({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
     ended.push(each)
     return found.entries
   }
@@ -311,7 +311,7 @@ test("small counts end beside a large one", async () => {
 test("the room that is kept is a sixteenth of a small disk, 1 GiB of others, 2 % of large ones", () => {
   const kept = (totalBytes: number, free = totalBytes, reserveBytes?: number) => {
     const stats = { type: 0, bsize: 4_096, blocks: totalBytes / 4_096, bfree: 0, bavail: free / 4_096, files: 10 ** 9, ffree: 10 ** 6 }
-    const { reserveBytes: reserve, isLow } = roomOf(stats as never, { ...settings, reserveBytes })
+    const { reserveBytes: reserve, isLow } = diskSpaceOf(stats as never, { ...settings, reserveBytes })
     return [reserve / mib, isLow]
   }
   assert.deepEqual(kept(2 ** 30), [64, false])

@@ -42,7 +42,7 @@ export interface StorageQuota {
 }
 
 /** The room on the disk of the files root. */
-export interface StorageRoom {
+export interface DiskSpace {
   freeBytes: number
   totalBytes: number
   /** What is kept free. */
@@ -55,20 +55,20 @@ export interface StorageRoom {
 export interface StorageSettings {
   /** Undefined: by the size of the disk. */
   reserveBytes: number | undefined
-  leastReserveBytes: number
-  reservePart: number
-  freeInodes: number
-  entryBytes: number
-  hardLinks: number
-  countMs: number
-  recountMs: number
-  recountWaitMs: number
+  minReserveBytes: number
+  reserveFraction: number
+  minFreeInodes: number
+  minEntryBytes: number
+  maxHardLinks: number
+  maxCountMs: number
+  recountAfterMs: number
+  maxRecountWaitMs: number
 }
 
 const mib = 2 ** 20
 
 /** An amount as people read it. */
-export function amountText(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < mib) return `${Math.ceil(bytes / 1_024)} KiB`
   return `${Math.round((bytes / mib) * 10) / 10} MiB`
 }

@@ -1,45 +1,45 @@
 import { renameSync } from "node:fs"
-import type { Workplace } from "../staging/staging-area.ts"
-import { assertShallow, copyEntry, eachEntry, type Spot } from "./copy-entry.ts"
-import { type CopyOptions, Tally } from "./copy-totals.ts"
+import type { StagingArea } from "../staging/staging-area.ts"
+import { assertDepth, copyEntry, type Entry, forEachEntry } from "./copy-entry.ts"
+import { CopyCounter, type CopyOptions } from "./copy-totals.ts"
 
 /**
  * Gives each file below an entry that has another name, there or elsewhere, a copy of its own in
  * its place: whoever has the other name has nothing of it then. What was done before a failure
  * stays; it may be done again.
  */
-export async function sever(spot: Spot, workplace: Workplace, { signal }: Pick<CopyOptions, "signal">): Promise<void> {
+export async function breakHardLinks(entry: Entry, staging: StagingArea, { signal }: Pick<CopyOptions, "signal">): Promise<void> {
   const options = signal ? { signal } : {}
-  await severAny({ workplace, options, tally: new Tally(options) }, spot, 0)
+  await breakLinksWithin({ staging, options, counter: new CopyCounter(options) }, entry, 0)
 }
 
-interface Severing {
-  workplace: Workplace
+interface LinkBreaking {
+  staging: StagingArea
   options: CopyOptions
-  tally: Tally
+  counter: CopyCounter
 }
 
-async function severAny(severing: Severing, { parent, name }: Spot, depth: number): Promise<void> {
-  const stats = parent.look(name)
-  severing.tally.entry()
+async function breakLinksWithin(severing: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
+  const stats = parent.lstat(name)
+  severing.counter.addEntry()
   try {
-    if (stats?.isFile() && stats.nlink > 1) await severFile(severing, { parent, name })
-    else if (stats?.isDirectory()) await severFolder(severing, { parent, name }, depth)
+    if (stats?.isFile() && stats.nlink > 1) await replaceWithCopy(severing, { parent, name })
+    else if (stats?.isDirectory()) await breakLinksInDirectory(severing, { parent, name }, depth)
   } catch (error) {
     // It is gone.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
   }
-  await severing.tally.slice.pause()
+  await severing.counter.yielder.pause()
 }
 
-async function severFolder(severing: Severing, { parent, name }: Spot, depth: number): Promise<void> {
-  assertShallow(depth)
-  using folder = parent.folder(name)
-  await eachEntry(folder, depth, (child) => severAny(severing, { parent: folder, name: child }, depth + 1))
+async function breakLinksInDirectory(severing: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
+  assertDepth(depth)
+  using directory = parent.openDirectory(name)
+  await forEachEntry(directory, depth, (child) => breakLinksWithin(severing, { parent: directory, name: child }, depth + 1))
 }
 
-async function severFile({ workplace, options }: Severing, { parent, name }: Spot): Promise<void> {
-  await using stage = workplace.stage(parent)
-  await copyEntry({ parent, name }, stage, { ...options, whole: true })
-  if (stage.parent.look(stage.name)?.isFile()) renameSync(stage.parent.at(stage.name), parent.at(name))
+async function replaceWithCopy({ staging, options }: LinkBreaking, { parent, name }: Entry): Promise<void> {
+  await using stage = staging.createEntry(parent)
+  await copyEntry({ parent, name }, stage, { ...options, preserveLinksAndTimes: true })
+  if (stage.parent.lstat(stage.name)?.isFile()) renameSync(stage.parent.pathTo(stage.name), parent.pathTo(name))
 }

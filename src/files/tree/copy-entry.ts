@@ -1,18 +1,18 @@
 import { fchmodSync, futimesSync, readlinkSync, symlinkSync } from "node:fs"
 import { bounds } from "#contract"
 import { notFound } from "../failures.ts"
-import { isHidden } from "../requests/address.ts"
+import { isReservedName } from "../requests/address.ts"
 import { copyFile } from "./copy-file.ts"
-import { type Copied, CopyLimit, type CopyOptions, Tally } from "./copy-totals.ts"
-import type { Folder, Name } from "./directory-handle.ts"
+import { CopyCounter, CopyLimitError, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
+import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
 
 /** Each level holds a few descriptors. */
-const deepest = bounds.files.levels.value
+const maxLevels = bounds.files.levels.value
 
 /** An entry of a directory that is held. */
-export interface Spot {
-  parent: Folder
-  name: Name
+export interface Entry {
+  parent: DirectoryHandle
+  name: EntryName
 }
 
 /**
@@ -21,44 +21,44 @@ export interface Spot {
  * holes stay holes; a whole copy has the links and the times too. `to` must not exist and should be
  * out of others' reach. What was copied before a failure stays.
  */
-export async function copyEntry(from: Spot, to: Spot, options: CopyOptions = {}): Promise<Copied> {
-  const tally = new Tally(options)
-  await copyAny(tally, { from, to, depth: 0 })
-  return tally.done
+export async function copyEntry(from: Entry, to: Entry, options: CopyOptions = {}): Promise<CopyTotals> {
+  const counter = new CopyCounter(options)
+  await copyAny(counter, { from, to, depth: 0 })
+  return counter.totals
 }
 
-async function copyAny(tally: Tally, step: { from: Spot; to: Spot; depth: number }): Promise<void> {
+async function copyAny(counter: CopyCounter, step: { from: Entry; to: Entry; depth: number }): Promise<void> {
   const { from, to } = step
-  const stats = from.parent.look(from.name)
-  const isLink = step.depth > 0 && tally.options.whole === true && stats?.isSymbolicLink()
+  const stats = from.parent.lstat(from.name)
+  const isLink = step.depth > 0 && counter.options.preserveLinksAndTimes === true && stats?.isSymbolicLink()
   if (!stats || !(stats.isFile() || stats.isDirectory() || isLink)) return
-  tally.entry()
-  if (stats.isFile()) await copyFile(tally, from, to)
+  counter.addEntry()
+  if (stats.isFile()) await copyFile(counter, from, to)
   else if (isLink) copyLink(from, to)
-  else await copyFolder(tally, step)
-  await tally.slice.pause()
+  else await copyDirectory(counter, step)
+  await counter.yielder.pause()
 }
 
-async function copyFolder(tally: Tally, { from, to, depth }: { from: Spot; to: Spot; depth: number }): Promise<void> {
-  assertShallow(depth)
-  using source = from.parent.folder(from.name)
-  to.parent.make(to.name, 0o700)
-  using target = to.parent.folder(to.name)
-  if (!tally.options.shallow) {
-    await eachEntry(source, depth, (name) =>
-      copyAny(tally, { from: { parent: source, name }, to: { parent: target, name }, depth: depth + 1 }),
+async function copyDirectory(counter: CopyCounter, { from, to, depth }: { from: Entry; to: Entry; depth: number }): Promise<void> {
+  assertDepth(depth)
+  using source = from.parent.openDirectory(from.name)
+  to.parent.makeDirectory(to.name, 0o700)
+  using target = to.parent.openDirectory(to.name)
+  if (!counter.options.withoutContent) {
+    await forEachEntry(source, depth, (name) =>
+      copyAny(counter, { from: { parent: source, name }, to: { parent: target, name }, depth: depth + 1 }),
     )
   }
   // Bits beyond the nine, such as set-uid, are not copied.
   const { mode, atime, mtime } = source.stat()
   fchmodSync(target.fd, mode & 0o777)
-  if (tally.options.whole) futimesSync(target.fd, atime, mtime)
+  if (counter.options.preserveLinksAndTimes) futimesSync(target.fd, atime, mtime)
 }
 
 /** Where it leads is between it and whoever follows it, and nobody here does. */
-function copyLink(from: Spot, to: Spot): void {
+function copyLink(from: Entry, to: Entry): void {
   try {
-    symlinkSync(readlinkSync(from.parent.at(from.name), { encoding: "buffer" }), to.parent.at(to.name))
+    symlinkSync(readlinkSync(from.parent.pathTo(from.name), { encoding: "buffer" }), to.parent.pathTo(to.name))
   } catch (error) {
     // No link any more.
     throw (error as NodeJS.ErrnoException).code === "EINVAL" ? notFound() : error
@@ -66,17 +66,17 @@ function copyLink(from: Spot, to: Spot): void {
 }
 
 /** Calls `visit` for every name but the hidden ones, one after another. */
-export async function eachEntry(folder: Folder, depth: number, visit: (name: Buffer) => Promise<void>): Promise<void> {
-  const entries = folder.entries()
+export async function forEachEntry(directory: DirectoryHandle, depth: number, visit: (name: Buffer) => Promise<void>): Promise<void> {
+  const entries = directory.readEntries()
   try {
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
-      if (!isHidden(entry.name.toString(), depth + 1)) await visit(entry.name)
+      if (!isReservedName(entry.name.toString(), depth + 1)) await visit(entry.name)
     }
   } finally {
     entries.closeSync()
   }
 }
 
-export function assertShallow(depth: number): void {
-  if (depth > deepest) throw new CopyLimit(`Directories are nested deeper than ${deepest}`)
+export function assertDepth(depth: number): void {
+  if (depth > maxLevels) throw new CopyLimitError(`Directories are nested deeper than ${maxLevels}`)
 }

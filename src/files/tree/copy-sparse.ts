@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process"
 import { fstatSync, ftruncateSync, type Stats } from "node:fs"
-import { type Tally, takenBy } from "./copy-totals.ts"
+import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
 
-const lookMs = 50
+const pollMs = 50
 
 /**
  * Copies a file of which little is there and much is a hole, by `cp`, which asks the kernel where
@@ -10,7 +10,7 @@ const lookMs = 50
  * two files as descriptors and nothing else. False when there is no such program or it cannot do
  * this here; the target is empty then.
  */
-export async function copyAround(tally: Tally, file: { source: number; target: number; stats: Stats }): Promise<boolean> {
+export async function copySparseFile(counter: CopyCounter, file: { source: number; target: number; stats: Stats }): Promise<boolean> {
   const { source, target } = file
   const child = spawn("cp", ["--sparse=auto", "--", "/proc/self/fd/3", "/proc/self/fd/4"], {
     stdio: ["ignore", "ignore", "pipe", source, target],
@@ -22,7 +22,7 @@ export async function copyAround(tally: Tally, file: { source: number; target: n
     said = (said + chunk).slice(0, 1_000)
   })
   const ended = new Promise<number | null>((resolve) => child.once("error", () => resolve(null)).once("close", resolve))
-  const watch = new Watch(tally, target, () => child.kill("SIGKILL"))
+  const watch = new CopyWatcher(counter, target, () => child.kill("SIGKILL"))
   const code = await ended
   watch.end()
   if (code === 0) return true
@@ -33,28 +33,28 @@ export async function copyAround(tally: Tally, file: { source: number; target: n
 }
 
 /** Counts what arrives, and ends the program when it is too much or nobody wants it any more. */
-class Watch {
-  readonly #tally: Tally
+class CopyWatcher {
+  readonly #tally: CopyCounter
   readonly #target: number
   readonly #timer: NodeJS.Timeout
   readonly #kill: () => void
   #counted = 0
   #failure: unknown
 
-  constructor(tally: Tally, target: number, kill: () => void) {
-    this.#tally = tally
+  constructor(counter: CopyCounter, target: number, kill: () => void) {
+    this.#tally = counter
     this.#target = target
     this.#kill = kill
-    this.#timer = setInterval(() => this.#look(), lookMs)
-    tally.options.signal?.addEventListener("abort", kill)
+    this.#timer = setInterval(() => this.#look(), pollMs)
+    counter.options.signal?.addEventListener("abort", kill)
   }
 
   #look(): void {
-    const taken = takenBy(fstatSync(this.#target))
+    const taken = bytesOnDisk(fstatSync(this.#target))
     try {
-      this.#tally.add(taken - this.#counted)
+      this.#tally.addBytes(taken - this.#counted)
       this.#counted = taken
-      this.#tally.tell()
+      this.#tally.reportProgress()
     } catch (error) {
       this.#failure ??= error
       this.#kill()
@@ -71,6 +71,6 @@ class Watch {
   }
 
   takeBack(): void {
-    this.#tally.add(-this.#counted)
+    this.#tally.addBytes(-this.#counted)
   }
 }

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs"
-import { Slice } from "../requests/yielder.ts"
+import { Yielder } from "../requests/yielder.ts"
 
 export interface CopyLimits {
   /** What the files take on the disk, holes not counted. */
@@ -9,63 +9,63 @@ export interface CopyLimits {
 
 export interface CopyOptions extends CopyLimits {
   /** Only the entry itself, a directory without its content. */
-  shallow?: boolean
+  withoutContent?: boolean
   /** As a move wants it: with links, which are copied as they are, and times. */
-  whole?: boolean
+  preserveLinksAndTimes?: boolean
   signal?: AbortSignal
   /** Told of each entry, and of its bytes before they are written; what it throws ends the copy. */
-  take?(what: Copied): void
+  onCopied?(what: CopyTotals): void
   /** Called now and then with what was copied so far. */
-  onProgress?(done: Copied): void
+  onProgress?(done: CopyTotals): void
 }
 
 /** Files and directories, and what the files take on the disk. */
-export interface Copied {
+export interface CopyTotals {
   entries: number
   bytes: number
 }
 
 /** The tree holds more than may be copied, or is deeper than that. */
-export class CopyLimit extends Error {
+export class CopyLimitError extends Error {
   override readonly name = "CopyLimit"
 }
 
 /** What has been done, held to the limits. */
-export class Tally {
-  readonly done: Copied = { entries: 0, bytes: 0 }
-  readonly slice = new Slice()
+export class CopyCounter {
+  readonly totals: CopyTotals = { entries: 0, bytes: 0 }
+  readonly yielder = new Yielder()
   readonly options: CopyOptions
 
   constructor(options: CopyOptions) {
     this.options = options
   }
 
-  entry(): void {
+  addEntry(): void {
     this.options.signal?.throwIfAborted()
-    this.done.entries += 1
-    this.options.take?.({ entries: 1, bytes: 0 })
+    this.totals.entries += 1
+    this.options.onCopied?.({ entries: 1, bytes: 0 })
     const { maxEntries = Number.POSITIVE_INFINITY } = this.options
-    if (this.done.entries > maxEntries) throw new CopyLimit(`There are more than ${maxEntries} files and directories`)
-    if (this.done.entries % 100 === 0) this.tell()
+    if (this.totals.entries > maxEntries) throw new CopyLimitError(`There are more than ${maxEntries} files and directories`)
+    if (this.totals.entries % 100 === 0) this.reportProgress()
   }
 
-  add(bytes: number): void {
+  addBytes(bytes: number): void {
     this.assertRoomFor(bytes)
-    this.options.take?.({ entries: 0, bytes })
-    this.done.bytes += bytes
+    this.options.onCopied?.({ entries: 0, bytes })
+    this.totals.bytes += bytes
   }
 
   assertRoomFor(bytes: number): void {
     const { maxBytes = Number.POSITIVE_INFINITY } = this.options
-    if (this.done.bytes + bytes > maxBytes) throw new CopyLimit(`There are more than ${maxBytes} bytes`)
+    if (this.totals.bytes + bytes > maxBytes) throw new CopyLimitError(`There are more than ${maxBytes} bytes`)
   }
 
-  tell(): void {
-    this.options.onProgress?.(this.done)
+  reportProgress(): void {
+    this.options.onProgress?.(this.totals)
   }
 }
 
 /** What a file takes on the disk: holes take nothing. */
-export function takenBy({ size, blocks }: Pick<Stats, "size" | "blocks">): number {
+export function bytesOnDisk({ size, blocks }: Pick<Stats, "size" | "blocks">): number {
   return Math.min(size, blocks * 512)
 }

@@ -15,11 +15,11 @@ import {
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
-import type { CopyProgress, Tree } from "#files"
+import type { CopyProgress, FileTree } from "#files"
 import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
 
 let world: FilesWorld
-let tree: Tree
+let tree: FileTree
 before(async () => {
   world = await FilesWorld.start({ process: "worker" })
   tree = world.files.tree
@@ -136,14 +136,14 @@ test("what is severed shares no file with another name, and is otherwise as it w
   linkSync(at("users/ann/linked/d/g"), at("users/ann/linked/within"))
   symlinkSync("../elsewhere", at("users/ann/linked/link"))
   const alone = statSync(at("users/ann/linked/d/alone")).ino
-  await tree.sever("/users/ann/linked")
+  await tree.breakHardLinks("/users/ann/linked")
   writeFileSync(at("users/ann/elsewhere/f"), "planted")
   for (const file of [...files, at("users/ann/linked/within")]) {
     assert.deepEqual([readFileSync(file, "utf8"), statSync(file).nlink, statSync(file).mode & 0o777], ["content", 1, 0o640], file)
   }
   assert.equal(statSync(at("users/ann/linked/d/alone")).ino, alone)
   assert.deepEqual(readdirSync(at("users/ann/linked")).toSorted(), ["d", "f", "link", "within"])
-  await tree.sever("/users/ann/not-there")
+  await tree.breakHardLinks("/users/ann/not-there")
   assert.deepEqual(leftovers(), [])
 })
 

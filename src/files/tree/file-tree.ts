@@ -1,12 +1,12 @@
 import type { Failure } from "#contract"
 import type { StorageAccount, StorageCount } from "../storage/storage.ts"
-import type { Copied, CopyLimits } from "./copy-totals.ts"
+import type { CopyLimits, CopyTotals } from "./copy-totals.ts"
 
 /**
  * What the main process asks to be done in the files root. Plain values: they go to another
  * process.
  */
-export type TreeCall =
+export type TreeOperation =
   | { op: "exists"; path: string }
   | { op: "ensureDirectories"; paths: readonly string[] }
   | { op: "makeNewDirectory"; path: string }
@@ -19,11 +19,11 @@ export type TreeCall =
 
 /** How far a copy is; `total` is what was there when it began. */
 export interface CopyProgress {
-  done: Copied
-  total: Copied
+  done: CopyTotals
+  total: CopyTotals
 }
 
-export interface TreeOptions {
+export interface TreeOperationOptions {
   /**
    * Aborted: the work ends at its next step and takes back what it began. It has ended when the
    * promise settles.
@@ -33,7 +33,7 @@ export interface TreeOptions {
   onProgress?: ((progress: CopyProgress) => void) | undefined
 }
 
-export interface CopyTreeOptions extends CopyLimits, TreeOptions {
+export interface CopyTreeOptions extends CopyLimits, TreeOperationOptions {
   /** Default true. False: what stands there stays. */
   replace?: boolean
   /** How long it may take. Default: ten minutes. */
@@ -46,9 +46,9 @@ export interface CopyTreeOptions extends CopyLimits, TreeOptions {
 }
 
 /** Has the work done; rejects with what `plainRefusal` made of the error, or any other. */
-export type AskTree = (call: TreeCall, options: TreeOptions) => Promise<unknown>
+export type PerformTreeOperation = (operation: TreeOperation, options: TreeOperationOptions) => Promise<unknown>
 
-const tenMinutes = 600_000
+const defaultCopyMs = 600_000
 
 /**
  * The files root as the main process works on it: it asks, and the process that serves the files
@@ -60,21 +60,21 @@ const tenMinutes = 600_000
  * `Failure`: `conflict` where something else stands in the way, `forbidden` where that uid may not,
  * `storage_full`, and `unavailable` where the process that should do it ended again and again.
  */
-export class Tree {
-  readonly ask: AskTree
+export class FileTree {
+  readonly perform: PerformTreeOperation
 
-  constructor(ask: AskTree) {
-    this.ask = ask
+  constructor(perform: PerformTreeOperation) {
+    this.perform = perform
   }
 
   /** Whether it is a directory now. */
   async exists(path: string): Promise<boolean> {
-    return (await this.ask({ op: "exists", path }, {})) as boolean
+    return (await this.perform({ op: "exists", path }, {})) as boolean
   }
 
   /** Makes the directories and those above them, as far as they are missing. */
   async ensureDirectory(...paths: string[]): Promise<void> {
-    await this.ask({ op: "ensureDirectories", paths }, {})
+    await this.perform({ op: "ensureDirectories", paths }, {})
   }
 
   /**
@@ -83,7 +83,7 @@ export class Tree {
    * and the answer false.
    */
   async makeNewDirectory(path: string): Promise<boolean> {
-    return (await this.ask({ op: "makeNewDirectory", path }, {})) as boolean
+    return (await this.perform({ op: "makeNewDirectory", path }, {})) as boolean
   }
 
   /**
@@ -91,7 +91,7 @@ export class Tree {
    * is.
    */
   async removeEmptyDirectory(path: string): Promise<void> {
-    await this.ask({ op: "removeEmptyDirectory", path }, {})
+    await this.perform({ op: "removeEmptyDirectory", path }, {})
   }
 
   /**
@@ -101,11 +101,11 @@ export class Tree {
    * to be replaced. Refuses with `conflict` what is beyond the limits, and with `not_found` a
    * source that is no directory.
    */
-  async copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied | undefined> {
-    const { replace = true, maxMs = tenMinutes, account, signal, onProgress, ...limits } = options
-    const call: TreeCall = { op: "copyTree", from, to, limits, replace, maxMs, ...(account === undefined ? {} : { account }) }
-    const copied = await this.ask(call, { signal, onProgress })
-    return (copied as Copied | null) ?? undefined
+  async copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<CopyTotals | undefined> {
+    const { replace = true, maxMs = defaultCopyMs, account, signal, onProgress, ...limits } = options
+    const operation: TreeOperation = { op: "copyTree", from, to, limits, replace, maxMs, ...(account === undefined ? {} : { account }) }
+    const copied = await this.perform(operation, { signal, onProgress })
+    return (copied as CopyTotals | null) ?? undefined
   }
 
   /**
@@ -114,20 +114,20 @@ export class Tree {
    * said so. Refuses with `conflict` a place that holds something.
    */
   async move(from: string, to: string): Promise<boolean> {
-    return (await this.ask({ op: "move", from, to }, {})) as boolean
+    return (await this.perform({ op: "move", from, to }, {})) as boolean
   }
 
   /**
    * Gives each file below a directory that has another name, there or elsewhere, a copy of its own
    * in its place. A missing directory is no error. May be done again.
    */
-  async sever(path: string): Promise<void> {
-    await this.ask({ op: "sever", path }, {})
+  async breakHardLinks(path: string): Promise<void> {
+    await this.perform({ op: "sever", path }, {})
   }
 
   /** Counts what a person stores, in a thread of the lowest priority. */
-  async count(account: StorageAccount): Promise<StorageCount> {
-    return (await this.ask({ op: "count", account }, {})) as StorageCount
+  async countStorage(account: StorageAccount): Promise<StorageCount> {
+    return (await this.perform({ op: "count", account }, {})) as StorageCount
   }
 
   /**
@@ -135,12 +135,12 @@ export class Tree {
    * is free. A missing one is no error.
    */
   async removeTree(path: string): Promise<void> {
-    await this.ask({ op: "removeTree", path }, {})
+    await this.perform({ op: "removeTree", path }, {})
   }
 }
 
 /** What is refused, as it crosses the border between processes. */
-export interface PlainRefusal {
+export interface SerializedRefusal {
   code: Failure["code"]
   message: string
 }

@@ -2,106 +2,106 @@ import { renameSync, rmdirSync } from "node:fs"
 import { Failure } from "#contract"
 import { deadline, splitPath } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
-import { isHidden } from "../requests/address.ts"
-import type { Workplace } from "../staging/staging-area.ts"
+import { isReservedName } from "../requests/address.ts"
+import type { StagingArea } from "../staging/staging-area.ts"
 import type { Reservation, StorageLedger } from "../storage/ledger.ts"
-import { sever } from "./break-hard-links.ts"
-import { copyEntry, type Spot } from "./copy-entry.ts"
-import { type Copied, CopyLimit } from "./copy-totals.ts"
-import type { Folder } from "./directory-handle.ts"
-import type { TreeCall, TreeOptions } from "./file-tree.ts"
-import { measure } from "./measure-tree.ts"
+import { breakHardLinks } from "./break-hard-links.ts"
+import { copyEntry, type Entry } from "./copy-entry.ts"
+import { CopyLimitError, type CopyTotals } from "./copy-totals.ts"
+import type { DirectoryHandle } from "./directory-handle.ts"
+import type { TreeOperation, TreeOperationOptions } from "./file-tree.ts"
+import { measureTree } from "./measure-tree.ts"
 
-type Copy = Extract<TreeCall, { op: "copyTree" }>
+type Copy = Extract<TreeOperation, { op: "copyTree" }>
 
 /**
  * Does what a `Tree` asks for, by descriptor. Rejects with a `Failure` where the caller can be told
  * why.
  */
-export class LocalTree {
-  readonly #root: Folder
-  readonly #workplace: Workplace
+export class LocalFileTree {
+  readonly #root: DirectoryHandle
+  readonly #workplace: StagingArea
 
   readonly #storage: StorageLedger
 
-  constructor(root: Folder, workplace: Workplace, storage: StorageLedger) {
+  constructor(root: DirectoryHandle, staging: StagingArea, storage: StorageLedger) {
     this.#root = root
-    this.#workplace = workplace
+    this.#workplace = staging
     this.#storage = storage
   }
 
-  async run(call: TreeCall, options: TreeOptions): Promise<unknown> {
-    switch (call.op) {
+  async run(operation: TreeOperation, options: TreeOperationOptions): Promise<unknown> {
+    switch (operation.op) {
       case "exists":
-        return this.#exists(call.path)
+        return this.#exists(operation.path)
       case "ensureDirectories":
-        for (const path of call.paths) this.#ensure(path, namesFor(path))[Symbol.dispose]()
+        for (const path of operation.paths) this.#ensure(path, namesFor(path))[Symbol.dispose]()
         return true
       case "makeNewDirectory":
-        return this.#makeNew(call.path)
+        return this.#makeNew(operation.path)
       case "removeEmptyDirectory":
-        return this.#removeEmpty(call.path)
+        return this.#removeEmpty(operation.path)
       case "copyTree":
-        return this.#copy(call, options)
+        return this.#copy(operation, options)
       case "move":
-        return this.#move(call.from, call.to)
+        return this.#move(operation.from, operation.to)
       case "sever":
-        return this.#sever(call.path, options)
+        return this.#breakHardLinks(operation.path, options)
       case "count":
-        return this.#storage.count(call.account)
+        return this.#storage.count(operation.account)
       default:
-        return this.#remove(call.path)
+        return this.#remove(operation.path)
     }
   }
 
   #exists(path: string): boolean {
     try {
-      using _folder = this.#root.descend(splitPath(path))
+      using _folder = this.#root.openDescendant(splitPath(path))
       return true
     } catch (error) {
       if (isAbsence(error)) return false
-      return refuse(path, error)
+      return throwRefusal(path, error)
     }
   }
 
   #makeNew(path: string): boolean {
     const names = namesFor(path)
     using parent = this.#ensure(path, names.slice(0, -1))
-    return explained(path, () => make(parent, names.at(-1) ?? ""))
+    return withRefusals(path, () => makeUnlessTaken(parent, names.at(-1) ?? ""))
   }
 
   #removeEmpty(path: string): void {
     const names = namesFor(path)
     try {
-      using parent = this.#root.descend(names.slice(0, -1))
-      rmdirSync(parent.at(names.at(-1) ?? ""))
+      using parent = this.#root.openDescendant(names.slice(0, -1))
+      rmdirSync(parent.pathTo(names.at(-1) ?? ""))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (!isAbsence(error) && code !== "ENOTEMPTY" && code !== "EEXIST") refuse(path, error)
+      if (!isAbsence(error) && code !== "ENOTEMPTY" && code !== "EEXIST") throwRefusal(path, error)
     }
   }
 
-  async #copy(call: Copy, options: TreeOptions): Promise<Copied | null> {
-    const { from, to, replace, maxMs } = call
+  async #copy(operation: Copy, options: TreeOperationOptions): Promise<CopyTotals | null> {
+    const { from, to, replace, maxMs } = operation
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = target.at(-1) ?? ""
     using parent = this.#ensure(to, target.slice(0, -1))
-    if (!replace && parent.look(name)) return null
+    if (!replace && parent.lstat(name)) return null
     using signal = deadline(maxMs, "The copy", options.signal)
     try {
-      using above = this.#root.descend(source.slice(0, -1))
-      await using stage = this.#workplace.stage(parent)
-      using room = await this.#storage.reserve(call.account, parent, { bytes: 0 })
-      const spot = { parent: above, name: source.at(-1) ?? "" }
-      const copied = await copyAside(call, { spot, stage, room, options: { ...options, signal } })
-      if (!stage.parent.look(stage.name)?.isDirectory()) throw notDirectory(from)
+      using above = this.#root.openDescendant(source.slice(0, -1))
+      await using stage = this.#workplace.createEntry(parent)
+      using room = await this.#storage.reserve(operation.account, parent, { bytes: 0 })
+      const entry = { parent: above, name: source.at(-1) ?? "" }
+      const copied = await copyToStaging(operation, { entry, stage, room, options: { ...options, signal } })
+      if (!stage.parent.lstat(stage.name)?.isDirectory()) throw notDirectory(from)
       if (replace) await this.#workplace.replace(stage, { parent, name })
-      else if (!placed(stage, { parent, name })) return null
-      room.settle(copied.bytes)
+      else if (!renameUnlessTaken(stage, { parent, name })) return null
+      room.commit(copied.bytes)
       return copied
     } catch (error) {
       if (!options.signal?.aborted && (error as Error).name === "TimeoutError") throw tooLong(from, maxMs)
-      return refuse(from, error)
+      return throwRefusal(from, error)
     }
   }
 
@@ -109,11 +109,11 @@ export class LocalTree {
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = source.at(-1) ?? ""
     using parent = this.#ensure(to, target.slice(0, -1))
-    return explained(to, () => {
+    return withRefusals(to, () => {
       try {
-        using above = this.#root.descend(source.slice(0, -1))
-        if (!above.look(name)?.isDirectory()) return false
-        renameSync(above.at(name), parent.at(target.at(-1) ?? ""))
+        using above = this.#root.openDescendant(source.slice(0, -1))
+        if (!above.lstat(name)?.isDirectory()) return false
+        renameSync(above.pathTo(name), parent.pathTo(target.at(-1) ?? ""))
         return true
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
@@ -122,57 +122,57 @@ export class LocalTree {
     })
   }
 
-  async #sever(path: string, { signal }: TreeOptions): Promise<void> {
+  async #breakHardLinks(path: string, { signal }: TreeOperationOptions): Promise<void> {
     if (!this.#exists(path)) return
     const names = namesFor(path)
     try {
-      using parent = this.#root.descend(names.slice(0, -1))
-      await sever({ parent, name: names.at(-1) ?? "" }, this.#workplace, signal ? { signal } : {})
+      using parent = this.#root.openDescendant(names.slice(0, -1))
+      await breakHardLinks({ parent, name: names.at(-1) ?? "" }, this.#workplace, signal ? { signal } : {})
     } catch (error) {
-      refuse(path, error)
+      throwRefusal(path, error)
     }
   }
 
   async #remove(path: string): Promise<void> {
     const names = namesFor(path)
     try {
-      using parent = this.#root.descend(names.slice(0, -1))
+      using parent = this.#root.openDescendant(names.slice(0, -1))
       const name = names.at(-1) ?? ""
-      if (parent.look(name)) await this.#workplace.discard(parent, name)
+      if (parent.lstat(name)) await this.#workplace.discard(parent, name)
     } catch (error) {
-      if (!isAbsence(error)) refuse(path, error)
+      if (!isAbsence(error)) throwRefusal(path, error)
     }
   }
 
-  #ensure(path: string, names: readonly string[]): Folder {
-    let here = this.#root.again()
+  #ensure(path: string, names: readonly string[]): DirectoryHandle {
+    let here = this.#root.duplicate()
     for (const name of names) {
       using above = here
-      here = explained(path, () => {
-        make(above, name)
-        return above.folder(name)
+      here = withRefusals(path, () => {
+        makeUnlessTaken(above, name)
+        return above.openDirectory(name)
       })
     }
     return here
   }
 }
 
-interface Aside {
-  spot: Spot
-  stage: Spot
+interface StagedCopy {
+  entry: Entry
+  stage: Entry
   room: Reservation
-  options: TreeOptions
+  options: TreeOperationOptions
 }
 
-async function copyAside(call: Copy, { spot, stage, room, options }: Aside): Promise<Copied> {
-  const { limits, from } = call
+async function copyToStaging(operation: Copy, { entry, stage, room, options }: StagedCopy): Promise<CopyTotals> {
+  const { limits, from } = operation
   const { onProgress, signal } = options
   const bounds = { ...limits, ...(signal ? { signal } : {}) }
-  if (!spot.parent.look(spot.name)?.isDirectory()) throw notDirectory(from)
-  const total = await measure(spot, bounds)
-  room.grow(total.bytes, stage.parent)
+  if (!entry.parent.lstat(entry.name)?.isDirectory()) throw notDirectory(from)
+  const total = await measureTree(entry, bounds)
+  room.extend(total.bytes, stage.parent)
   onProgress?.({ done: { entries: 0, bytes: 0 }, total })
-  const copied = await copyEntry(spot, stage, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
+  const copied = await copyEntry(entry, stage, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
   onProgress?.({ done: copied, total })
   return copied
 }
@@ -181,9 +181,9 @@ async function copyAside(call: Copy, { spot, stage, room, options }: Aside): Pro
  * Answers false when somebody else was quicker: the kernel puts no directory over what holds
  * something.
  */
-function placed(stage: Spot, to: Spot): boolean {
+function renameUnlessTaken(stage: Entry, to: Entry): boolean {
   try {
-    renameSync(stage.parent.at(stage.name), to.parent.at(to.name))
+    renameSync(stage.parent.pathTo(stage.name), to.parent.pathTo(to.name))
     return true
   } catch (error) {
     if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false
@@ -192,9 +192,9 @@ function placed(stage: Spot, to: Spot): boolean {
 }
 
 /** Answers false when the name is taken. */
-function make(parent: Folder, name: string): boolean {
+function makeUnlessTaken(parent: DirectoryHandle, name: string): boolean {
   try {
-    parent.make(name)
+    parent.makeDirectory(name)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false
@@ -205,22 +205,22 @@ function make(parent: Folder, name: string): boolean {
 function namesFor(path: string): string[] {
   const names = splitPath(path)
   if (names.length === 0) throw forbidden("The files root itself cannot be changed")
-  if (names.some((name, depth) => isHidden(name, depth))) throw invalid(`${path} has a name that Quayside keeps for itself`)
+  if (names.some((name, depth) => isReservedName(name, depth))) throw invalid(`${path} has a name that Quayside keeps for itself`)
   return names
 }
 
-function explained<T>(path: string, work: () => T): T {
+function withRefusals<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    return refuse(path, error)
+    return throwRefusal(path, error)
   }
 }
 
-function refuse(path: string, error: unknown): never {
+function throwRefusal(path: string, error: unknown): never {
   if (error instanceof Failure) throw error
   const { code } = error as NodeJS.ErrnoException
-  if (error instanceof CopyLimit) throw new Failure("conflict", `${path} cannot be copied: ${error.message}`)
+  if (error instanceof CopyLimitError) throw new Failure("conflict", `${path} cannot be copied: ${error.message}`)
   if (code === "ENAMETOOLONG") throw invalid(`A name in ${path} has more than 255 bytes`)
   if (isAbsence(error)) throw new Failure("conflict", `${path} cannot be used: something in it is not a directory, or vanished`)
   const told = fileFailure(error)

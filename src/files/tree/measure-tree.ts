@@ -1,25 +1,25 @@
-import { assertShallow, eachEntry, type Spot } from "./copy-entry.ts"
-import { type Copied, type CopyOptions, Tally, takenBy } from "./copy-totals.ts"
+import { assertDepth, type Entry, forEachEntry } from "./copy-entry.ts"
+import { bytesOnDisk, CopyCounter, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
 
 /**
  * What a copy of the entry would hold as things stand, by the same rules and limits as the copy
  * itself.
  */
-export async function measure(spot: Spot, options: CopyOptions): Promise<Copied> {
-  const tally = new Tally({ ...options, onProgress: () => {} })
-  await measureAny(tally, spot, 0)
-  return tally.done
+export async function measureTree(entry: Entry, options: CopyOptions): Promise<CopyTotals> {
+  const counter = new CopyCounter({ ...options, onProgress: () => {} })
+  await measureAny(counter, entry, 0)
+  return counter.totals
 }
 
-async function measureAny(tally: Tally, { parent, name }: Spot, depth: number): Promise<void> {
-  const stats = parent.look(name)
+async function measureAny(counter: CopyCounter, { parent, name }: Entry, depth: number): Promise<void> {
+  const stats = parent.lstat(name)
   if (!stats || !(stats.isFile() || stats.isDirectory())) return
-  tally.entry()
-  if (stats.isFile()) tally.add(takenBy(stats))
+  counter.addEntry()
+  if (stats.isFile()) counter.addBytes(bytesOnDisk(stats))
   else {
-    assertShallow(depth)
-    using folder = parent.folder(name)
-    await eachEntry(folder, depth, (child) => measureAny(tally, { parent: folder, name: child }, depth + 1))
+    assertDepth(depth)
+    using directory = parent.openDirectory(name)
+    await forEachEntry(directory, depth, (child) => measureAny(counter, { parent: directory, name: child }, depth + 1))
   }
-  await tally.slice.pause()
+  await counter.yielder.pause()
 }

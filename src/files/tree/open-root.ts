@@ -1,13 +1,13 @@
 import { chownSync, mkdirSync } from "node:fs"
-import type { Owner } from "../process/messages.ts"
-import { Folder } from "./directory-handle.ts"
+import type { FileOwner } from "../process/messages.ts"
+import { DirectoryHandle } from "./directory-handle.ts"
 
 /**
  * Opens the files root, and makes it where it is missing. All that this process does to it: what is
  * below is the worker's.
  */
-export function openRoot(path: string, owner: Owner | undefined): Folder {
+export function openRoot(path: string, owner: FileOwner | undefined): DirectoryHandle {
   mkdirSync(path, { recursive: true, mode: 0o755 })
   if (process.getuid?.() === 0 && owner) chownSync(path, owner.uid, owner.gid)
-  return Folder.open(path)
+  return DirectoryHandle.open(path)
 }

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
 import { assertNoSecret, assertUntouched, makeVictim } from "../../../test/fixtures/swapping.ts"
 import { copyEntry } from "./copy-entry.ts"
-import { Folder } from "./directory-handle.ts"
+import { DirectoryHandle } from "./directory-handle.ts"
 import { removeTree } from "./remove-tree.ts"
 
 /*
@@ -14,11 +14,11 @@ import { removeTree } from "./remove-tree.ts"
  */
 
 let path: string
-let root: Folder
+let root: DirectoryHandle
 const victim = () => join(path, "victim")
 beforeEach(() => {
   path = mkdtempSync(join(tmpdir(), "quayside-moments-"))
-  root = Folder.open(path)
+  root = DirectoryHandle.open(path)
   makeVictim(victim())
   mkdirSync(join(path, "tree/swap/sub"), { recursive: true })
   writeFileSync(join(path, "tree/swap/f"), "own")
@@ -60,7 +60,7 @@ for (const [what, name, entry] of [
     rmSync(join(path, "tree/swap/sub"), { recursive: true })
     const swap = swapOnce(name, target)
     const signal = atEachEntry((n) => n === (entry || 3) && swap())
-    using hidden = root.folder("hidden")
+    using hidden = root.openDirectory("hidden")
     await copyEntry({ parent: root, name: "tree" }, { parent: hidden, name: "1" }, { signal }).catch((error: NodeJS.ErrnoException) =>
       assert.match(error.code ?? "", /ELOOP|ENOTDIR/),
     )
@@ -71,7 +71,7 @@ for (const [what, name, entry] of [
 }
 
 test("a directory that becomes a link when a removal is about to move it is removed as a link, and all else with it", async () => {
-  using hidden = root.folder("hidden")
+  using hidden = root.openDirectory("hidden")
   renameSync(join(path, "tree"), join(path, "hidden/1"))
   const swap = swapOnce("hidden/1/swap", victim())
   let count = 0

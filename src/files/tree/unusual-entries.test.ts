@@ -18,7 +18,7 @@ import {
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
-import type { Copied } from "#files"
+import type { CopyTotals } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
 
@@ -36,7 +36,7 @@ interface Kind {
   /** What the listing of the directory shows. */
   listed: readonly string[]
   /** A copy of the directory as it should be; undefined: it is refused. */
-  copied: { names: readonly (string | Buffer)[]; check?(at: string, from: string): void; counts?: Copied } | undefined
+  copied: { names: readonly (string | Buffer)[]; check?(at: string, from: string): void; counts?: CopyTotals } | undefined
   /** What is left elsewhere when it is removed. */
   kept?(): void
 }

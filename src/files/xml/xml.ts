@@ -2,24 +2,24 @@ import { SaxesParser, type SaxesTagNS } from "saxes"
 import { bounds, Failure } from "#contract"
 import { invalid } from "../failures.ts"
 
-export const DAV = "DAV:"
+export const davNamespace = "DAV:"
 const { xmlLevels, xmlElements, xmlAttributes, nameCharacters, namespaceCharacters } = bounds.files
 
-export interface Element {
+export interface XmlElement {
   ns: string
   name: string
   attributes: { ns: string; name: string; value: string }[]
-  children: (Element | string)[]
+  children: (XmlElement | string)[]
 }
 
 /**
  * Parses a body with namespaces and without a DTD. Levels, elements, attributes and the length of
  * names are bounded.
  */
-export function parseXml(body: Buffer): Element {
+export function parseXml(body: Buffer): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: false })
-  const open: Element[] = []
-  let root: Element | undefined
+  const open: XmlElement[] = []
+  let root: XmlElement | undefined
   let count = 0
   parser.on("doctype", () => refuse("a document type declaration is not allowed"))
   parser.on("error", (error) => refuse(error.message))
@@ -39,7 +39,7 @@ export function parseXml(body: Buffer): Element {
   return root ?? refuse("there is no element")
 }
 
-function elementOf(tag: SaxesTagNS): Element {
+function elementOf(tag: SaxesTagNS): XmlElement {
   const attributes = Object.values(tag.attributes)
   if (attributes.length > xmlAttributes.value) refuse(`an element may have ${xmlAttributes.value} attributes`)
   for (const { uri, local } of [tag, ...attributes]) checkName(uri, local)
@@ -65,16 +65,16 @@ function decode(body: Buffer): string {
   }
 }
 
-export function elementsOf(element: Element): Element[] {
-  return element.children.filter((child) => typeof child !== "string")
+export function childElements(element: XmlElement): XmlElement[] {
+  return element.children.filter((findChild) => typeof findChild !== "string")
 }
 
-export function child(element: Element, ns: string, name: string): Element | undefined {
-  return elementsOf(element).find((one) => one.ns === ns && one.name === name)
+export function findChild(element: XmlElement, ns: string, name: string): XmlElement | undefined {
+  return childElements(element).find((one) => one.ns === ns && one.name === name)
 }
 
-export function isDav(element: Element, name: string): boolean {
-  return element.ns === DAV && element.name === name
+export function isDavElement(element: XmlElement, name: string): boolean {
+  return element.ns === davNamespace && element.name === name
 }
 
 export function escapeXml(text: string): string {
@@ -94,8 +94,8 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /** An empty element of that name: what stands for a property in an answer. */
-export function emptyElement(ns: string, name: string): string {
-  if (ns === DAV) return `<D:${name}/>`
+export function emptyElementXml(ns: string, name: string): string {
+  if (ns === davNamespace) return `<D:${name}/>`
   return ns === "" ? `<${name}/>` : `<x:${name} xmlns:x="${escapeXml(ns)}"/>`
 }
 
@@ -104,22 +104,22 @@ export function emptyElement(ns: string, name: string): string {
  * namespace is declared once, at the element itself, however often it is used within: the text
  * grows with what was sent, and not faster.
  */
-export function serializeXml(element: Element): string {
+export function serializeXml(element: XmlElement): string {
   const prefixes = new Map<string, string>()
   gatherNamespaces(element, prefixes)
   const declarations = [...prefixes].map(([ns, prefix]) => ` xmlns:${prefix}="${escapeXml(ns)}"`).join("")
   return textOf(element, prefixes, declarations)
 }
 
-function gatherNamespaces({ ns, attributes, children }: Element, prefixes: Map<string, string>): void {
+function gatherNamespaces({ ns, attributes, children }: XmlElement, prefixes: Map<string, string>): void {
   for (const each of [ns, ...attributes.map((attribute) => attribute.ns)]) {
-    if (["", DAV, xmlNamespace].includes(each) || prefixes.has(each)) continue
+    if (["", davNamespace, xmlNamespace].includes(each) || prefixes.has(each)) continue
     prefixes.set(each, prefixes.size === 0 ? "x" : `x${prefixes.size}`)
   }
   for (const each of children) if (typeof each !== "string") gatherNamespaces(each, prefixes)
 }
 
-function textOf({ ns, name, attributes, children }: Element, prefixes: ReadonlyMap<string, string>, declarations = ""): string {
+function textOf({ ns, name, attributes, children }: XmlElement, prefixes: ReadonlyMap<string, string>, declarations = ""): string {
   const tag = qualified(ns, name, prefixes)
   const more = attributes.map((one) => ` ${qualified(one.ns, one.name, prefixes)}="${escapeXml(one.value)}"`).join("")
   const start = `<${tag}${declarations}${more}`
@@ -132,6 +132,6 @@ const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 
 function qualified(ns: string, name: string, prefixes: ReadonlyMap<string, string>): string {
   if (ns === "") return name
-  if (ns === DAV) return `D:${name}`
+  if (ns === davNamespace) return `D:${name}`
   return ns === xmlNamespace ? `xml:${name}` : `${prefixes.get(ns)}:${name}`
 }

@@ -1,5 +1,5 @@
 import { homePath } from "#access"
-import type { CopyTreeOptions, Tree } from "#files"
+import type { CopyTreeOptions, FileTree } from "#files"
 
 /** The limits of one copy of a project's code. */
 export const maxCode = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
@@ -29,6 +29,6 @@ export type CopyOptions = Pick<CopyTreeOptions, "signal" | "onProgress" | "accou
  * Copies code if there is any. Several processes may do so at once: the first copy stays, and the
  * others are discarded.
  */
-export async function copyCodeOnce(tree: Tree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
+export async function copyCodeOnce(tree: FileTree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
   if (await tree.exists(from)) await tree.copyTree(from, to, { ...maxCode, ...options, replace: false })
 }

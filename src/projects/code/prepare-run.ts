@@ -1,7 +1,7 @@
 import { homePath } from "#access"
 import { Failure, type Progress, type ReasonCode } from "#contract"
 import { EngineError } from "#engine"
-import type { CopyProgress, Tree } from "#files"
+import type { CopyProgress, FileTree } from "#files"
 import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
 import type { ProjectsContext } from "../context.ts"
@@ -64,7 +64,7 @@ async function separateUntrustedCode({ tree, events }: Pick<ProjectsContext, "tr
  * Moves code and models to a new directory `earlier-N` beside them and returns its path, or
  * undefined if there are none.
  */
-async function moveToEarlier(tree: Tree, { userName, projectId }: RunRow): Promise<string | undefined> {
+async function moveToEarlier(tree: FileTree, { userName, projectId }: RunRow): Promise<string | undefined> {
   const { code, model } = projectDirectories(userName, projectId)
   let n = 1
   const pathOf = () => `${projectDirectory(userName, projectId)}/earlier-${n}`
