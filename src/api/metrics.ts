@@ -3,10 +3,10 @@ import { performance } from "node:perf_hooks"
 import { runStateNames } from "#contract"
 import type { Services } from "./context.ts"
 
-/** Upper bounds in seconds. */
-const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60]
+/** Upper bounds of the histogram in seconds. */
+const bucketBounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60]
 
-/** As nginx counts them: the caller went away, or was cut off, before the whole answer was sent. */
+/** nginx's status for a response that ended before it was sent completely. */
 const abortedStatus = 499
 
 interface Row {
@@ -15,22 +15,22 @@ interface Row {
   count: number
 }
 
-interface Times {
+interface Durations {
   buckets: number[]
   sum: number
   count: number
 }
 
 /** Counts requests by operation, never by what people sent. */
-export class Measures {
+export class RequestMetrics {
   readonly #rows = new Map<string, Row[]>()
-  readonly #times: Times = { buckets: bounds.map(() => 0), sum: 0, count: 0 }
+  readonly #durations: Durations = { buckets: bucketBounds.map(() => 0), sum: 0, count: 0 }
 
   /**
-   * Counts a request when its answer is sent, or was cut short. An event stream counts once it has
-   * begun: it has no end.
+   * Counts a request when its response was sent or cut short. An event stream has no end, so it
+   * counts once it has begun.
    */
-  watch(response: ServerResponse, operation: string, started: number): void {
+  observe(response: ServerResponse, operation: string, started: number): void {
     let isSent = false
     const count = (status: number) => this.#count(operation, status, (performance.now() - started) / 1_000)
     response.on("finish", () => {
@@ -47,10 +47,10 @@ export class Measures {
     const row = rows.find((each) => each.status === status)
     if (row) row.count += 1
     else rows.push({ operation, status, count: 1 })
-    const bucket = bounds.findIndex((bound) => seconds <= bound)
-    if (bucket >= 0) this.#times.buckets[bucket] = (this.#times.buckets[bucket] ?? 0) + 1
-    this.#times.sum += seconds
-    this.#times.count += 1
+    const bucket = bucketBounds.findIndex((bound) => seconds <= bound)
+    if (bucket >= 0) this.#durations.buckets[bucket] = (this.#durations.buckets[bucket] ?? 0) + 1
+    this.#durations.sum += seconds
+    this.#durations.count += 1
   }
 
   #add(operation: string): Row[] {
@@ -98,10 +98,10 @@ export class Measures {
 
   #histogram(): [string, string][] {
     let below = 0
-    const { buckets, sum, count } = this.#times
+    const { buckets, sum, count } = this.#durations
     const lines = buckets.map((n, i): [string, string] => {
       below += n
-      return [`_bucket{le="${bounds[i]}"}`, String(below)]
+      return [`_bucket{le="${bucketBounds[i]}"}`, String(below)]
     })
     return [...lines, ['_bucket{le="+Inf"}', String(count)], ["_count", String(count)], ["_sum", String(sum)]]
   }

@@ -6,7 +6,7 @@ import { drainBody, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { Scans } from "#store"
 import type { ServerState, Services } from "./context.ts"
-import { feedPolicy } from "./events/feed-policy.ts"
+import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { cookieOf } from "./http/cookies.ts"
@@ -16,9 +16,9 @@ import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { Measures } from "./metrics.ts"
+import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
-import { failurePage, type Page, type PageAnswer } from "./pages/page.ts"
+import { failurePage, type Page, type PageResponse } from "./pages/page.ts"
 import { Routes, type Target } from "./routes.ts"
 import { urgentServices } from "./urgent.ts"
 
@@ -33,7 +33,7 @@ const targetMax = bounds.http.targetBytes.value
 
 export function createApi(services: Services): ApiServer {
   const routes = new Routes()
-  const measures = new Measures()
+  const measures = new RequestMetrics()
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new HostCheck(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
@@ -41,7 +41,7 @@ export function createApi(services: Services): ApiServer {
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new EventFeed({
-    ...{ store, clock, logger, policy: feedPolicy({ store, identity }) },
+    ...{ store, clock, logger, policy: createFeedPolicy({ store, identity }) },
     onJournalWrite: (each) => events.onJournalWrite(each),
   })
   feed.start()
@@ -65,7 +65,7 @@ export function createApi(services: Services): ApiServer {
   async function serve(requestContext: RequestContext, target: Target | undefined): Promise<void> {
     const started = performance.now()
     const { request, response } = requestContext
-    measures.watch(response, nameOf(target), started)
+    measures.observe(response, nameOf(target), started)
     try {
       checkTarget(request.url ?? "")
       checkOneHost(request)
@@ -154,7 +154,7 @@ async function runPage(services: Services, page: Page, requestContext: RequestCo
   else sendPage(requestContext, answer)
 }
 
-function sendPage({ response, requestId }: RequestContext, answer: PageAnswer): void {
+function sendPage({ response, requestId }: RequestContext, answer: PageResponse): void {
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
   const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
   send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })

@@ -54,7 +54,11 @@ export const events = [
     ],
   ),
   ...faults("src/api/handlers/accounts/groups.ts", told, [
-    ["who leaves a group keeps its projects", "await tellMembers(events, tx,", "if (before.length < 0) await tellMembers(events, tx,"],
+    [
+      "who leaves a group keeps its projects",
+      "await publishMemberVisibility(events, tx,",
+      "if (before.length < 0) await publishMemberVisibility(events, tx,",
+    ],
   ]),
   ...faults("src/api/http/event-stream.ts", connections, [
     ["a stream keeps its request and response", '  response.emit("finish")\n', ""],

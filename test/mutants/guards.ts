@@ -145,7 +145,7 @@ export const guards = [
   ...faults(
     "src/api/handlers/accounts/users.ts",
     ["test/api/events.test.ts"],
-    [["who is deleted leaves groups unnoticed", "    await leaveGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
+    [["who is deleted leaves groups unnoticed", "    await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
   ),
   ...faults("src/api/operation.ts", refusals, [
     ["refusals of who is known are nobody's", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],

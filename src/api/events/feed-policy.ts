@@ -23,7 +23,7 @@ const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
  * Who is told what of the journal: the table of rights, asked about resources as they are when they
  * are told of.
  */
-export function feedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
+export function createFeedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
   return {
     loadSubscriber: (userId, credentialId) => identity.refreshCaller(userId, credentialId),
     onInvalidate: (listener) => identity.onInvalidate(listener),

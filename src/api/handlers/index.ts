@@ -8,25 +8,25 @@ import { installationHandlers } from "./installation.ts"
 import { dataHandlers } from "./resources/data.ts"
 import { dataUpdateHandlers } from "./resources/data-update.ts"
 import { grantHandlers } from "./resources/grants.ts"
-import { imageContentsHandlers } from "./resources/image-checks.ts"
+import { imageCheckHandlers } from "./resources/image-checks.ts"
 import { imageHandlers } from "./resources/images.ts"
-import { projectCodeHandlers } from "./resources/project-update.ts"
+import { projectUpdateHandlers } from "./resources/project-update.ts"
 import { projectHandlers } from "./resources/projects.ts"
 import { capacityHandlers } from "./runs/capacity.ts"
-import { runUseHandlers } from "./runs/run-usage.ts"
+import { runUsageHandlers } from "./runs/run-usage.ts"
 import { runHandlers } from "./runs/runs.ts"
 import { startHandlers } from "./runs/starts.ts"
 
 /** A handler for every row of the contract's table; a missing one does not compile. */
 export const handlers: Handlers = {
   ...imageHandlers,
-  ...imageContentsHandlers,
+  ...imageCheckHandlers,
   ...dataHandlers,
   ...dataUpdateHandlers,
   ...projectHandlers,
-  ...projectCodeHandlers,
+  ...projectUpdateHandlers,
   ...runHandlers,
-  ...runUseHandlers,
+  ...runUsageHandlers,
   ...startHandlers,
   ...capacityHandlers,
   ...userHandlers,

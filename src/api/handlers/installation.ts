@@ -1,7 +1,7 @@
 import { type AuditEntry, openApi } from "#contract"
 import type { AuditRow } from "#store"
 import type { ApiSettings, Context, Handlers, Result, Services } from "../context.ts"
-import { docsPage, docsPolicy } from "../pages/docs.ts"
+import { docsPage, docsSecurityPolicy } from "../pages/docs.ts"
 import { ReadyJson } from "../rendered.ts"
 import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
 
@@ -59,7 +59,7 @@ export const installationHandlers = {
   },
   openapi: ({ services }: { services: Pick<Services, "settings"> }) => describe(services),
   docs(context) {
-    context.setHeader("content-security-policy", docsPolicy)
+    context.setHeader("content-security-policy", docsSecurityPolicy)
     return page(context.services)
   },
   metrics: ({ server }) => server.metrics(),

@@ -1,11 +1,11 @@
 import { describeType, type JsonSchema, type OperationReference, openApi, operationsByTag, type ReferenceRow } from "#contract"
 import { escapeHtml as h } from "./html.ts"
 
-/** The page needs no script, and nothing from elsewhere. */
-export const docsPolicy =
+/** The page needs no script and loads nothing from other origins. */
+export const docsSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The description as a page to read. */
+/** The description of the API as a page. */
 export function docsPage(about: { version: string; baseUrl: string; memoryUnit: string }): string {
   const sections = [...operationsByTag()].map(
     ([tag, operations]) => `<section><h2>${h(tag)}</h2>${operations.map(operationHtml).join("")}</section>`,
@@ -53,7 +53,7 @@ function table(title: string, rows: readonly ReferenceRow[]): string {
   return `<table><caption>${h(title)}</caption>${lines.join("")}</table>\n`
 }
 
-/** A text whose names stand between backticks. */
+/** Escapes a text with names between backticks. */
 function prose(text: string): string {
   return h(text).replace(/`([^`]*)`/g, "<code>$1</code>")
 }

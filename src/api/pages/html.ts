@@ -1,4 +1,4 @@
-/** Escapes a text for a page's body or an attribute in quotes. */
+/** Escapes a text for a page's body, or for an attribute in quotes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 }

@@ -4,65 +4,65 @@ import type { Actor } from "#events"
 import { memberIdsOf } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
-import { groupChanged } from "../handlers/accounts/groups.ts"
+import { publishGroupChange } from "../handlers/accounts/groups.ts"
 import { handOut } from "../http/cookies.ts"
 import { sessionCookie } from "../http/session-cookie.ts"
 import { escapeHtml } from "./html.ts"
-import { file, message, type Page, type PageAnswer, type PageRequest, redirect, withParameters } from "./page.ts"
+import { messagePage, type Page, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
 
-/** Binds a sign-in to the browser that began it. */
+/** The cookie binds a sign-in to the browser that began it. */
 const cookieName = "quayside_oidc"
 
-function configured({ openId }: Services): OpenIdSignIn {
+function requireOpenId({ openId }: Services): OpenIdSignIn {
   if (!openId) throw new Failure("not_found", "No OpenID provider is configured here: sign in with user name and password")
   return openId
 }
 
 const login: Page = async (services, request) => {
-  const { openId } = configured(services)
-  return toldWhenRefused(services, request, async () => {
+  const { openId } = requireOpenId(services)
+  return refusalAsPage(services, request, async () => {
     const { location, cookie } = await openId.begin(request.query.get("next") ?? undefined)
-    return redirect(location, [beginning(services, cookie)])
+    return redirect(location, [stateCookie(services, cookie)])
   })
 }
 
 const callback: Page = async (services, request) => {
-  const { openId } = configured(services)
-  const answer = await toldWhenRefused(services, request, async () => {
+  const { openId } = requireOpenId(services)
+  const answer = await refusalAsPage(services, request, async () => {
     const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
     const urgent = services.identity.sessions.tryUseReserve(JSON.stringify([person.issuer, person.subject]))
-    const secret = await services.store.change((tx) => signedIn(services, tx, { person, request }), { urgent })
+    const secret = await services.store.change((tx) => createSessionFor(services, tx, { person, request }), { urgent })
     return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 })])
   })
-  return { ...answer, cookies: [...(answer.cookies ?? []), beginning(services, undefined)] }
+  return { ...answer, cookies: [...(answer.cookies ?? []), stateCookie(services, undefined)] }
 }
 
-function beginning({ settings }: Services, value: string | undefined): string {
+function stateCookie({ settings }: Services, value: string | undefined): string {
   return handOut(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdSignInMs / 1000 })
 }
 
 type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
 
 /**
- * The secret of a new session for whoever the provider says that it is; their account is made or
- * renewed in the same change.
+ * Makes a session for the person whom the provider names, and returns its secret. Their account is
+ * created or updated in the same transaction.
  */
-async function signedIn(services: Services, tx: Change, came: { person: Provided; request: PageRequest }): Promise<string> {
+async function createSessionFor(services: Services, tx: Change, signIn: { person: Provided; request: PageRequest }): Promise<string> {
   const { identity, events, clock } = services
-  const { rules } = configured(services)
-  const admitted = await provisionAccount(tx, came.person, { people: identity.accounts, rules })
+  const { rules } = requireOpenId(services)
+  const admitted = await provisionAccount(tx, signIn.person, { people: identity.accounts, rules })
   const { user } = admitted
-  const actor = { ...came.request.actor, userName: user.userName }
-  await tell(services, tx, { admitted, actor })
+  const actor = { ...signIn.request.actor, userName: user.userName }
+  await publishAccountChanges(services, tx, { admitted, actor })
   const caller = await impersonate(tx, user, clock.now())
   if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
-  const { secret } = await identity.sessions.create(tx, caller, came.request.session)
+  const { secret } = await identity.sessions.create(tx, caller, signIn.request.session)
   await events.sessionChanged(tx, actor, "created")
   return secret
 }
 
-/** Makes the home of somebody new, and tells of all that changed. */
-async function tell(services: Services, tx: Change, { admitted, actor }: { admitted: ProvisionedAccount; actor: Actor }) {
+/** Makes the home of a new person, and publishes all changes of accounts and groups. */
+async function publishAccountChanges(services: Services, tx: Change, { admitted, actor }: { admitted: ProvisionedAccount; actor: Actor }) {
   const { tree, events } = services
   const { user, account, isChanged, groups } = admitted
   const resource = { type: "user", id: user.id } as const
@@ -71,18 +71,18 @@ async function tell(services: Services, tx: Change, { admitted, actor }: { admit
     await events.changed(tx, actor, { verb: "created", resource })
   } else if (account === "linked" || isChanged) {
     await events.changed(tx, actor, { verb: "updated", resource })
-    // Nothing of a known account changes but whether it administers; groups are told of below.
+    // Only the administrator flag of a known account changes here; groups follow below.
     if (isChanged) await events.everythingChanged(tx, [user.id])
   }
   for (const { group, verb } of groups) {
     const after = await memberIdsOf(tx, group.id)
     const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
-    await groupChanged(services, tx, { actor }, { verb, row: group, before, after })
+    await publishGroupChange(services, tx, { actor }, { verb, row: group, before, after })
   }
 }
 
-/** Answers a refusal as a page that leads back to the sign-in, and keeps it for the audit. */
-async function toldWhenRefused(services: Services, request: PageRequest, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
+/** Turns a refusal into a page with a link to the sign-in, and records it for the audit. */
+async function refusalAsPage(services: Services, request: PageRequest, work: () => Promise<PageResponse>): Promise<PageResponse> {
   try {
     return await work()
   } catch (error) {
@@ -91,16 +91,16 @@ async function toldWhenRefused(services: Services, request: PageRequest, work: (
     if (error.cause !== undefined) {
       services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
     }
-    const page = message(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
+    const page = messagePage(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
     return { ...page, headers: { ...page.headers, ...error.headers }, failure: error }
   }
 }
 
-const plainSignIn = file("sign-in.html")
+const signInFile = staticFile("sign-in.html")
 
-/** The sign-in page, with a way to the provider where one is configured. */
-export const signIn: Page = async (services, request) => {
-  const page = await plainSignIn(services, request)
+/** The sign-in page, with a link to the provider if one is configured. */
+export const signInPage: Page = async (services, request) => {
+  const page = await signInFile(services, request)
   const { openId, settings } = services
   const link = openId
     ? `<a class="button" id="openid" href="${escapeHtml(settings.baseUrl)}/oidc/login">Sign in with ${escapeHtml(openId.name)}</a>`

@@ -5,32 +5,32 @@ import type { Actor } from "#events"
 import type { Services } from "../context.ts"
 import { escapeHtml } from "./html.ts"
 
-/** What a browser's page is asked with. */
+/** A browser's request for a page. */
 export interface PageRequest {
   session: string | undefined
   /** Another cookie of Quayside's, by its name without the prefix that TLS gives it. */
   cookie: (name: string) => string | undefined
   actor: Actor
   query: URLSearchParams
-  /** The query as it came. */
+  /** The query, not parsed. */
   queryText: string
 }
 
-export interface PageAnswer {
+export interface PageResponse {
   status: number
   headers: Readonly<Record<string, string>>
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
   body: string | Buffer
-  /** What it says, for who would not read a page. */
+  /** The same as a failure object, for clients that accept no HTML. */
   failure?: Failure
 }
 
-export type Page = (services: Services, request: PageRequest) => Promise<PageAnswer>
+export type Page = (services: Services, request: PageRequest) => Promise<PageResponse>
 
 /**
- * The page with these query parameters and no others, each once, as at every operation: a token
- * among others would be carried on.
+ * Makes a page that accepts these query parameters, each once, and rejects all others. A token
+ * among the others would otherwise be copied into redirects.
  */
 export function withParameters(names: readonly string[], page: Page): Page {
   const params = Object.fromEntries(names.map((name) => [name, textParam]))
@@ -41,8 +41,8 @@ export function withParameters(names: readonly string[], page: Page): Page {
 }
 const textParam = { schema: { type: "string" }, repeats: false, parse: (text: string) => text } as const
 
-/** Pages run their own scripts and styles, speak to this origin alone and are never framed. */
-const policy = [
+/** Pages run only their own scripts and styles, call only this origin, and are never framed. */
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -53,33 +53,33 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** Whoever opened the tab has no hold on it, wherever it is led from here. */
-export const security = {
-  "content-security-policy": policy,
+/** The window that opened the tab cannot reach into it. */
+export const securityHeaders = {
+  "content-security-policy": contentSecurityPolicy,
   "cross-origin-opener-policy": "same-origin",
   "referrer-policy": "same-origin",
   "x-frame-options": "DENY",
 }
 
-export function redirect(location: string, cookies: readonly string[] = []): PageAnswer {
-  return { status: 302, headers: { location, ...security }, cookies, body: "" }
+export function redirect(location: string, cookies: readonly string[] = []): PageResponse {
+  return { status: 302, headers: { location, ...securityHeaders }, cookies, body: "" }
 }
 
 const web = new URL("../../web/", import.meta.url)
-const kinds: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
 }
 
-/** A file of the web UI. They are few and small: read once, then kept. */
-export function file(name: string): Page {
+/** A file of the web UI. The few small files stay in memory after the first read. */
+export function staticFile(name: string): Page {
   let body: Promise<Buffer> | undefined
   return async () => {
     body ??= readFile(new URL(name, web))
-    const kind = kinds[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream"
-    return { status: 200, headers: { "content-type": kind, ...security }, body: await body }
+    const contentType = contentTypes[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream"
+    return { status: 200, headers: { "content-type": contentType, ...securityHeaders }, body: await body }
   }
 }
 
@@ -90,10 +90,10 @@ export async function sessionCaller({ identity }: Services, { session, actor }: 
   return caller instanceof Refusal ? undefined : caller
 }
 
-/** A page that tells one thing and leads on. */
-export function message(status: number, told: { title: string; text: string; link?: { href: string; text: string } }): PageAnswer {
-  const { href, text } = told.link ?? { href: "/ui/", text: "Your runs" }
-  const title = escapeHtml(told.title)
+/** A page with one message and one link. */
+export function messagePage(status: number, content: { title: string; text: string; link?: { href: string; text: string } }): PageResponse {
+  const { href, text } = content.link ?? { href: "/ui/", text: "Your runs" }
+  const title = escapeHtml(content.title)
   const body = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -101,10 +101,10 @@ export function message(status: number, told: { title: string; text: string; lin
 <title>${title} · Quayside</title>
 <link rel="icon" href="/ui/icon.svg">
 <link rel="stylesheet" href="/ui/style.css">
-<main class="card"><h1>${title}</h1><p>${escapeHtml(told.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
+<main class="card"><h1>${title}</h1><p>${escapeHtml(content.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
 </html>`
-  const failure = status < 400 ? {} : { failure: new Failure(codeOf(status), told.text.replace(/\.$/, ""), { status }) }
-  return { status, headers: { "content-type": kinds.html as string, ...security }, body, ...failure }
+  const failure = status < 400 ? {} : { failure: new Failure(codeOf(status), content.text.replace(/\.$/, ""), { status }) }
+  return { status, headers: { "content-type": contentTypes.html as string, ...securityHeaders }, body, ...failure }
 }
 
 function codeOf(status: number): FailureCode {
@@ -112,9 +112,9 @@ function codeOf(status: number): FailureCode {
   return code as FailureCode
 }
 
-/** A failure as a person in front of a browser reads it. */
-export function failurePage({ status, message: said, headers }: Failure): PageAnswer {
+/** A failure as a page. */
+export function failurePage({ status, message, headers }: Failure): PageResponse {
   const title = status === 404 ? "There is nothing here" : "This does not work"
-  const page = message(status, { title, text: `${said}.` })
+  const page = messagePage(status, { title, text: `${message}.` })
   return { ...page, headers: { ...page.headers, ...headers } }
 }

@@ -1,53 +1,53 @@
 import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "../context.ts"
-import { openIdPages, signIn } from "./openid.ts"
-import { file, message, type Page, type PageAnswer, redirect, sessionCaller, withParameters } from "./page.ts"
+import { openIdPages, signInPage } from "./openid.ts"
+import { messagePage, type Page, type PageResponse, redirect, sessionCaller, staticFile, withParameters } from "./page.ts"
 
-const noSuchRun = message(404, { title: "No such run", text: "There is no such run, or you may not open it." })
+const noSuchRun = messagePage(404, { title: "No such run", text: "There is no such run, or you may not open it." })
 
-/** Told only to those who may open it: others learn nothing of runs. */
-function over({ state, reason }: RunRow): PageAnswer {
+/** Only for people who may open the run; others do not learn that it exists. */
+function endedRunPage({ state, reason }: RunRow): PageResponse {
   const text = reason ? `${reason.msg}.` : "It does not run any more."
-  return message(404, { title: state === "failed" ? "This run failed" : "This run is over", text })
+  return messagePage(404, { title: state === "failed" ? "This run failed" : "This run is over", text })
 }
 
 const title = "No address for browsers is free"
 const withToken = "Programs reach the run with a token as ever."
 
-/** A port is never somebody else's later, so that the ports come to an end. */
-const noPort = {
-  person: message(503, {
+/** A port stays with its first owner, so no port may be left. */
+const noPortPages = {
+  person: messagePage(503, {
     title,
     text: `Here each run needs a port of its own, and the person who started this one has as many ports as one person may have. Stop another run, or ask an administrator to raise QUAYSIDE_APPS_PORTS_PER_PERSON. ${withToken}`,
   }),
-  range: message(503, {
+  range: messagePage(503, {
     title,
     text: `Here each run needs a port of its own, a port stays one person's for ever, and all ports belong to somebody. Ask an administrator to enlarge QUAYSIDE_APPS_PORTS. ${withToken}`,
   }),
-  blocked: message(503, {
+  blocked: messagePage(503, {
     title,
     text: `Here each run needs a port of its own, and other programs listen on the ports that are left. Try again in ten seconds, or ask an administrator to keep QUAYSIDE_APPS_PORTS free of other services. ${withToken}`,
   }),
 }
 
 /**
- * Brings a signed-in browser to a run's own origin: with a nonce of that origin by a one-time
- * ticket, without one to where the nonce is made.
+ * Redirects a signed-in browser to a run's own origin. With a nonce of that origin, the redirect
+ * carries a one-time ticket; without one, it leads to the page that makes the nonce.
  */
-const open: Page = async (services, request) => {
+const openRun: Page = async (services, request) => {
   const { gateway, runs } = services
   const caller = await sessionCaller(services, request)
   if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
   const id = Number(request.query.get("ID") ?? Number.NaN)
   const run = await services.store.runs.get(Number.isSafeInteger(id) ? id : 0)
-  const may = await mayOpen(services, caller, run)
+  const may = await canOpen(services, caller, run)
   if (run && !may) services.events.requestRefused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
   if (!run || !may) return noSuchRun
   const target = runs.target(id)
-  if (!target) return over(run)
+  if (!target) return endedRunPage(run)
   const refusal = await gateway.ensureOrigin(target)
-  if (refusal) return noPort[refusal]
+  if (refusal) return noPortPages[refusal]
   const nonce = request.query.get("nonce")
   const path = request.query.get("path") ?? undefined
   if (nonce === null) return redirect(gateway.openUrl(target, path))
@@ -56,28 +56,28 @@ const open: Page = async (services, request) => {
 }
 
 /**
- * Asks for project and grants also where there is no run: what is hidden costs no other queries
- * than what never was.
+ * Reads project and grants even if there is no run, so that a hidden run takes the same queries,
+ * and the same time, as a missing one.
  */
-async function mayOpen({ store }: Services, caller: Caller, run: RunRow | undefined): Promise<boolean> {
+async function canOpen({ store }: Services, caller: Caller, run: RunRow | undefined): Promise<boolean> {
   const project = await store.projects.get(run?.projectId ?? 0)
   return isAllowed(store, caller, "run:open", run && runResource(run, project?.userId))
 }
 
-const home: Page = async (services, request) => {
+const homePage: Page = async (services, request) => {
   if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")
-  return file("home.html")(services, request)
+  return staticFile("home.html")(services, request)
 }
 
-/** What a browser is served at the base URL, beside the API. */
+/** The pages for browsers at the base URL, beside the API. */
 export const pages: Readonly<Record<string, Page>> = {
   "/": async () => redirect("/ui/"),
-  "/open": withParameters(["ID", "nonce", "path"], open),
-  "/ui/": home,
-  "/ui/sign-in": signIn,
+  "/open": withParameters(["ID", "nonce", "path"], openRun),
+  "/ui/": homePage,
+  "/ui/sign-in": signInPage,
   ...openIdPages,
-  "/ui/style.css": file("style.css"),
-  "/ui/sign-in.js": file("sign-in.js"),
-  "/ui/home.js": file("home.js"),
-  "/ui/icon.svg": file("icon.svg"),
+  "/ui/style.css": staticFile("style.css"),
+  "/ui/sign-in.js": staticFile("sign-in.js"),
+  "/ui/home.js": staticFile("home.js"),
+  "/ui/icon.svg": staticFile("icon.svg"),
 }

@@ -9,7 +9,7 @@ import { omitUndefined } from "../../omit-undefined.ts"
 import { listFilter, stamps } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toListResponse, toPageRequest } from "../../responses/lists.ts"
-import { needId } from "../resources/owned-resource.ts"
+import { requireId } from "../resources/owned-resource.ts"
 
 async function toGroupResponse({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
@@ -49,7 +49,7 @@ async function createGroup(context: Context<"createGroup">): Promise<Result<"cre
     })
     const members = await memberIds(tx, values.Members)
     await tx.groups.setMembers(made.id, members)
-    await groupChanged(services, tx, context, { verb: "created", row: made, before: [], after: members })
+    await publishGroupChange(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
   context.server.objectLimits.reset()
@@ -74,7 +74,7 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
 }
 
 /** Tells the members, and those who joined or left what they see anew or no more. */
-export async function groupChanged(
+export async function publishGroupChange(
   { events, identity }: Pick<Services, "events" | "identity">,
   tx: Change,
   context: { actor: HandlerContext["actor"] },
@@ -85,7 +85,10 @@ export async function groupChanged(
   const left = before.filter((each) => !after.includes(each))
   const was = { ...groupResource(row), grants: left.map((userId) => ({ access: "use", userId })) }
   await events.changed(tx, context.actor, { verb, resource: { type: "group", id: row.id }, was, people })
-  await tellMembers(events, tx, { groupId: row.id, people: people.filter((each) => before.includes(each) !== after.includes(each)) })
+  await publishMemberVisibility(events, tx, {
+    groupId: row.id,
+    people: people.filter((each) => before.includes(each) !== after.includes(each)),
+  })
   tx.afterCommit(() => identity.invalidate(...people))
 }
 
@@ -95,7 +98,7 @@ export async function groupChanged(
 const toldMax = 200
 const everything = { userId: 0, groupIds: [], everything: true }
 
-async function tellMembers(events: Events, tx: Change, what: { groupId: number; people: readonly number[] }): Promise<void> {
+async function publishMemberVisibility(events: Events, tx: Change, what: { groupId: number; people: readonly number[] }): Promise<void> {
   const { groupId, people } = what
   if (people.length === 0) return
   const most = { page: 1, pageSize: toldMax }
@@ -113,7 +116,7 @@ async function tellMembers(events: Events, tx: Change, what: { groupId: number; 
  * Who is deleted is in no group any more: what each of them answers has changed, so its version
  * does, and who sees it is told.
  */
-export async function leaveGroups(
+export async function removeFromAllGroups(
   services: Services,
   tx: Change,
   context: { actor: HandlerContext["actor"]; userId: number },
@@ -123,7 +126,7 @@ export async function leaveGroups(
     const before = await memberIdsOf(tx, row.id)
     await tx.groups.removeMember(row.id, userId)
     await tx.groups.update(row.id, {})
-    await groupChanged(services, tx, context, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })
+    await publishGroupChange(services, tx, context, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })
   }
 }
 
@@ -147,7 +150,7 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
     const after = given.Members === undefined ? before : await memberIds(tx, given.Members)
     if (given.Members !== undefined) await tx.groups.setMembers(id, after)
     const changed = await tx.groups.update(id, omitUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
-    await groupChanged(services, tx, context, { verb: "updated", row: group, before, after })
+    await publishGroupChange(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
   context.server.objectLimits.reset()
@@ -156,14 +159,14 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
 
 async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"deleteGroup">> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
     const before = await memberIdsOf(tx, id)
     // What the group was granted goes with it, so its members are told first.
-    await groupChanged(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
+    await publishGroupChange(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
     await tx.groups.setDeleted(id, true)
   })
   return { ok: true }

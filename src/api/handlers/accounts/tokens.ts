@@ -4,7 +4,7 @@ import type { TokenRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { iso, toListResponse, toPageRequest } from "../../responses/lists.ts"
-import { needId } from "../resources/owned-resource.ts"
+import { requireId } from "../resources/owned-resource.ts"
 
 function toTokenResponse(row: TokenRow): Token {
   return {
@@ -43,7 +43,7 @@ async function listTokens(context: Context<"listTokens">): Promise<Result<"listT
 
 async function deleteToken(context: Context<"deleteToken">): Promise<Result<"deleteToken">> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   await services.store.change(async (tx) => {
     const was = tokenResource(await services.identity.tokens.delete(tx, context.caller, id))
     checkMatch(context.header("if-match"), tagged(id))

@@ -7,8 +7,8 @@ import { omitUndefined } from "../../omit-undefined.ts"
 import { listFilter, stamps } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toListResponse, toPageRequest } from "../../responses/lists.ts"
-import { needId } from "../resources/owned-resource.ts"
-import { leaveGroups } from "./groups.ts"
+import { requireId } from "../resources/owned-resource.ts"
+import { removeFromAllGroups } from "./groups.ts"
 
 function toUserResponse({ settings }: Services, row: UserRow): User {
   return {
@@ -114,12 +114,12 @@ function wireName(column: string): string {
 
 async function deleteUser(context: Context<"deleteUser">): Promise<Result<"deleteUser">> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     authorize(context.caller, "user:delete", { resource: stored && userResource(stored), what: "account" })
     checkMatch(context.header("if-match"), stored as UserRow)
-    await leaveGroups(services, tx, { actor: context.actor, userId: id })
+    await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })
     await services.identity.accounts.delete(tx, id)
     await services.events.changed(tx, context.actor, {
       verb: "deleted",

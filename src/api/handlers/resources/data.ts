@@ -12,9 +12,9 @@ import type { DataRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { draftOf, toDataResponse } from "../../responses/resources.ts"
-import { type Kind, list, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
+import { list, type ResourceDefinition, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
 
-export const data: Kind<DataRow, Data, typeof dataFields> = {
+export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   type: "data",
   what: "dataset",
   published: "isPublished",

@@ -10,9 +10,9 @@ const toTime = (value: unknown) => (value === null ? null : Date.parse(value as 
 
 export const timeColumn = (column: string) => ({ column, toColumn: toTime })
 /** A time that is compared on the answer. */
-export const timeAnswered = { toColumn: toTime }
+export const timeInResponse = { toColumn: toTime }
 
-export interface Finding<Row, Answer> {
+export interface FindOptions<Row, Answer> {
   /** What messages call it. */
   what: string
   columns: Columns
@@ -33,7 +33,7 @@ export interface Finding<Row, Answer> {
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,
-  finding: Finding<Row, Answer>,
+  finding: FindOptions<Row, Answer>,
 ): Promise<{ row: Row; answer: Answer }> {
   const { what, columns, scan } = finding
   if (Object.keys(query).length === 0)
@@ -62,7 +62,7 @@ interface Search<Answer> {
 
 /** The objects that fit; where there are several, two or more of them. */
 async function searchFor<Row, Answer extends object>(
-  finding: Finding<Row, Answer>,
+  finding: FindOptions<Row, Answer>,
   { where, pageSize, fits }: Search<Answer>,
 ): Promise<{ row: Row; answer: Answer }[]> {
   const found: { row: Row; answer: Answer }[] = []

@@ -79,7 +79,7 @@ async function whom(
 ): Promise<{ userId: number; groupId: number }> {
   const { UserName, GroupName } = given
   if (GroupName !== "") return { userId: 0, groupId: (await resolveGroup(tx, context.caller, GroupName)).id }
-  return { userId: await knownPerson(tx, context.caller, UserName), groupId: 0 }
+  return { userId: await resolveGrantee(tx, context.caller, UserName), groupId: 0 }
 }
 
 /**
@@ -87,7 +87,7 @@ async function whom(
  * groups; to administrators everybody. Of all other names the same is said, after the same queries,
  * whether somebody has them or not.
  */
-async function knownPerson(tx: Pick<Change, "users" | "groups">, caller: Caller, userName: string): Promise<number> {
+async function resolveGrantee(tx: Pick<Change, "users" | "groups">, caller: Caller, userName: string): Promise<number> {
   const user = await tx.users.byName(userName)
   const groups = await tx.groups.ofUser(user?.id ?? 0)
   const isKnown = caller.isAdmin || user?.id === caller.userId || groups.some(({ id }) => caller.groupIds.includes(id))

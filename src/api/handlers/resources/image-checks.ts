@@ -7,13 +7,13 @@ import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
 import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
 import { respondsAsync } from "../runs/prefer.ts"
-import { needId } from "./owned-resource.ts"
+import { requireId } from "./owned-resource.ts"
 
 /**
  * What a person writes as an image's reference must be something that may come here; administrators
  * may name what they put into the engine themselves.
  */
-export function checkReference({ services, caller }: Pick<HandlerContext, "services" | "caller">, reference: string): void {
+export function checkImageReference({ services, caller }: Pick<HandlerContext, "services" | "caller">, reference: string): void {
   const refusal = caller.isAdmin ? undefined : services.images.refusal(reference)
   if (refusal !== undefined) throw new Failure("invalid", `Image must be one that may be fetched: ${refusal}`, { field: "Image" })
 }
@@ -22,7 +22,7 @@ type ImageContext = Context<"checkImage" | "pullImage">
 
 async function wanted(context: ImageContext, action: Action): Promise<ImageRequest> {
   const { services } = context
-  const image = await services.store.images.get(needId(context))
+  const image = await services.store.images.get(requireId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
   return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }
@@ -69,4 +69,4 @@ function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: I
   }
 }
 
-export const imageContentsHandlers = { checkImage, pullImage } satisfies Partial<Handlers>
+export const imageCheckHandlers = { checkImage, pullImage } satisfies Partial<Handlers>

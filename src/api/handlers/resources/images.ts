@@ -15,10 +15,10 @@ import type { Context, HandlerContext, Handlers, Result } from "../../context.ts
 import { omitUndefined } from "../../omit-undefined.ts"
 import { draftOf, toImageResponse } from "../../responses/resources.ts"
 import { timeColumn } from "./find-one.ts"
-import { checkReference } from "./image-checks.ts"
-import { type Kind, list, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
+import { checkImageReference } from "./image-checks.ts"
+import { list, type ResourceDefinition, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
 
-export const images: Kind<ImageRow, Image, typeof imageFields> = {
+export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   type: "image",
   what: "image",
   published: "isPublished",
@@ -82,7 +82,7 @@ async function checkNewReference(
   context: HandlerContext,
   { row, reference }: { row: ImageRow; reference: string },
 ): Promise<void> {
-  checkReference(context, reference)
+  checkImageReference(context, reference)
   if (!context.caller.isAdmin && (await reads.users.get(row.userId))?.isAdmin)
     throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
 }
@@ -105,7 +105,7 @@ function fieldsOf(given: Partial<BodyValues<typeof imageFields>>) {
 async function createImage(context: Context<"createImage">): Promise<Result<"createImage">> {
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
-  checkReference(context, values.Image)
+  checkImageReference(context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })

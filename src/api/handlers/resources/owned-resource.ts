@@ -23,7 +23,7 @@ interface Row {
  * What images, datasets and projects differ in, as far as reading, changing, deleting and restoring
  * them goes.
  */
-export interface Kind<R extends Row, A extends object, F extends Fields> {
+export interface ResourceDefinition<R extends Row, A extends object, F extends Fields> {
   readonly type: "image" | "data" | "project"
   /** What messages call it. */
   readonly what: string
@@ -68,7 +68,7 @@ const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` 
 
 /** The answer to a read, POST or PUT: the whole object and its tag. */
 export async function respondWithOne<R extends Row, A extends object>(
-  kind: Pick<Kind<R, A, Fields>, "answers">,
+  kind: Pick<ResourceDefinition<R, A, Fields>, "answers">,
   context: HandlerContext,
   row: R,
 ): Promise<A> {
@@ -78,7 +78,7 @@ export async function respondWithOne<R extends Row, A extends object>(
 }
 
 export async function list<R extends Row, A extends { ID: number }, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: ListQuery },
 ): Promise<List<A> | LongList<A>> {
   const { query, services } = context
@@ -111,7 +111,7 @@ export async function list<R extends Row, A extends { ID: number }, F extends Fi
 }
 
 export async function read<R extends Row, A extends object, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<A> {
   const { query, services } = context
@@ -131,7 +131,7 @@ export async function read<R extends Row, A extends object, F extends Fields>(
 }
 
 export async function readById<R extends Row, A extends object, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext,
   id: number,
 ): Promise<A> {
@@ -142,7 +142,7 @@ export async function readById<R extends Row, A extends object, F extends Fields
 }
 
 export async function update<R extends Row, A extends object, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { body: BodyChanges<F> },
   match: string | undefined = context.header("if-match"),
 ): Promise<A> {
@@ -165,11 +165,11 @@ export async function update<R extends Row, A extends object, F extends Fields>(
 }
 
 export async function remove<R extends Row, A extends object, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<Done> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.what })
@@ -183,11 +183,11 @@ export async function remove<R extends Row, A extends object, F extends Fields>(
 
 /** Restoring what is not deleted changes nothing and answers it. */
 export async function restore<R extends Row, A extends object, F extends Fields>(
-  kind: Kind<R, A, F>,
+  kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<A> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     const resource = stored && kind.resource(stored)
@@ -204,7 +204,7 @@ export async function restore<R extends Row, A extends object, F extends Fields>
 }
 
 /** The `ID` that a DELETE or an action names. */
-export function needId({ query }: { query: { ID?: number } }): number {
+export function requireId({ query }: { query: { ID?: number } }): number {
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the object", { field: "ID" })
   return ID

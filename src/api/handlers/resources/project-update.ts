@@ -4,7 +4,7 @@ import { copyProject, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
-import { needId, respondWithOne, update } from "./owned-resource.ts"
+import { requireId, respondWithOne, update } from "./owned-resource.ts"
 import { projects } from "./projects.ts"
 
 /**
@@ -45,7 +45,7 @@ const untrusted: typeof projects = {
 
 async function releaseProject(context: Context<"releaseProject">): Promise<Result<"releaseProject">> {
   const { services } = context
-  const id = needId(context)
+  const id = requireId(context)
   const stored = await services.store.projects.get(id)
   await authorizeWithGrants(services.store, context.caller, "project:release", {
     resource: stored && projectResource(stored),
@@ -59,12 +59,12 @@ async function releaseProject(context: Context<"releaseProject">): Promise<Resul
 }
 
 async function copy(context: Context<"copyProject">): Promise<Result<"copyProject">> {
-  const projectId = needId(context)
+  const projectId = requireId(context)
   const row = await copyProject(context.services, context, { projectId, objectLimits: context.server.objectLimits, signal: context.signal })
   return respondWithOne(projects, context, row)
 }
 
-export const projectCodeHandlers = {
+export const projectUpdateHandlers = {
   updateProject,
   copyProject: copy,
   releaseProject,

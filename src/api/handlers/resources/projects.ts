@@ -35,9 +35,9 @@ import type { Context, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { projectDraft, toProjectResponses } from "../../responses/resources.ts"
 import { timeColumn } from "./find-one.ts"
-import { type Kind, list, read, remove, respondWithOne, restore } from "./owned-resource.ts"
+import { list, type ResourceDefinition, read, remove, respondWithOne, restore } from "./owned-resource.ts"
 
-export const projects: Kind<ProjectRow, Project, typeof projectFields> = {
+export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
   type: "project",
   what: "project",
   published: "isPublic",
@@ -81,9 +81,9 @@ export const projects: Kind<ProjectRow, Project, typeof projectFields> = {
       ...(group ? { groupId: group.id } : {}),
       imageId,
     }
-    if (owner) await tellOfRuns(services.events, tx, { projectId: row.id, people: [row.userId, owner.id] })
+    if (owner) await publishRunVisibility(services.events, tx, { projectId: row.id, people: [row.userId, owner.id] })
     const now = { ...row, ...fields }
-    const moved = await placeData(tx, caller, { row: now, train: given.TrainData })
+    const moved = await updateDataLinks(tx, caller, { row: now, train: given.TrainData })
     const runsOtherwise =
       moved || (["imageId", "type", "userPath", "codePath", "modelPath"] as const).some((name) => now[name] !== row[name])
     return {
@@ -102,7 +102,7 @@ const everything = { userId: 0, groupIds: [], everything: true }
 /**
  * Whose a project is sees its runs. Where there are many, both are told to read everything again.
  */
-async function tellOfRuns(events: Events, tx: Change, what: { projectId: number; people: readonly number[] }): Promise<void> {
+async function publishRunVisibility(events: Events, tx: Change, what: { projectId: number; people: readonly number[] }): Promise<void> {
   const { projectId, people } = what
   const filter = { where: { projectId }, states: runStateNames }
   const { rows, total } = await tx.runs.list(filter, everything, { page: 1, pageSize: 200 })
@@ -159,7 +159,7 @@ async function imageOf(
  * Checks the places of all mounts and, where the body names datasets, stores these. Answers whether
  * others than before are mounted, or elsewhere.
  */
-async function placeData(
+async function updateDataLinks(
   tx: Pick<Change, "data" | "projects" | "grants">,
   caller: Caller,
   asked: { row: ProjectRow; train: ProjectDataInput[] | undefined },

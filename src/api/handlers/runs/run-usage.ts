@@ -6,12 +6,12 @@ import { etagOf } from "../../http/etag.ts"
 import { iso } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
-import { allowedRun } from "./runs.ts"
+import { authorizedRun } from "./runs.ts"
 
 /** What a run uses now and used in the last hour; what is not known is null. */
 async function stats(context: Context<"runStats">): Promise<Result<"runStats">> {
   const { services } = context
-  const run = await allowedRun(context, "run:stats")
+  const run = await authorizedRun(context, "run:stats")
   const series = (await services.runs.usageSamples(run.id)).map((sample) => answerOf(services, sample))
   return { now: series.at(-1) ?? unknown(services, run), series }
 }
@@ -38,11 +38,11 @@ function unknown({ clock, settings }: Services, run: RunRow) {
 
 async function keep(context: Context<"keepRun">): Promise<Result<"keepRun">> {
   const { services } = context
-  const run = await allowedRun(context, "run:keep")
+  const run = await authorizedRun(context, "run:keep")
   const kept = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(kept))
   return toRunResponse(services, context.caller, kept)
 }
 
-export const runUseHandlers = { runStats: stats, keepRun: keep } satisfies Partial<Handlers>
+export const runUsageHandlers = { runStats: stats, keepRun: keep } satisfies Partial<Handlers>

@@ -9,7 +9,7 @@ import { JsonLines } from "../../rendered.ts"
 import { iso, toPageRequest, toSortColumn } from "../../responses/lists.ts"
 import { answerList } from "../../responses/long-lists.ts"
 import { runDraft, toRunResponse, toRunResponses } from "../../responses/runs.ts"
-import { type Columns, findOne, timeAnswered, timeColumn } from "../resources/find-one.ts"
+import { type Columns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
@@ -20,10 +20,10 @@ const columns: Columns = {
   UserName: { column: "userName" },
   State: { column: "state" },
   StartTime: timeColumn("startTime"),
-  ReadyTime: timeAnswered,
-  EndTime: timeAnswered,
-  LastActivity: timeAnswered,
-  ExpiresAt: timeAnswered,
+  ReadyTime: timeInResponse,
+  EndTime: timeInResponse,
+  LastActivity: timeInResponse,
+  ExpiresAt: timeInResponse,
 }
 
 async function stop(context: Context<"stopRun">): Promise<Result<"stopRun">> {
@@ -60,7 +60,7 @@ async function resourceOf({ store }: Services, run: RunRow | undefined) {
 }
 
 /** The run that `ID` names, if the caller may do this with it. */
-export async function allowedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
+export async function authorizedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
@@ -121,7 +121,7 @@ async function list(context: Context<"listRuns">): Promise<Result<"listRuns">> {
 async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
   const { services } = context
   const { tail, since, follow = false } = context.query
-  const run = await allowedRun(context, "run:logs")
+  const run = await authorizedRun(context, "run:logs")
   const from = tail === undefined ? {} : { tail }
   const resource = async () => {
     const now = await services.store.runs.get(run.id)

@@ -7,9 +7,9 @@ import type { ProjectRow, Reads, RunRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toRunResponses } from "../../responses/runs.ts"
-import { runMemory, toMiB } from "../../units.ts"
+import { toMiB, toRunMemoryMiB } from "../../units.ts"
 import { respondsAsync } from "./prefer.ts"
-import { allowedRun } from "./runs.ts"
+import { authorizedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
 type Beginning = Context<"startRun"> | Context<"repeatRun">
@@ -18,7 +18,7 @@ type Wanted = StartRequest & { warning?: string }
 
 async function start(context: Context<"startRun">): Promise<Result<"startRun">> {
   const { services } = context
-  const before = await madeBefore(services, context)
+  const before = await findEarlierStart(services, context)
   if (before) return answered(services, context, before)
   return begin(services, context, await requestOf(services, context, "project:start"))
 }
@@ -29,12 +29,12 @@ async function start(context: Context<"startRun">): Promise<Result<"startRun">> 
  */
 async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun">> {
   const { services } = context
-  const before = await madeBefore(services, context)
+  const before = await findEarlierStart(services, context)
   if (before) return answered(services, context, before)
   const { store } = services
-  const run = await allowedRun(context, "run:repeat")
+  const run = await authorizedRun(context, "run:repeat")
   const starter = context.caller
-  if (isLive(run.state)) throw withUrl(services, starter, new AlreadyRunning(run))
+  if (isLive(run.state)) throw addRunUrl(services, starter, new AlreadyRunning(run))
   const found = await store.projects.get(run.projectId)
   await authorizeWithGrants(store, starter, "project:start", { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
@@ -64,7 +64,7 @@ function requestFor(
 async function begin(services: Services, context: Beginning, { warning, ...request }: Wanted): Promise<RunningProject> {
   const asked = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
-    throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
+    throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
   })
   if (warning !== undefined) services.events.runWarning(run, warning)
   return answered(services, context, run)
@@ -77,7 +77,7 @@ async function answered(services: Services, context: Beginning, run: RunRow): Pr
 }
 
 /** A repeat gives what the caller's key made, whatever became of the project meanwhile. */
-async function madeBefore(services: Services, context: Beginning): Promise<RunRow | undefined> {
+async function findEarlierStart(services: Services, context: Beginning): Promise<RunRow | undefined> {
   const asked = idempotencyOf(context)
   return asked && services.runs.findByIdempotencyKey(context.caller.userId, asked)
 }
@@ -86,7 +86,7 @@ async function preview(context: Context<"previewRun">): Promise<Result<"previewR
   const { services } = context
   const request = await requestOf(services, context, "project:preview")
   const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
-    throw error instanceof AlreadyRunning ? withUrl(services, context.caller, error) : error
+    throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
   })
   const waits = !refusal && !placement
   return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? position : null, Reason: refusal ?? null }
@@ -100,7 +100,7 @@ async function requestOf(services: Services, context: Starting, action: "project
   const { body: given } = context
   const projectId = projectOf(given)
   const { store, settings } = services
-  const starter = await starterOf(services, context, given.UserName)
+  const starter = await resolveStarter(services, context, given.UserName)
   const found = await store.projects.get(projectId)
   await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
@@ -112,7 +112,7 @@ async function requestOf(services: Services, context: Starting, action: "project
   const resources = {
     nodes: given.Nodes,
     cpus: given.Cpus,
-    memoryMiB: runMemory(given.Memory, unit),
+    memoryMiB: toRunMemoryMiB(given.Memory, unit),
     gpus: given.Gpus,
     gpuMemoryMiB: toMiB(given.GpuMemory, unit, "GpuMemory"),
   }
@@ -120,7 +120,7 @@ async function requestOf(services: Services, context: Starting, action: "project
 }
 
 /** Whoever is refused because the project runs already wants to go there. */
-function withUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
+function addRunUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
   const { run } = error
   const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.runUrl(run.id) : ""
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })
@@ -156,7 +156,7 @@ function projectOf(given: { Project?: number | undefined; ProjectID: number }): 
  * Who the run will belong to: the caller, or whom an administrator names. The rights that count are
  * that person's.
  */
-async function starterOf(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
+async function resolveStarter(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
   const { caller } = context
   if (!userName || userName === caller.userName) return caller
   if (!caller.isAdmin) throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
