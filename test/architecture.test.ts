@@ -34,7 +34,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
     "src/contract": 1,
     "src/files": 3,
     "src/gateway": 1,
-    "src/runs": 1,
     "src/store": 2,
   },
   largeFolders: {

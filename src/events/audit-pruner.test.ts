@@ -32,7 +32,7 @@ async function openFixture(maxAuditDays: number) {
   }
 }
 
-test("Old rows of the audit are removed in small steps, and the others have the writer in between", async () => {
+test("old audit rows are removed in small steps, and other writers proceed between the steps", async () => {
   await using fixture = await openFixture(2)
   await fixture.write("old", 1_200)
   await fixture.clock.advance(dayMs)
@@ -53,7 +53,7 @@ test("Old rows of the audit are removed in small steps, and the others have the 
   assert.equal(await fixture.left(), 3, "what is young stays")
 })
 
-test("an actor's rows beyond a number are removed, and nobody else's", async () => {
+test("rows beyond an actor's maximum are removed, and no other actor's", async () => {
   await using fixture = await openFixture(0)
   await using pruner = new AuditPruner({
     store: fixture.store,
@@ -76,7 +76,7 @@ test("an actor's rows beyond a number are removed, and nobody else's", async () 
   await eventually("the newest are left", async () => (await fixture.left()) === 21)
 })
 
-test("The audit is kept for ever where no number of days is given", async () => {
+test("the audit is never pruned when no number of days is configured", async () => {
   await using fixture = await openFixture(0)
   await fixture.write("old", 1)
   for (let i = 0; i < 3; i += 1) await fixture.clock.advance(4_000 * dayMs)

@@ -97,7 +97,7 @@ async function openFixture() {
   }
 }
 
-test("A gap that is too old to replay is said by reset, whose id is where the stream goes on", async () => {
+test("a gap that is too old to replay sends `reset`, whose id is where the stream continues", async () => {
   await using fixture = await openFixture()
   for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
   const { last } = await fixture.store.events.bounds()
@@ -112,7 +112,7 @@ test("A gap that is too old to replay is said by reset, whose id is where the st
   assert.deepEqual(inTime.told, ["image.updated 4", "image.updated 5", "image.updated 6"])
 })
 
-test("A reader who takes nothing is let go with reset once 64 KiB wait for it, and others are told everything", async () => {
+test("a reader that accepts nothing is evicted with `reset` at 64 KiB of pending bytes, and others get every event", async () => {
   await using fixture = await openFixture()
   const slow = await fixture.read(1)
   const quick = await fixture.read(2)
@@ -127,7 +127,7 @@ test("A reader who takes nothing is let go with reset once 64 KiB wait for it, a
   assert.equal(fixture.feed.streamCount, 1)
 })
 
-test("Who catches up and takes nothing is in nobody's way", async () => {
+test("a reader that catches up and accepts nothing delays no other reader", async () => {
   await using fixture = await openFixture()
   for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
   const slow = await Promise.all(Array.from({ length: 40 }, (_, i) => fixture.read(i % 4, 0, false)))
@@ -136,7 +136,7 @@ test("Who catches up and takes nothing is in nobody's way", async () => {
   for (const each of slow) each.end("")
 })
 
-test("Who takes nothing of what it missed for 30 s is let go with reset", async (t) => {
+test("a reader that accepts nothing of a replay for 30 s is evicted with `reset`", async (t) => {
   await using fixture = await openFixture()
   await fixture.happens(1)
   t.mock.timers.enable({ apis: ["setTimeout"] })
@@ -150,7 +150,7 @@ test("Who takes nothing of what it missed for 30 s is let go with reset", async 
   t.mock.timers.reset()
 })
 
-test("Resources are looked at once for all readers", async () => {
+test("resources are loaded once for all readers", async () => {
   await using fixture = await openFixture()
   const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => fixture.read(i + 1)))
   await fixture.happens(1)
@@ -158,7 +158,7 @@ test("Resources are looked at once for all readers", async () => {
   assert.equal(fixture.counts.looks, 1)
 })
 
-test("A reader who comes back anywhere between changes misses none and is told none twice", async () => {
+test("a reader that reconnects between changes gets each change exactly once", async () => {
   await using fixture = await openFixture()
   const writing = (async () => {
     for (let id = 1; id <= 300; id += 1) await fixture.happens(id)
@@ -179,7 +179,7 @@ test("A reader who comes back anywhere between changes misses none and is told n
   )
 })
 
-test("A reader who comes while changes are gathered is told of those after it came alone", async () => {
+test("a reader that connects during a batch gets only the changes after its connection", async () => {
   await using fixture = await openFixture()
   const first = await fixture.read(1)
   await fixture.happens(1)
@@ -192,7 +192,7 @@ test("A reader who comes while changes are gathered is told of those after it ca
   assert.deepEqual(second.told, ["image.updated 3"])
 })
 
-test("Streams end at once when the service stops, and further ones are refused", async () => {
+test("streams end at once when the service stops, and new ones are rejected", async () => {
   await using fixture = await openFixture()
   const reader = await fixture.read(1)
   await fixture.feed[Symbol.asyncDispose]()

@@ -33,7 +33,7 @@ async function openFixture() {
   }
 }
 
-test("A flood of refusals is one row for each actor, action and minute, written once the minute is over", async () => {
+test("a flood of refusals is written as one row per actor, action and minute, after the minute ends", async () => {
   await using fixture = await openFixture()
   for (let i = 0; i < 5_000; i += 1) fixture.refuse("-", "whoami", `r${i}`)
   fixture.refuse("ann", "whoami")
@@ -52,14 +52,14 @@ test("A flood of refusals is one row for each actor, action and minute, written 
   assert.deepEqual([(await fixture.written(4)).length, (await fixture.rows())[0]?.count], [4, 1])
 })
 
-test("What was counted is written when the service stops", async () => {
+test("counted refusals are written when the service stops", async () => {
   await using fixture = await openFixture()
   fixture.refuse("ann", "whoami")
   await fixture.events[Symbol.asyncDispose]()
   assert.equal((await fixture.rows()).length, 1)
 })
 
-test("Many actors and actions at once do not gather in memory", async () => {
+test("counts of many actors and actions are written early instead of filling memory", async () => {
   await using fixture = await openFixture()
   for (let i = 0; i < 2_500; i += 1) fixture.refuse(`user${i}`, "whoami")
   await fixture.written(200)

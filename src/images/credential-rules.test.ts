@@ -8,7 +8,7 @@ const reference = (text: string) => normalizeOciReference(text) as OciReference
 const ann: ImageUser = { userName: "ann", groupNames: ["vision"] }
 const bob: ImageUser = { userName: "bob", groupNames: [] }
 
-test("credentials are for whom they name, at their registry and below their path", () => {
+test("credentials apply to the people they name, at their registry and below their path", () => {
   const credentials = new CredentialRules(
     parseCredentials(
       JSON.stringify([
@@ -33,7 +33,7 @@ test("credentials are for whom they name, at their registry and below their path
   assert.deepEqual(["ghcr.io/a/b", "acme/x", "docker.io/acme/x", "acme", "quay.io/a/b"].map(guarded), [true, true, true, false, false])
 })
 
-test("a wrong credentials file is told by its entry, without a value of it", () => {
+test("the error for an invalid credentials file names the entry and shows no value", () => {
   const wrong: [string, RegExp][] = [
     ["{s3cret", /^it is not JSON$/],
     [JSON.stringify(entry), /^a list of entries is wanted/],

@@ -28,7 +28,7 @@ async function open(clock = systemClock) {
   return { store, pulls, pull, told, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
-test("a pull tells how far it is, that it is done or why it failed, and who asked", async () => {
+test("a pull publishes its progress and its result, and the audit names the person", async () => {
   await using fixture = await open()
   await fixture.pull("fake/http")
   const [first, last] = await fixture.told()
@@ -47,7 +47,7 @@ test("a pull tells how far it is, that it is done or why it failed, and who aske
   )
 })
 
-test("a pull that is silent for two minutes ends", async () => {
+test("a pull without progress for two minutes times out", async () => {
   const clock = new ManualClock()
   await using fixture = await open(clock)
   const pulling = fixture.pull("fake/stuck-pull")
@@ -58,7 +58,7 @@ test("a pull that is silent for two minutes ends", async () => {
   assert.equal(fixture.pulls.isPulling(1, "fake/stuck-pull"), false)
 })
 
-test("pulls end with the service", async () => {
+test("pulls are canceled when the service stops", async () => {
   const fixture = await open()
   const rejected = assert.rejects(fixture.pull("fake/stuck-pull"), { code: "image_pull_failed", message: /Quayside stops/ })
   while ((await fixture.told()).length === 0) await new Promise(setImmediate)

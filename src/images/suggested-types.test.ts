@@ -4,7 +4,7 @@ import { suggestTypes } from "./suggested-types.ts"
 
 const facts = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "", ports: [] }
 
-test("an image fits the types whose port it exposes or whose program it names", () => {
+test("an image suggests the types whose port it exposes or whose program it names", () => {
   assert.deepEqual(suggestTypes("debian", facts), ["http"])
   assert.deepEqual(suggestTypes("debian", { ...facts, ports: ["6080/tcp", "53/udp"] }), ["novnc", "http"])
   assert.deepEqual(suggestTypes("codercom/code-server:4", facts), ["vscode", "http"])

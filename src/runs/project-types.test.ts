@@ -27,7 +27,7 @@ function runOf(fields: Partial<RunRow["spec"]>): RunRow {
 }
 
 for (const type of projectTypes) {
-  test(`A run of type ${type} becomes ready and is reached with what its program needs`, async () => {
+  test(`a run of type ${type} becomes ready and is reached with the headers that its program needs`, async () => {
     await using world = await RunsFixture.open()
     await using runs = await world.runs()
     const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { type } }))).id)
@@ -39,7 +39,7 @@ for (const type of projectTypes) {
   })
 }
 
-test("A token goes in by environment, never by arguments, and is sent by the gateway", () => {
+test("a token is passed by environment, never by arguments, and is sent by the gateway", () => {
   for (const type of ["jupyter", "jupyterlab", "jupyternotebook"] as const) {
     const run = runOf({ type, env: { JUPYTER_TOKEN: "guessed" } })
     const spec = engineSpecOf(run)
@@ -52,19 +52,19 @@ test("A token goes in by environment, never by arguments, and is sent by the gat
   assert.ok(!JSON.stringify(engineSpecOf(runOf({ type: "vscode" }))).includes("s3cret"))
 })
 
-test("Placeholders stand for the port and the path below which the program lives", () => {
+test("placeholders are replaced by the port and the program's base path", () => {
   const command = ["serve", "--port={port}", "--base", "{baseUrl}"]
   assert.deepEqual(engineSpecOf(runOf({ command, port: 99 })).command, ["serve", "--port=99", "--base", "/"])
   assert.deepEqual(engineSpecOf(runOf({ type: "jupyterlab", command })).command, ["serve", "--port=8888", "--base", "/run/7/"])
   assert.equal(basePath(runOf({ type: "jupyter" })), "/run/7/")
 })
 
-test("The image's settings win over the type's and over HOME", () => {
+test("the image's environment overrides the type's and `HOME`", () => {
   assert.deepEqual(engineSpecOf(runOf({ port: 81 })).env, { HOME: "/home/ann", PORT: "81" })
   assert.deepEqual(engineSpecOf(runOf({ env: { PORT: "5", HOME: "/x" } })).env, { HOME: "/x", PORT: "5" })
 })
 
-test("A program that speaks another language than its type is not ready", async () => {
+test("a program that speaks another protocol than its type's is not ready", async () => {
   const chatter = createServer((socket) =>
     socket
       .on("error", () => {})
@@ -83,7 +83,7 @@ test("A program that speaks another language than its type is not ready", async 
   assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
 })
 
-test("A program that changes the protocol in place of answering is asked again, and does not compute", { timeout: 60_000 }, async () => {
+test("a program that switches the protocol instead of answering is probed again and is not computing", { timeout: 60_000 }, async () => {
   const switching = createServer((socket) => {
     socket.on("error", () => {})
     socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))

@@ -10,7 +10,7 @@ function row(fields: Partial<RunRow>): RunRow {
   return { id: 1, key: "a".repeat(32), userId: 2, projectId: 3, state: "starting", version: 1, spec, ...fields } as unknown as RunRow
 }
 
-test("An older row that a late reader brings is not believed, also after the end", () => {
+test("an older row from a late reader is ignored, also after the run's end", () => {
   const told: string[] = []
   const runCache = new RunCache(({ state }) => told.push(state))
   runCache.publish(row({ state: "ready", version: 4 }))
@@ -24,7 +24,7 @@ test("An older row that a late reader brings is not believed, also after the end
   assert.equal(runCache.targetByKey("a".repeat(32)), undefined)
 })
 
-test("An address is known only while the run is ready", () => {
+test("an address is known only while the run is ready", () => {
   const runCache = new RunCache(() => {})
   runCache.publish(row({ version: 1 }), address)
   assert.equal(runCache.target(1)?.address, undefined)
@@ -36,7 +36,7 @@ test("An address is known only while the run is ready", () => {
   assert.equal(runCache.target(1)?.address, undefined)
 })
 
-test("Listeners hear of their run only, and no more once they left", () => {
+test("listeners are notified of their run only, until they are disposed", () => {
   const runCache = new RunCache(() => {})
   const heard: number[] = []
   {

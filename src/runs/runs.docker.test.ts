@@ -40,7 +40,7 @@ describe("Runs on Docker", () => {
     return fetch(`http://${address?.host}:${address?.port}${path}`, { headers, redirect: "manual" })
   }
 
-  test("a program is ready when it answers, and is gone when it was stopped", async () => {
+  test("a program is ready when it answers, and its container is removed by a stop", async () => {
     const run = await ready(http())
     assert.equal((await fetchFrom(run, "/")).status, 200)
     assert.match(run.imageDigest, /^sha256:/)
@@ -49,7 +49,7 @@ describe("Runs on Docker", () => {
   })
 
   for (const type of ["jupyterlab", "jupyter"] as const) {
-    test(`JupyterLab as ${type} knows its base path and refuses whoever has no token, which stands in no argument`, async () => {
+    test(`JupyterLab as ${type} uses its base path and rejects requests without the token, which is in no argument`, async () => {
       const plan = docker.plan({ type })
       const run = await ready(world.request("quayside/jupyterlab", { memoryMiB: 1_024, plan }))
       const target = runs.target(run.id)
@@ -64,12 +64,12 @@ describe("Runs on Docker", () => {
     })
   }
 
-  test("a program that ends early is told with exit code and output", async () => {
+  test("a program that exits early leaves its exit code and output", async () => {
     const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
     assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode, run.reason?.logTail], ["failed", "exited", 7, "cannot work"])
   })
 
-  test("output is kept after the end, the words at the very end included", async () => {
+  test("output is stored after the end, the very last lines included", async () => {
     const script = "trap 'echo bye; exit 0' TERM; python3 -m http.server 8000 & echo hello; wait"
     const run = await ready(http(["bash", "-c", script]))
     await runs.stop(run.id, { by: "stopped_by_user" })
@@ -78,12 +78,12 @@ describe("Runs on Docker", () => {
     assert.ok(texts.includes("bye"))
   })
 
-  test("a program that takes more memory than it has is told as that", async () => {
+  test("a program that exceeds its memory ends with `oom_killed`", async () => {
     const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "tail /dev/zero"]))).id)
     assert.deepEqual([run.state, run.reason?.code], ["failed", "oom_killed"])
   })
 
-  test("a container removed behind Quayside's back is lost, and one killed has exited", async () => {
+  test("a removed container makes the run `lost`, and a killed one `exited`", async () => {
     const lost = await ready(http())
     await docker.docker("rm", "--force", await docker.containerOf(lost.key))
     await eventually("it is over", async () => (await world.row(lost.id)).state === "ended")
@@ -96,7 +96,7 @@ describe("Runs on Docker", () => {
     assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 137])
   })
 
-  test("the next process reaches what an earlier one started", async () => {
+  test("the next process reaches a run that an earlier one started", async () => {
     const run = await ready(http())
     const reached = () => [runs.target(run.id)?.address?.host, runs.target(run.id)?.address?.port]
     const before = reached()

@@ -11,7 +11,7 @@ function statusOf(url: string): Promise<number | undefined> {
   })
 }
 
-test("A run goes through its states in order and its address answers once it is ready", async () => {
+test("a run passes its states in order, and its address answers once it is ready", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))
@@ -26,7 +26,7 @@ test("A run goes through its states in order and its address answers once it is 
   assert.deepEqual(run.nodeNames, ["fake"])
 })
 
-test("The wish is in the database before the engine is asked for anything", async () => {
+test("the desired state is committed before the engine is called", async () => {
   await using world = await RunsFixture.open()
   let rowAtStart: unknown
   const engine = await world.engine()
@@ -41,7 +41,7 @@ test("The wish is in the database before the engine is asked for anything", asyn
   assert.ok(rowAtStart)
 })
 
-test("Stopping resolves when the engine holds nothing and keeps the first reason", async () => {
+test("a stop resolves when the engine has no container left, and the first reason stays", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))
@@ -56,7 +56,7 @@ test("Stopping resolves when the engine holds nothing and keeps the first reason
   assert.equal(await runs.stop(12_345, { by: "stopped_by_user" }), undefined)
 })
 
-test("A second start of the same person and project is refused and names the run", async () => {
+test("a second start of the same person and project is rejected and names the run", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const first = await runs.start(world.request("fake/slow-pull:200"))
@@ -67,7 +67,7 @@ test("A second start of the same person and project is refused and names the run
   await runs.waitUntilSettled(first.id)
 })
 
-test("A repeated idempotency key gives the same run, and another body is a conflict", async () => {
+test("a repeated idempotency key returns the same run, and another body is a conflict", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const idempotency = { key: "k", bodyHash: "a" }
@@ -79,7 +79,7 @@ test("A repeated idempotency key gives the same run, and another body is a confl
   await assert.rejects(conflict, (error: Failure) => error.code === "conflict")
 })
 
-test("A refusal that the caller knows is a run that failed with it", async () => {
+test("a refusal given by the caller makes a failed run with that reason", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const refusal = { code: "image_unavailable", msg: "The image was deleted" } as const
@@ -90,7 +90,7 @@ test("A refusal that the caller knows is a run that failed with it", async () =>
   assert.deepEqual(world.containerKeys(), [])
 })
 
-test("Closing stops no run, and the next process has its address again", async () => {
+test("closing stops no run, and the next process knows its address again", async () => {
   await using world = await RunsFixture.open()
   const first = await world.runs()
   const { id, key } = await first.start(world.request("fake/http"))
@@ -102,7 +102,7 @@ test("Closing stops no run, and the next process has its address again", async (
   assert.equal((await world.row(id)).state, "ready")
 })
 
-test("Activity is kept in memory at once and written a little later", async () => {
+test("activity is in memory at once and written a little later", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id } = await runs.start(world.request("fake/http"))

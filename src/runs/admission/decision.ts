@@ -7,7 +7,8 @@ import { loadLimits } from "../limits/effective-limits.ts"
 import { fairOrder } from "./fair-order.ts"
 import { type GroupQuota, limitRefusal, queueLimitRefusal } from "./quotas.ts"
 import { type AdmissionInput, AlreadyRunning } from "./requests.ts"
-import { fitsNow, type Placement, type ResourceRequest, schedule, unschedulableReason } from "./scheduler.ts"
+import type { ResourceRequest } from "./resource-request.ts"
+import { fitsNow, type Placement, schedule, unschedulableReason } from "./scheduler.ts"
 
 type Readable = Pick<Reads, "runs" | "users" | "groups">
 

@@ -11,21 +11,21 @@ function served(...people: number[]): ServiceHistory {
   return turns
 }
 
-test("people who wait take turns, each with their oldest run first", () => {
+test("waiting people alternate, each with their oldest run first", () => {
   assert.deepEqual(ids([run(1, 1), run(2, 1), run(3, 1), run(4, 2), run(5, 3), run(6, 2)]), [1, 4, 5, 2, 6, 3])
   assert.deepEqual(ids([]), [])
 })
 
-test("the person who was served last comes after everybody else", () => {
+test("the person whose run started last is last in the order", () => {
   assert.deepEqual(ids([run(10, 1), run(11, 1), run(90, 2)], served(1)), [90, 10, 11])
   assert.deepEqual(ids([run(10, 1), run(11, 1), run(90, 2)], served(1, 2)), [10, 90, 11])
 })
 
-test("people who were never served wait in the order in which they asked", () => {
+test("people without an earlier start wait in the order of their requests", () => {
   assert.deepEqual(ids([run(10, 1), run(20, 2), run(30, 3)], served(1, 9)), [10, 20, 30])
 })
 
-test("news of turns may come twice, and late", () => {
+test("recorded starts may arrive twice and late", () => {
   const turns = served(1, 2)
   turns.recordServed(1, 1)
   turns.recordServed(2, 2)

@@ -15,7 +15,7 @@ async function projectsOf(world: RunsFixture, count: number): Promise<number[]> 
   })
 }
 
-test("a start beyond `MaxQueued` fails with `quota_exceeded`, and one that need not wait does not", async () => {
+test("a start beyond `MaxQueued` fails with `quota_exceeded`, unless it need not wait", async () => {
   await using world = await RunsFixture.open({ cpus: 1 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await setLimits(world.store, world.users[0] as number, { MaxQueued: 1 })
@@ -30,7 +30,7 @@ test("a start beyond `MaxQueued` fails with `quota_exceeded`, and one that need 
   assert.equal((await start(c, 1)).state, "queued", "nobody else is bounded by it")
 })
 
-test("queued runs of all members of a group together are bounded by its `TotalLimits`", async () => {
+test("a group's `TotalLimits` limit the queued runs of all its members together", async () => {
   await using world = await RunsFixture.open({ cpus: 1 })
   const [a] = (await projectsOf(world, 1)) as [number]
   await world.store.change(async (tx) => {
@@ -45,7 +45,7 @@ test("queued runs of all members of a group together are bounded by its `TotalLi
   assert.equal((await start(2, a)).state, "queued")
 })
 
-test("a preview tells the position that the start then has", async () => {
+test("a preview returns the queue position that the start then has", async () => {
   await using world = await RunsFixture.open({ cpus: 1 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await using runs = await world.runs()
@@ -62,7 +62,7 @@ test("a preview tells the position that the start then has", async () => {
   }
 })
 
-test("the largest run of somebody who is next is not passed by smaller ones", async () => {
+test("smaller runs do not overtake the largest run of the person who is next", async () => {
   await using world = await RunsFixture.open({ cpus: 4 })
   const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
   await using runs = await world.runs()

@@ -1,6 +1,6 @@
 import type { Reason } from "#contract"
 import type { Holdings, Limits, RunRow } from "#store"
-import type { ClusterState, ResourceRequest } from "./scheduler.ts"
+import type { ResourceRequest } from "./resource-request.ts"
 
 /**
  * The amounts among the limits; disk and storage do not count when a run is admitted, but while it
@@ -90,11 +90,13 @@ function exceededLimit(demand: ResourceRequest, held: ResourceTotals, limits: Ru
   return checks.find(({ limit, wanted }) => typeof limit === "number" && wanted > limit)
 }
 
+type LiveRun = ResourceRequest & Pick<RunRow, "userName" | "state">
+
 /** What is held of each group's limit. */
 export class GroupUsage {
   readonly #shares: { quota: GroupQuota; held: ResourceTotals }[]
 
-  constructor({ live, quotas = [] }: Pick<ClusterState, "live" | "quotas">) {
+  constructor({ live, quotas = [] }: { live: readonly LiveRun[]; quotas?: readonly GroupQuota[] }) {
     const holders = live.filter(({ state }) => state !== "queued")
     this.#shares = quotas.map((quota) => ({ quota, held: sumResources(holders.filter(({ userName }) => quota.members.has(userName))) }))
   }

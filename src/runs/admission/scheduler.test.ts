@@ -25,7 +25,7 @@ function run(fields: Partial<RunRow> = {}) {
   }
 }
 
-test("What is handed out counts reserve and overcommit, and a single run gets no more than a node really has", () => {
+test("allocatable capacity counts reserve and overcommit, and one run never gets more than a node has", () => {
   const [counted] = allocatableNodes([node("a", 4)], { cpuOvercommit: 4, memoryOvercommit: 1.5, reserve: { cpus: 1, memoryMiB: 1_000 } })
   assert.deepEqual({ cpus: counted?.cpus, memoryMiB: counted?.memoryMiB }, { cpus: 12, memoryMiB: 4_500 })
   assert.deepEqual(counted?.largest, { cpus: 4, memoryMiB: 4_000 })
@@ -33,7 +33,7 @@ test("What is handed out counts reserve and overcommit, and a single run gets no
   assert.deepEqual([tiny[0]?.cpus, tiny[0]?.memoryMiB], [0, 0])
 })
 
-test("What no node has is refused by name, with what the largest has", () => {
+test("a request that no node can satisfy is rejected with the resource and the largest node's amount", () => {
   const nodes = allocatableNodes([node("a", 4, [gpu("x", 8_000)]), node("b", 8)], plain)
   assert.match(unschedulableReason(run({ cpus: 9 }), nodes)?.msg ?? "", /9 CPUs; the largest has 8/)
   assert.equal(unschedulableReason(run({ memoryMiB: 8_001 }), nodes)?.code, "insufficient_memory")
@@ -47,7 +47,7 @@ test("What no node has is refused by name, with what the largest has", () => {
   assert.equal(unschedulableReason(run(), [])?.code, "insufficient_cpu")
 })
 
-test("A person's limits count all of their live runs and the new one", () => {
+test("a person's limits count all of their live runs and the new one", () => {
   const own = [run({ cpus: 2, memoryMiB: 100, gpus: 1 }), run({ cpus: 1, memoryMiB: 100 })]
   const one = run({ cpus: 1, memoryMiB: 50, gpus: 1 })
   const over = (limits: RunLimits, held = own) => limitRefusal(one, sumResources(held), { limits, quotas: [] })
@@ -66,7 +66,7 @@ test("A person's limits count all of their live runs and the new one", () => {
   assert.equal(limitRefusal(one, sumResources([]), { limits: {}, quotas }), undefined)
 })
 
-test("What the members of a group may hold together makes them wait for each other, in their order, and nobody else", () => {
+test("a group's quota makes its members wait for each other in order, and nobody else", () => {
   const nodes = allocatableNodes([node("a", 16)], plain)
   const lab = { groupName: "lab", limits: { MaxCpus: 4 }, members: new Set(["ann", "bob"]) }
   const holder = run({ userName: "bob", state: "ready", cpus: 2, nodeNames: ["a"] })
@@ -81,7 +81,7 @@ test("What the members of a group may hold together makes them wait for each oth
   assert.deepEqual(placed([large, small] as RunRow[]), [large.id])
 })
 
-test("The oldest is served first, and small runs pass a large one only where they do not stand in its way", () => {
+test("the oldest run starts first, and small runs overtake a large one only without delaying it", () => {
   const nodes = allocatableNodes([node("a", 4), node("b", 2)], plain)
   const holder = run({ state: "ready", cpus: 2, nodeNames: ["a"] })
   const [large, small, other] = [run({ cpus: 4 }), run({ cpus: 2 }), run({ cpus: 1 })]
@@ -91,7 +91,7 @@ test("The oldest is served first, and small runs pass a large one only where the
   assert.equal(placements.has(other.id), false, "two CPUs of node a are free, but the large one waits for them")
 })
 
-test("A run that waits for GPUs keeps no run without them from the rest of its node", () => {
+test("a run that waits for GPUs does not block runs without GPUs on the rest of its node", () => {
   const nodes = allocatableNodes([node("a", 8, [gpu("x")])], plain)
   const holder = run({ state: "ready", gpus: 1, gpuDevices: ["x"], nodeNames: ["a"] })
   const [waiting, small, second] = [run({ gpus: 1 }), run({ cpus: 6 }), run({ cpus: 1 })]
@@ -99,7 +99,7 @@ test("A run that waits for GPUs keeps no run without them from the rest of its n
   assert.deepEqual([...placements.keys()], [small.id])
 })
 
-test("The smallest device that is large enough is handed out, and none that is taken", () => {
+test("the smallest sufficient free device is allocated", () => {
   const nodes = allocatableNodes(
     [node("a", 8, [gpu("large", 80_000), gpu("small", 16_000), gpu("middle", 24_000), gpu("stray", 16_000)])],
     plain,
@@ -111,7 +111,7 @@ test("The smallest device that is large enough is handed out, and none that is t
   assert.deepEqual(placements.get(three.id)?.gpuDevices, ["large"])
 })
 
-test("Runs without GPUs stay off nodes that have them while others have room", () => {
+test("runs without GPUs avoid nodes with GPUs while other nodes have room", () => {
   const nodes = allocatableNodes([node("gpus", 64, [gpu("x")]), node("plain", 2)], plain)
   const runs = [run({ cpus: 1 }), run({ cpus: 1 }), run({ cpus: 1 })]
   const placements = schedule({ nodes, live: runs })
@@ -121,7 +121,7 @@ test("Runs without GPUs stay off nodes that have them while others have room", (
   )
 })
 
-test("Every live state but queued holds what it was given, and a node that shrank has nothing free", () => {
+test("every live state but `queued` holds its resources, and a node that shrank has nothing free", () => {
   const nodes = allocatableNodes([node("a", 4)], plain)
   const states = ["pulling", "creating", "starting", "ready", "stopping"] as const
   const live = states.map((state) => run({ state, cpus: 1, nodeNames: ["a"] }))

@@ -3,9 +3,7 @@ import type { GpuDevice, NodeCapacity } from "#engine"
 import type { RunRow } from "#store"
 import type { RunSettings } from "../settings.ts"
 import { type GroupQuota, GroupUsage } from "./quotas.ts"
-
-/** What a run takes. Memory is MiB; `gpuMemoryMiB` is what each of its GPUs must have at least. */
-export type ResourceRequest = Pick<RunRow, "cpus" | "memoryMiB" | "gpus" | "gpuMemoryMiB">
+import type { ResourceRequest } from "./resource-request.ts"
 
 export interface Placement {
   nodeNames: string[]

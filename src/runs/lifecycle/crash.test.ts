@@ -43,7 +43,7 @@ const startAndStop = (world: RunsFixture, image: string) => async (runs: Runs) =
 }
 
 for (const image of ["fake/http", "fake/slow-pull:10", "fake/exits:3", "fake/no-command"]) {
-  test(`Dying at any step of the life of ${image} leaves nothing that the next process does not put right`, async () => {
+  test(`a crash at any step in the life of ${image} is repaired by the next process`, async () => {
     await using world = await RunsFixture.open({
       settings: { graceMs: 10, timeoutsMs: { pulling: 5_000, creating: 5_000, starting: 5_000 } },
     })
@@ -53,7 +53,7 @@ for (const image of ["fake/http", "fake/slow-pull:10", "fake/exits:3", "fake/no-
   })
 }
 
-test("Dying at any step of a stop that came amid a pull leaves nothing either", async () => {
+test("a crash at any step of a stop during a pull is repaired by the next process", async () => {
   await using world = await RunsFixture.open({ settings: { graceMs: 10 } })
   await dieEverywhere(world, async (runs) => {
     const { id } = await runs.start(world.request("fake/slow-pull:200"))
@@ -61,7 +61,7 @@ test("Dying at any step of a stop that came amid a pull leaves nothing either", 
   })
 })
 
-test("A program that ended while nobody watched is not started a second time", async () => {
+test("a program that exited while no process watched is not started again", async () => {
   await using world = await RunsFixture.open()
   const mortal = new CrashableProcess()
   const first = await world.runs({ store: mortal.store(world.store), engine: await world.engine(mortal.fake(world.fake)) })
@@ -75,7 +75,7 @@ test("A program that ended while nobody watched is not started a second time", a
   assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode], ["failed", "exited", 9])
 })
 
-test("A ready run whose program ended, or whose container vanished, while nobody watched is told as it is", async () => {
+test("a ready run whose program exited, or whose container vanished, while no process watched gets its true end", async () => {
   await using world = await RunsFixture.open()
   const mortal = new CrashableProcess()
   const first = await world.runs({ store: mortal.store(world.store), engine: await world.engine(mortal.fake(world.fake)) })

@@ -102,14 +102,15 @@ export async function finishStop(ctx: RunsContext, run: RunRow): Promise<void> {
  * `EngineError`.
  */
 async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
-  const lastWords = new FinalLogs(ctx, run)
+  const finalLogs = new FinalLogs(ctx, run)
+  finalLogs.start()
   try {
     await stopEngine(ctx, run)
   } catch (error) {
-    lastWords.discard()
+    finalLogs.discard()
     throw asEngineError(error)
   }
-  await lastWords.save()
+  await finalLogs.save()
 }
 
 async function stopEngine({ engine, settings, clock, closed }: RunsContext, run: RunRow): Promise<void> {

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import type { Failure } from "#contract"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
-test("A start while the engine cannot be reached fails with engine_unreachable, at first sight and later", async () => {
+test("a start without a reachable engine fails with `engine_unreachable`", async () => {
   await using world = await RunsFixture.open()
   world.fake.reachable = false
   await using runs = await world.runs()
@@ -17,7 +17,7 @@ test("A start while the engine cannot be reached fails with engine_unreachable, 
   assert.deepEqual([again.state, again.reason?.code], ["failed", "engine_unreachable"])
 })
 
-test("An engine out of reach ends no run", async () => {
+test("an unreachable engine ends no run", async () => {
   await using world = await RunsFixture.open()
   const { engine, observations } = await world.observedEngine()
   await using runs = await world.runs({ engine })
@@ -33,7 +33,7 @@ test("An engine out of reach ends no run", async () => {
   assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
 })
 
-test("A stop that cannot reach the engine says so, stays stopping, and is carried out later", async () => {
+test("a stop without a reachable engine reports it, stays `stopping`, and is completed later", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
@@ -50,7 +50,7 @@ test("A stop that cannot reach the engine says so, stays stopping, and is carrie
   assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
 })
 
-test("A container that does not go is told, and tried again", async () => {
+test("a container that does not stop is reported and retried", async () => {
   await using world = await RunsFixture.open({ settings: { graceMs: 50, timeoutsMs: { stopping: 50 } } })
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/stuck-stop"))
@@ -65,7 +65,7 @@ test("A container that does not go is told, and tried again", async () => {
   await eventually("it is over", async () => (await world.row(id)).state === "ended")
 })
 
-test("A queued run can be stopped while the engine cannot be reached, and queued ones wait until it can", async () => {
+test("a queued run can be stopped without a reachable engine, and the queue waits until the engine is back", async () => {
   await using world = await RunsFixture.open({ cpus: 1 })
   await using runs = await world.runs()
   const first = await runs.start(world.request("fake/http"))
@@ -83,7 +83,7 @@ test("A queued run can be stopped while the engine cannot be reached, and queued
   assert.equal((await runs.waitUntilSettled(third.id)).state, "ready")
 })
 
-test("Runs that were under way when both went down are taken up when the engine is back", async () => {
+test("runs that were starting when engine and process went down are resumed when the engine is back", async () => {
   await using world = await RunsFixture.open()
   const first = await world.runs()
   const { id } = await first.start(world.request("fake/slow:400"))
@@ -98,7 +98,7 @@ test("Runs that were under way when both went down are taken up when the engine 
   assert.equal((await second.waitUntilSettled(id)).state, "ready")
 })
 
-test("An engine that goes away while a program gets ready is waited for", async () => {
+test("a start waits for an engine that becomes unreachable while the program gets ready", async () => {
   await using world = await RunsFixture.open()
   const { engine, observations } = await world.observedEngine()
   await using runs = await world.runs({ engine })
@@ -112,7 +112,7 @@ test("An engine that goes away while a program gets ready is waited for", async 
   assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
 })
 
-test("An engine that never lets go of a start keeps nobody from stopping the run", async () => {
+test("a run can be stopped although the engine never returns from its start", async () => {
   await using world = await RunsFixture.open({ settings: { timeoutsMs: { stopping: 100 } } })
   const engine = await world.engine()
   engine.start = () => new Promise(() => {})
@@ -121,7 +121,7 @@ test("An engine that never lets go of a start keeps nobody from stopping the run
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
 
-test("Capacity that comes free while the engine cannot be reached is handed out when it can", async () => {
+test("capacity freed without a reachable engine is allocated when the engine is back", async () => {
   await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { pulling: 300 } } })
   const { engine, observations } = await world.observedEngine()
   await using runs = await world.runs({ engine })

@@ -32,7 +32,6 @@ export class LaunchAttempt implements Disposable {
     this.#writer = new LaunchStateWriter(ctx, run.id)
     this.#progress = new ProgressReporter(ctx, run)
     this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#controller.abort(this.#timeoutError()))
-    this.#idleTimeout.start(ctx.settings.timeoutsMs[stage])
   }
 
   /** How far it came. From `creating` on, nobody but the engine knows what it holds of the run. */
@@ -64,6 +63,7 @@ export class LaunchAttempt implements Disposable {
    * left this path. Rejects when the database cannot be written.
    */
   async run(): Promise<{ failure: unknown } | undefined> {
+    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs[this.#state])
     const outcome = await this.#startProgram().catch((error: unknown) => ({
       failure: this.#controller.signal.aborted ? this.#controller.signal.reason : error,
     }))

@@ -21,7 +21,7 @@ const unknown = {
   writableRoot: false,
 }
 
-test("A container that no run knows keeps its devices, is left alone for a while, and is stopped then", async () => {
+test("an orphaned container keeps its devices and is stopped after the grace period", async () => {
   const clock = new SteppedClock()
   await using world = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
   await world.fake.run(world.fake.add("test", unknown))
@@ -35,7 +35,7 @@ test("A container that no run knows keeps its devices, is left alone for a while
   assert.deepEqual(world.containerKeys(), [waiting.key])
 })
 
-test("A running container of a known person and project is taken up under its number and key, and holds its devices", async () => {
+test("a running orphan of a known person and project is adopted with its ID, key and devices", async () => {
   await using world = await RunsFixture.open({ mockGpus: 1 })
   const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
   await world.fake.run(world.fake.add("test", known))
@@ -50,7 +50,7 @@ test("A running container of a known person and project is taken up under its nu
   assert.ok(!world.containerKeys().includes(known.key))
 })
 
-test("A container of which the engine could not tell at first is taken up when it can", async () => {
+test("an orphan is adopted later when the engine could not describe it at first", async () => {
   await using world = await RunsFixture.open()
   await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
   const engine = await world.engine()
@@ -65,7 +65,7 @@ test("A container of which the engine could not tell at first is taken up when i
   await eventually("it is taken up", () => runs.row(unknown.run)?.state === "ready")
 })
 
-test("What is somebody else's by now is not taken up: the number, the person's place in the project, or a device", async () => {
+test("an orphan whose ID, project or device another run holds is not adopted", async () => {
   await using world = await RunsFixture.open({ mockGpus: 1, settings: { orphanGraceMs: 300, graceMs: 10 } })
   await using runs = await world.runs()
   const held = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
@@ -81,7 +81,7 @@ test("What is somebody else's by now is not taken up: the number, the person's p
   )
 })
 
-test("What another instance runs is not touched", async () => {
+test("containers of another instance are not touched", async () => {
   await using world = await RunsFixture.open({ settings: { orphanGraceMs: 0 } })
   await world.fake.run(world.fake.add("somebody else", unknown))
   const { engine, observations } = await world.observedEngine()
@@ -91,7 +91,7 @@ test("What another instance runs is not touched", async () => {
   assert.ok(world.containerKeys().includes(unknown.key))
 })
 
-test("A container left over from a run that is over is stopped", async () => {
+test("a container left over from an ended run is stopped", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
@@ -102,7 +102,7 @@ test("A container left over from a run that is over is stopped", async () => {
   assert.equal((await world.row(id)).state, "ended")
 })
 
-test("What the engine told before a run was over is not taken for a leftover", async () => {
+test("an observation from before a run's end is not treated as a leftover", async () => {
   await using world = await RunsFixture.open()
   const engine = await world.engine()
   const [observe, stop] = [engine.observe.bind(engine), engine.stop.bind(engine)]
@@ -134,7 +134,7 @@ test("What the engine told before a run was over is not taken for a leftover", a
   assert.deepEqual(stopped, [key])
 })
 
-test("A start whose engine fell silent after it began to make the container stays stopping until the engine tells", async () => {
+test("a start whose engine hangs while it creates the container stays `stopping` until the engine answers", async () => {
   await using world = await RunsFixture.open()
   const engine = await world.engine()
   engine.start = async (spec, report) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
-test("Of 100 starts at once on capacity for 10, exactly 10 hold it, the rest queue in order", async () => {
+test("of 100 concurrent starts with capacity for 10, exactly 10 start and the rest queue in order", async () => {
   await using world = await RunsFixture.open({ people: 100, cpus: 1_000, mockGpus: 10 })
   await using runs = await world.runs()
   const started = await Promise.all(Array.from({ length: 100 }, (_, person) => runs.start(world.request("fake/http", { person, gpus: 1 }))))
@@ -22,7 +22,7 @@ test("Of 100 starts at once on capacity for 10, exactly 10 hold it, the rest que
   assert.equal(new Set(node?.devices.map(({ runId }) => runId)).size, 10)
 })
 
-test("Devices are never held twice while runs come and go", async () => {
+test("devices are never allocated twice while runs start and stop", async () => {
   await using world = await RunsFixture.open({ people: 30, mockGpus: 4 })
   let most = 0
   await using runs = await world.runs({
@@ -44,7 +44,7 @@ test("Devices are never held twice while runs come and go", async () => {
   assert.deepEqual(world.containerKeys(), [])
 })
 
-test("Two starts of one person and project at once make one run", async () => {
+test("two concurrent starts of one person and project make one run", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => runs.start(world.request("fake/http"))))
@@ -53,7 +53,7 @@ test("Two starts of one person and project at once make one run", async () => {
 })
 
 for (const image of ["fake/stuck-pull", "fake/stuck-create", "fake/stuck-start", "fake/no-port", "fake/silent", "fake/slow-pull:300"]) {
-  test(`A stop aborts the start of ${image} at once`, async () => {
+  test(`a stop aborts the start of ${image} at once`, async () => {
     await using world = await RunsFixture.open({ settings: { timeoutsMs: { pulling: 60_000, creating: 60_000, starting: 60_000 } } })
     await using runs = await world.runs()
     const { id } = await runs.start(world.request(image))
@@ -66,7 +66,7 @@ for (const image of ["fake/stuck-pull", "fake/stuck-create", "fake/stuck-start",
   })
 }
 
-test("A stop at any moment of a start leaves nothing behind", async () => {
+test("a stop at any moment of a start leaves nothing behind", async () => {
   await using world = await RunsFixture.open({ people: 40 })
   await using runs = await world.runs()
   const one = async (person: number) => {
@@ -81,7 +81,7 @@ test("A stop at any moment of a start leaves nothing behind", async () => {
   assert.deepEqual(await world.store.runs.live(), [])
 })
 
-test("Nothing is started for who was disabled or deleted while the start was looked at", async () => {
+test("a start fails when its person is disabled or deleted during admission", async () => {
   await using world = await RunsFixture.open({ people: 2 })
   await using runs = await world.runs()
   const [disabled = 0, deleted = 0] = world.users

@@ -106,7 +106,7 @@ async function atRest(world: RunsFixture, runs: Runs): Promise<boolean> {
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`Whatever happened, wanted and observed agree soon after it stops happening (seed ${seed})`, async () => {
+  test(`desired and observed state agree soon after random faults stop (seed ${seed})`, async () => {
     await using world = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
     const day = new Day(world, seed)
     for (let n = 0; n < 150; n += 1) await day.step()

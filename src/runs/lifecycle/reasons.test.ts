@@ -52,7 +52,7 @@ describe("A start that cannot come about ends as failed", { concurrency: 8 }, ()
   }
 })
 
-test("A program that ends before it was ready leaves its exit code and its last lines", async () => {
+test("a program that exits before it is ready leaves its exit code and its last lines", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const run = await runs.waitUntilSettled((await runs.start(world.request("fake/exits:7"))).id)
@@ -61,7 +61,7 @@ test("A program that ends before it was ready leaves its exit code and its last 
   assert.deepEqual(world.statesOf(run.id).slice(-2), ["stopping", "failed"])
 })
 
-test("A ready program that ends by itself is ended, with exit code and at most 4 KiB of its last lines", async () => {
+test("a ready program that exits ends the run with its exit code and at most 4 KiB of its last lines", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
@@ -80,7 +80,7 @@ test("A ready program that ends by itself is ended, with exit code and at most 4
   assert.deepEqual(world.containerKeys(), [])
 })
 
-test("Being killed for memory counts by the flag, whatever the exit code says", async () => {
+test("an out-of-memory kill is recognized by the engine's flag, whatever the exit code", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
@@ -92,7 +92,7 @@ test("Being killed for memory counts by the flag, whatever the exit code says", 
   assert.equal(reason?.exitCode, 0)
 })
 
-test("A child killed for memory is a warning while the run goes on", async () => {
+test("a child process killed for memory causes a warning, and the run continues", async () => {
   await using world = await RunsFixture.open()
   const warnings: string[] = []
   await using runs = await world.runs({ events: { warning: (_, text) => warnings.push(text) } })
@@ -104,7 +104,7 @@ test("A child killed for memory is a warning while the run goes on", async () =>
   assert.equal((await world.row(id)).state, "ready")
 })
 
-test("A container removed behind Quayside's back is lost", async () => {
+test("a container removed behind Quayside's back makes the run `lost`", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/http"))
@@ -114,7 +114,7 @@ test("A container removed behind Quayside's back is lost", async () => {
   assert.equal((await world.row(id)).reason?.code, "lost")
 })
 
-test("A container removed while it gets ready is lost, and the run failed", async () => {
+test("a container removed before it is ready makes the run `failed` with `lost`", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const { id, key } = await runs.start(world.request("fake/no-port"))
@@ -125,14 +125,14 @@ test("A container removed while it gets ready is lost, and the run failed", asyn
   assert.deepEqual([run.state, run.reason?.code], ["failed", "lost"])
 })
 
-test("More than one node is refused where the engine has one", async () => {
+test("more than one node is rejected when the engine has one", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const run = await runs.start(world.request("fake/http", { nodes: 2 }))
   assert.deepEqual([run.state, run.reason?.code], ["failed", "nodes_unsupported"])
 })
 
-test("A missing mount is named", async () => {
+test("a missing mount is named in the reason", async () => {
   await using world = await RunsFixture.open()
   const engine = await world.engine()
   const { createEngine } = await import("#engine")
@@ -145,7 +145,7 @@ test("A missing mount is named", async () => {
   assert.match(run.reason?.msg ?? "", /\/users\/ann\/data/)
 })
 
-test("A run that waits too long for capacity fails with timeout_queued", async () => {
+test("a run that waits too long for capacity fails with `timeout_queued`", async () => {
   await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { queued: 200 } } })
   await using runs = await world.runs()
   const first = await runs.start(world.request("fake/http"))

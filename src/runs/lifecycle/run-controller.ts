@@ -28,15 +28,23 @@ export class RunController {
   #exit: { seen: ObservedRun | undefined } | undefined
   #startedAt: number | null = null
   #warnedOfMemory = false
-  /** Resolves when the loop has ended; never rejects. */
-  readonly done: Promise<void>
+  #loop: Promise<void> = Promise.resolve()
 
   constructor(ctx: RunsContext, run: RunRow, handedOver: boolean) {
     this.#ctx = ctx
     this.id = run.id
     this.key = run.key
     this.#wasSubmitted = handedOver
-    this.done = this.#run()
+  }
+
+  /** Starts the loop, which does for the run what its row says until it is over. */
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  /** Resolves when the loop has ended; never rejects. */
+  get done(): Promise<void> {
+    return this.#loop
   }
 
   /** The row changed. */

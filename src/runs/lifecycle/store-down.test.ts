@@ -25,7 +25,7 @@ function unreliable(store: Store): Store {
   })
 }
 
-test("A run that is gone has no address any more, although the database refuses to note its end", async () => {
+test("a run whose container is gone has no address, although the database rejects its end", async () => {
   await using world = await RunsFixture.open()
   let refuses = false
   const store = new Proxy(world.store, {
@@ -65,7 +65,7 @@ function filled(store: Store) {
   return { disk, store: whole }
 }
 
-test("A run is stopped although the database can write nothing at all, which is told, and its end is written with who wanted it when there is room", async () => {
+test("a stop works although the database is full: the caller gets 507, and the end with its requester is written later", async () => {
   await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   const asked: unknown[] = []
@@ -92,7 +92,7 @@ test("A run is stopped although the database can write nothing at all, which is 
   assert.equal((await world.row(other.id)).state, "ready")
 })
 
-test("A run that fills the disk is ended although the database can write nothing at all, and its end is written with the cause and the output when there is room", async () => {
+test("a run that fills the disk ends although the database is full, and its cause and output are written later", async () => {
   await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
   await using world = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
   await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
@@ -118,7 +118,7 @@ test("A run that fills the disk is ended although the database can write nothing
   assert.equal((await world.row(other.id)).state, "ready")
 })
 
-test("What a program that ended leaves in the engine is removed although the database can write nothing at all", async () => {
+test("an exited program's container is removed although the database is full", async () => {
   await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   await using runs = await world.runs({ store })
@@ -133,7 +133,7 @@ test("What a program that ended leaves in the engine is removed although the dat
   assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 3])
 })
 
-test("A stop that neither database nor engine can take is refused as the engine's, and ends nothing later", async () => {
+test("a stop that database and engine both reject fails with the engine's error and has no later effect", async () => {
   await using world = await RunsFixture.open()
   const { disk, store } = filled(world.store)
   await using runs = await world.runs({ store })
@@ -150,7 +150,7 @@ test("A stop that neither database nor engine can take is refused as the engine'
   assert.equal((await world.row(id)).reason?.code, "exited")
 })
 
-test("A database that refuses changes now and then delays a run and loses nothing", async () => {
+test("a database that rejects some changes delays a run and loses nothing", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs({ store: unreliable(world.store) })
   let started = await runs.start(world.request("fake/http")).catch(() => undefined)

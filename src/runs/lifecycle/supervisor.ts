@@ -61,7 +61,9 @@ export class Supervisor {
     } else if (life) life.handleChange(run)
     else if (!this.#ctx.closed.aborted) {
       const fresh = this.#newRuns.delete(run.id) || run.state === "queued"
-      this.#controllers.set(run.id, new RunController(this.#ctx, run, !fresh))
+      const controller = new RunController(this.#ctx, run, !fresh)
+      this.#controllers.set(run.id, controller)
+      controller.start()
     }
   }
 

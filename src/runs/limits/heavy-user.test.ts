@@ -55,7 +55,7 @@ async function costOfStart(person: number): Promise<number> {
   return Math.min(...costs)
 }
 
-test("3,000 queued runs of one person: another person's run is next, and a start costs milliseconds", async () => {
+test("another person's run is next behind 3,000 queued runs of one person, and a start takes milliseconds", async () => {
   runs = await world.runs({ settings: { observeEveryMs: 1_000 } })
   await unlimited(world.users[0] as number)
   await queueMany({ person: 0, from: 0, to: 300 })
@@ -77,7 +77,7 @@ test("3,000 queued runs of one person: another person's run is next, and a start
   await runs[Symbol.asyncDispose]()
 })
 
-test("failed starts in a loop leave no more rows, output and keys than the history may hold", async () => {
+test("failed starts in a loop leave at most the history's maximum of rows, output and keys", async () => {
   const logsDir = await mkdtemp(join(tmpdir(), "quayside-history-"))
   runs = await world.runs({ settings: { maxEndedRuns: 20, historyEveryMs: 20, logsDir } })
   const wanted = { ...world.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }

@@ -60,7 +60,7 @@ describe("Limits on Docker", () => {
     return (await world.row(id)).reason?.code
   }
 
-  test("a run's figures are those of its container, and computing counts as use", async () => {
+  test("a run's usage is that of its container, and computing counts as activity", async () => {
     await using it = await open({})
     const run = await ready(it.runs, it.shell("python3 -m http.server 8000 & while :; do :; done"))
     const last = async () => (await it.runs.usageSamples(run.id)).at(-1)
@@ -82,7 +82,7 @@ describe("Limits on Docker", () => {
     assert.ok(seen > 0 && seen <= told, `${seen} of ${told}`)
   })
 
-  test("a program that waits uses next to nothing, and is not taken for one that works", async () => {
+  test("a waiting program is below the activity thresholds", async () => {
     await using it = await open({})
     const run = await ready(it.runs, it.world.request("quayside/jupyterlab", { memoryMiB: 512, plan: docker.plan({ type: "jupyterlab" }) }))
     const quiet = async () => {
@@ -92,7 +92,7 @@ describe("Limits on Docker", () => {
     await eventually("two seconds pass below the bound", quiet, 60_000)
   })
 
-  test("a run ends at its longest time, and nothing of it is left", async () => {
+  test("a run ends at its maximum time and leaves no container", async () => {
     const clock = new SteppedClock()
     await using it = await open({ MaxRunHours: 1 }, { clock })
     const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
@@ -100,7 +100,7 @@ describe("Limits on Docker", () => {
     assert.equal(await over(it.world, run), "max_time")
   })
 
-  test("a run that writes too much to its own file system is ended", async () => {
+  test("a run that writes too much to its own file system ends with `disk_full`", async () => {
     await using it = await open({ MaxDisk: 20 })
     const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
     // It is perhaps cut short by the very end that it brings about.
@@ -109,7 +109,7 @@ describe("Limits on Docker", () => {
     assert.equal(await over(it.world, run), "disk_full")
   })
 
-  test("a run that goes on filling its own file system is ended as full, and others' runs go on", async () => {
+  test("a run that keeps filling its own file system ends with `disk_full`, and other runs continue", async () => {
     await using it = await open({ MaxDisk: 64 })
     const filling = "i=0; while :; do i=$((i + 1)); head -c 8000000 /dev/zero > /var/tmp/fill-$i; sleep 0.2; done"
     const neighbour = await ready(it.runs, it.world.request("quayside/http-sample", { person: 1, memoryMiB: 256, plan: docker.plan({}) }))
@@ -122,7 +122,7 @@ describe("Limits on Docker", () => {
     await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
   })
 
-  test("a run that fills the disk between two looks is looked at early", async () => {
+  test("a run that fills the disk between two measurements is measured early", async () => {
     await using it = await open({ MaxDisk: 64 }, { layersEveryMs: 3_600_000, layersAfterBytes: 2 ** 24 })
     const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
     await eventually("it was looked at", async () => (await it.runs.usageSamples(run.id)).length > 0, 30_000)
@@ -131,7 +131,7 @@ describe("Limits on Docker", () => {
     assert.equal(await over(it.world, run), "disk_full")
   })
 
-  test("a Jupyter whose kernel is busy with waiting is kept; when it is done, the run is warned and ended as idle", async () => {
+  test("a Jupyter run with a busy kernel continues; when the kernel is idle the run gets a warning and ends with `idle`", async () => {
     const clock = new SteppedClock()
     await using it = await open({ IdleMinutes: 10 }, { clock })
     const run = await ready(it.runs, it.world.request("quayside/jupyterlab", { memoryMiB: 512, plan: docker.plan({ type: "jupyterlab" }) }))

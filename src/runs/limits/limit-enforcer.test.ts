@@ -40,7 +40,7 @@ async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise
 
 const over = (world: RunsFixture, id: number) => eventually("it is over", async () => (await world.row(id)).state === "ended")
 
-test("A run that nobody uses is warned and then ended, no sooner than the warning says", async () => {
+test("an unused run gets a warning and ends no sooner than the warning says", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.world.request("fake/http"))
@@ -57,7 +57,7 @@ test("A run that nobody uses is warned and then ended, no sooner than the warnin
   assert.deepEqual(it.world.containerKeys(), [])
 })
 
-test("Use, and being told to keep it, give a run its whole idle time again", async () => {
+test("activity and a keep request restart a run's idle time", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.world.request("fake/http"))
@@ -72,7 +72,7 @@ test("Use, and being told to keep it, give a run its whole idle time again", asy
   assert.equal(it.warnings.length, 2)
 })
 
-test("A run that uses a processor, or whose kernel is busy, is not idle", async () => {
+test("a run that uses a processor or has a busy kernel is not idle", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
   const working = [it.world.request("fake/busy"), it.world.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
@@ -85,7 +85,7 @@ test("A run that uses a processor, or whose kernel is busy, is not idle", async 
   assert.deepEqual(it.warnings, [])
 })
 
-test("Where the engine cannot tell whether a run works, it is not taken for idle", async () => {
+test("a run is not idle when the engine cannot measure its activity", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   const engine = await it.world.engine()
   const stats = engine.stats.bind(engine)
@@ -96,7 +96,7 @@ test("Where the engine cannot tell whether a run works, it is not taken for idle
   assert.equal((await it.world.row(id)).state, "ready")
 })
 
-test("The time in which no process looked ends no run: it is warned first", async () => {
+test("time without a watching process ends no run before a warning", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   const first = await it.open()
   const { id } = await ready(first, it.world.request("fake/http"))
@@ -110,7 +110,7 @@ test("The time in which no process looked ends no run: it is warned first", asyn
   await over(it.world, id)
 })
 
-test("A run ends at its longest time, which is told from the beginning and outlives a restart", async () => {
+test("a run ends at its maximum time, which is known from the start and survives a restart", async () => {
   await using it = await scene({ MaxRunHours: 2 })
   const first = await it.open()
   const { id, startTime, expiresAt } = await ready(first, it.world.request("fake/busy"))
@@ -126,7 +126,7 @@ test("A run ends at its longest time, which is told from the beginning and outli
   assert.equal((await it.world.row(id)).reason?.code, "max_time")
 })
 
-test("Beyond a limit of disk the run that wrote most is ended, near it it is warned", async () => {
+test("the run that wrote most gets a warning near a disk limit and ends beyond it", async () => {
   await using it = await scene({ MaxDisk: 120 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.world.request("fake/writes:100"))
@@ -146,7 +146,7 @@ test("Beyond a limit of disk the run that wrote most is ended, near it it is war
   assert.equal((await it.world.row(other.id)).state, "ready")
 })
 
-test("The engine holds a run to the lowest limit of disk that applied when it was started, and it is told when it is full by that alone", async () => {
+test("the engine enforces the lowest disk limit of the start, and a run that only this limit fills gets a warning", async () => {
   await using it = await scene({ MaxDisk: 120 })
   const { store, users, fake } = it.world
   const group = await store.change(async (tx) => {
@@ -172,7 +172,7 @@ test("The engine holds a run to the lowest limit of disk that applied when it wa
   assert.equal((await it.world.row(id)).state, "ready")
 })
 
-test("A disk that fills is a reason to look at once at what runs wrote, and one that is full already none to look again", async () => {
+test("a filling disk triggers a measurement at once, and an already full disk triggers none", async () => {
   const gib = 2 ** 30
   await using it = await scene({ MaxDisk: 120 }, 60 * minute)
   it.world.fake.freeDisk = 50 * gib
@@ -203,7 +203,7 @@ test("A disk that fills is a reason to look at once at what runs wrote, and one 
   assert.equal(looks, 2)
 })
 
-test("What a run uses is a series of samples, gone with the run", async () => {
+test("a run's usage is a series of samples that is deleted with the run", async () => {
   await using it = await scene({})
   await using runs = await it.open()
   const { id } = await ready(runs, it.world.request("fake/busy", { cpus: 2, memoryMiB: 64 }))

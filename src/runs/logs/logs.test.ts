@@ -16,7 +16,7 @@ async function texts(lines: AsyncIterable<LogLine>): Promise<string[]> {
   return (await Array.fromAsync(lines)).map(({ text }) => text)
 }
 
-test("Output is readable while a run lives and, with its last words, after its end and in the next process", async () => {
+test("output is readable while a run is live and, complete, after its end and in the next process", async () => {
   await using directory = await temporary()
   await using world = await RunsFixture.open()
   const settings = { logsDir: join(directory.path, "logs") }
@@ -41,7 +41,7 @@ test("Output is readable while a run lives and, with its last words, after its e
   assert.equal((await stat(join(own, `${key}.jsonl`))).mode & 0o777, 0o600)
 })
 
-test("A run that never had a container has no output", async () => {
+test("a run that never had a container has no output", async () => {
   await using directory = await temporary()
   await using world = await RunsFixture.open()
   await using runs = await world.runs({ settings: { logsDir: directory.path } })
@@ -50,7 +50,7 @@ test("A run that never had a container has no output", async () => {
   assert.deepEqual(await readdir(directory.path), [])
 })
 
-test("Output that cannot be kept keeps no run from ending", async () => {
+test("a run ends although its output cannot be stored", async () => {
   await using directory = await temporary()
   await using world = await RunsFixture.open()
   await writeFile(join(directory.path, "file"), "")
@@ -60,7 +60,7 @@ test("Output that cannot be kept keeps no run from ending", async () => {
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
 
-test("Reading the output of a live run while the engine cannot be reached is a failure with status 503", async () => {
+test("reading a live run's output without a reachable engine fails with status 503", async () => {
   await using world = await RunsFixture.open()
   await using runs = await world.runs()
   const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
@@ -68,7 +68,7 @@ test("Reading the output of a live run while the engine cannot be reached is a f
   await assert.rejects(texts(runs.logs(run)), (error: Failure) => error.code === "engine_unreachable" && error.status === 503)
 })
 
-test("Output is removed when it is older than the setting, and nothing else is", async () => {
+test("output older than the setting is removed, and nothing else", async () => {
   await using directory = await temporary()
   await using world = await RunsFixture.open()
   const [old, young] = [`${"a".repeat(32)}.jsonl`, `${"b".repeat(32)}.jsonl`]
@@ -80,7 +80,7 @@ test("Output is removed when it is older than the setting, and nothing else is",
   assert.deepEqual((await readdir(directory.path)).sort(), [young, "note.txt"])
 })
 
-test("a person's oldest output goes when it is more than is kept of one person", async () => {
+test("a person's oldest output is removed beyond the maximum per person", async () => {
   await using directory = await temporary()
   await using world = await RunsFixture.open()
   await using runs = await world.runs({ settings: { logsDir: directory.path } })

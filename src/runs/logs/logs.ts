@@ -37,13 +37,17 @@ export class FinalLogs {
   readonly #over = new AbortController()
   readonly #lines: string[] = []
   #characters = 0
-  readonly #collecting: Promise<void>
+  #collecting: Promise<void> = Promise.resolve()
 
   constructor(ctx: RunsContext, { key, userId }: Pick<RunRow, "key" | "userId">) {
     this.#ctx = ctx
     this.#key = key
     this.#userId = userId
-    this.#collecting = ctx.settings.logsDir === undefined ? Promise.resolve() : this.#collect()
+  }
+
+  /** Starts to read the output, until `save` or `discard`. */
+  start(): void {
+    if (this.#ctx.settings.logsDir !== undefined) this.#collecting = this.#collect()
   }
 
   /**

@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { bounds } from "#contract"
 import { ProbeLimiter } from "./probe-limiter.ts"
 
-test("programs of one person that say nothing keep only their own others waiting", async () => {
+test("silent programs of one person delay only that person's other probes", async () => {
   const turns = new ProbeLimiter()
   const begun: number[] = []
   const silent = Promise.withResolvers<void>()

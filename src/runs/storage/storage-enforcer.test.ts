@@ -119,7 +119,7 @@ test("somebody beyond `MaxStorage` may start a run to delete; it ends when it st
   await eventually("it is over", async () => (await it.stateOf(id))[1] === "disk_full")
 })
 
-test("a nearly full disk ends the run that grew most, and nobody's that did not", async () => {
+test("a nearly full disk ends the run that grew most, and no other", async () => {
   await using it = await withMeter()
   for (const person of [0, 1, 2]) it.store(person, 10)
   const ids = [await it.start(0), await it.start(1), await it.start(2)]
@@ -156,7 +156,7 @@ test("a run that may only read is not ended for what others store", async () => 
   assert.deepEqual(await it.stateOf(reader), ["ready", undefined])
 })
 
-test("a nearly full disk ends the run whose own file system grew most, where that lies there", async () => {
+test("a nearly full disk ends the run whose own file system grew most, when it is on that disk", async () => {
   await using it = await withMeter()
   for (const person of [0, 1]) it.store(person, 10)
   const [writer, other] = [await it.start(0, { image: "fake/writes:300" }), await it.start(1)]
