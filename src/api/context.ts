@@ -8,7 +8,7 @@ import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { ObjectLimits } from "#projects"
 import type { Runs } from "#runs"
-import type { Scans, Store } from "#store"
+import type { ScanLimiter, Store } from "#store"
 import type { Resources } from "./events/feed-policy.ts"
 import type { LargeAnswers } from "./http/large-answers.ts"
 import type { RateSettings, Rates } from "./http/rates.ts"
@@ -80,7 +80,7 @@ export interface ServerState {
   /** Who is told what happens. */
   readonly feed: EventFeed<Caller, Resources>
   readonly largeAnswers: LargeAnswers
-  readonly scans: Scans
+  readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string
   /** For what gets room on a full disk. */

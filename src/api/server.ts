@@ -4,7 +4,7 @@ import { EventFeed } from "#events"
 import { prefersHtml } from "#gateway"
 import { drainBody, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
-import { Scans } from "#store"
+import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
@@ -51,7 +51,7 @@ export function createApi(services: Services): ApiServer {
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
     largeAnswers: new LargeAnswers(),
-    scans: new Scans(),
+    scans: new ScanLimiter(),
     metrics: () => measures.text(services, listener.underWay),
     urgent: urgentServices(services),
   }

@@ -57,7 +57,7 @@ export class AuditPruner implements AsyncDisposable {
 
   async #prune(): Promise<number> {
     const { store, clock, maxDays } = this.#options
-    const removed = await store.change((tx) => tx.trimAudit(clock.now() - maxDays * dayMs, batchSize))
+    const removed = await store.change((tx) => tx.pruneAudit(clock.now() - maxDays * dayMs, batchSize))
     return removed < batchSize ? this.#pruneActors() : removed
   }
 
@@ -69,7 +69,7 @@ export class AuditPruner implements AsyncDisposable {
     const { maxRowsPerActor = bounds.runs.auditRows.value } = this.#options
     for (const [actor, count] of this.#rowCounts) {
       if (count < batchSize) continue
-      const removed = await this.#options.store.change((tx) => tx.trimAuditOf(actor, maxRowsPerActor, batchSize))
+      const removed = await this.#options.store.change((tx) => tx.pruneAuditOf(actor, maxRowsPerActor, batchSize))
       if (removed === batchSize) return removed
       this.#rowCounts.delete(actor)
     }

@@ -101,7 +101,7 @@ test("a gap that is too old to replay sends `reset`, whose id is where the strea
   await using fixture = await openFixture()
   for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
   const { last } = await fixture.store.events.bounds()
-  await fixture.store.change((tx) => tx.trimJournal(3))
+  await fixture.store.change((tx) => tx.pruneJournal(3))
   const late = await fixture.read(1, 2)
   const inTime = await fixture.read(2, 3)
   await fixture.happens(6)

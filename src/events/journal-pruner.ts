@@ -27,6 +27,6 @@ export class JournalPruner {
 
   async #prune(): Promise<void> {
     const { first, last } = await this.#store.events.bounds()
-    if (last - first >= maxRows) await this.#store.change((tx) => tx.trimJournal(last - maxRows))
+    if (last - first >= maxRows) await this.#store.change((tx) => tx.pruneJournal(last - maxRows))
   }
 }

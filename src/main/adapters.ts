@@ -112,8 +112,8 @@ export function gatewayHost(made: { store: Store; identity: Identity; events: Ev
 export function portLedger(store: Store): PortAssignments {
   return {
     ofUser: (userId, range) => store.ports.ofUser(userId, range),
-    assignedPorts: (range) => store.ports.taken(range),
-    assign: (entry) => store.change((tx) => tx.ports.take(entry)),
+    assignedPorts: (range) => store.ports.assigned(range),
+    assign: (entry) => store.change((tx) => tx.ports.assign(entry)),
   }
 }
 

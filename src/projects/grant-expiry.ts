@@ -16,7 +16,7 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
   const removeExpired = async () => {
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
-      for (const grant of await tx.grants.trim(maxAtOnce)) {
+      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) {
         await events.visibilityChanged(tx, {
           resources: [{ type: grant.resourceType, id: grant.resourceId }],
           people: await granteesOf(tx, grant),

@@ -53,7 +53,7 @@ export class ObjectLimits {
   async #count(tx: LimitReads, ownerId: number, isRestored: boolean): Promise<number> {
     const { limits, quotas } = await loadLimits(tx, [ownerId], this.#defaults)
     const limit = (limits.get(ownerId) ?? this.#defaults).MaxObjects
-    const { live, deleted } = await tx.users.objects(ownerId)
+    const { live, deleted } = await tx.users.countOwned(ownerId)
     if (limit !== null && live >= limit)
       throw limitReached(`${describeCount(live)}, and the limit (MaxObjects) is ${limit.toLocaleString("en")}`)
     if (limit !== null && !isRestored && deleted >= maxDeleted) throw tooManyDeleted(deleted)
@@ -69,7 +69,7 @@ async function checkGroupQuota(tx: LimitReads, { groupName, limits, members }: G
   let live = 0
   for (const name of members) {
     const member = await tx.users.byName(name)
-    if (member) live += (await tx.users.objects(member.id)).live
+    if (member) live += (await tx.users.countOwned(member.id)).live
   }
   if (live >= limit)
     throw limitReached(

@@ -21,7 +21,7 @@ export async function checkSharedDirectory(
   const others = (await reads.data.overlapping(dataset.accessInfo)).filter((other) => other.id !== dataset.id)
   if (others.length === 0) return
   const ids = [...(dataset.id === undefined ? [] : [dataset.id]), ...others.map(({ id }) => id)]
-  const grants = Map.groupBy(await reads.grants.of("data", ids), ({ resourceId }) => resourceId)
+  const grants = Map.groupBy(await reads.grants.onResources("data", ids), ({ resourceId }) => resourceId)
   const wanted = rightsOn(dataset, grants.get(dataset.id ?? 0))
   if (others.every((other) => rightsOn(other, grants.get(other.id)) === wanted)) return
   throw new Failure(

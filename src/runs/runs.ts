@@ -248,7 +248,7 @@ async function keepAlive(
   const { id, actor } = asked
   activity.mark(id)
   return store.change(async (tx) => {
-    const run = await tx.runs.move(id, ["ready"], { lastActivity: clock.now() })
+    const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now() })
     if (run && actor) await events.requested(tx, { actor, verb: "keep", run })
     if (run) tx.afterCommit(() => runCache.publish(run))
     return run

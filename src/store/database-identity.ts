@@ -1,5 +1,5 @@
 /** Where a database is kept. What was copied elsewhere tells by it that it is a copy. */
-export interface Place {
+export interface DatabaseIdentity {
   /** The machine, or the database server. */
   machine: string
   path: string
@@ -8,10 +8,10 @@ export interface Place {
 }
 
 /** What a driver knows of places. */
-export interface Whereabouts {
-  readonly here: Place
+export interface IdentityCheck {
+  readonly here: DatabaseIdentity
   /** Whether something is still kept at a place of this machine. */
-  isKept(place: Place): boolean
+  exists(place: DatabaseIdentity): boolean
 }
 
 /**
@@ -19,14 +19,14 @@ export interface Whereabouts {
  * also when it was restored from a backup. `copied`: the original may be in use; the two must never
  * look after the same containers.
  */
-export function judge(recorded: Place | undefined, { here, isKept }: Whereabouts): "here" | "moved" | "copied" {
+export function compareIdentity(recorded: DatabaseIdentity | undefined, { here, exists }: IdentityCheck): "here" | "moved" | "copied" {
   if (recorded === undefined) return "moved"
   // A container that is made anew calls itself another machine.
   if (recorded.mark === here.mark) return recorded.path === here.path && recorded.machine === here.machine ? "here" : "moved"
   if (recorded.machine !== here.machine) return "copied"
-  return recorded.path !== here.path && isKept(recorded) ? "copied" : "moved"
+  return recorded.path !== here.path && exists(recorded) ? "copied" : "moved"
 }
 
-export function readPlace(text: string | undefined): Place | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Place)
+export function parseIdentity(text: string | undefined): DatabaseIdentity | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as DatabaseIdentity)
 }

@@ -1,5 +1,5 @@
-import type { Whereabouts } from "./database-identity.ts"
-import type { ScanTurns } from "./lists/scan-limits.ts"
+import type { IdentityCheck } from "./database-identity.ts"
+import type { LimitedScans } from "./lists/scan-limiter.ts"
 import type { SearchCounts } from "./lists/search-counts.ts"
 import type { Dialect } from "./migrations/index.ts"
 import type { Query } from "./queries/query.ts"
@@ -15,7 +15,7 @@ export interface Session {
    * For reads that look at very many rows: these would hold up everybody else. They see what is
    * committed.
    */
-  readonly scans?: ScanTurns
+  readonly scans?: LimitedScans
   /** How words are searched for; absent inside a transaction. */
   readonly search?: Search
 }
@@ -50,7 +50,7 @@ export interface Transaction extends Session {
  */
 export interface Driver extends AsyncDisposable {
   readonly dialect: Dialect
-  readonly whereabouts: Whereabouts
+  readonly identity: IdentityCheck
   /** Committed rows only. */
   readonly reads: Session
   /** Undefined where nothing can be kept back, since the disk is another machine's. */

@@ -27,17 +27,17 @@ export function isStorageFull(error: unknown): boolean {
  * provider, a live run of a person and project, a run's number.
  */
 const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
-export type Unique = (typeof uniques)[number]
+export type UniqueKey = (typeof uniques)[number]
 
 /**
  * An insert met a row that already has what may stand only once. Nothing was written, and the
  * change may go on.
  */
-export class Duplicate extends Error {
-  override readonly name = "Duplicate"
-  readonly unique: Unique
+export class DuplicateError extends Error {
+  override readonly name = "DuplicateError"
+  readonly unique: UniqueKey
 
-  constructor(unique: Unique) {
+  constructor(unique: UniqueKey) {
     super(`There is a row with this ${unique} already`)
     this.unique = unique
   }

@@ -4,7 +4,7 @@ import type { Query } from "./queries/query.ts"
 import type { Value } from "./values.ts"
 
 /** What one change may use of the group's transaction, and only while it is the change's turn. */
-export class Member implements Session {
+export class GroupMember implements Session {
   readonly effects: (() => void)[] = []
   readonly #tx: Transaction
   #over = false
@@ -30,13 +30,13 @@ export class Member implements Session {
    * Runs the work to its end, statements that it did not wait for included. Afterwards nothing runs
    * through this member any more.
    */
-  async settle<T>(work: (member: Member) => Promise<T>, ms: number): Promise<T> {
+  async settle<T>(work: (member: GroupMember) => Promise<T>, ms: number): Promise<T> {
     const value = await this.#inTime(work, ms).finally(() => this.#end())
     if (this.#broken) throw this.#broken.error
     return value
   }
 
-  async #inTime<T>(work: (member: Member) => Promise<T>, ms: number): Promise<T> {
+  async #inTime<T>(work: (member: GroupMember) => Promise<T>, ms: number): Promise<T> {
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => reject(new Failure("unavailable", `The change took longer than ${ms} ms and was undone`)), ms)
     try {

@@ -1,6 +1,6 @@
-export { Duplicate, isStorageFull, StoreError, type StoreErrorKind, type Unique } from "./errors.ts"
+export { DuplicateError, isStorageFull, StoreError, type StoreErrorKind, type UniqueKey } from "./errors.ts"
 export { fold } from "./fold.ts"
-export { Scans } from "./lists/scan-limits.ts"
+export { ScanLimiter } from "./lists/scan-limiter.ts"
 export { openStore, type StoreOptions } from "./open.ts"
 export * from "./rows.ts"
 export * from "./store.ts"

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 import type { Clock, Logger } from "#kit"
-import { judge, readPlace } from "./database-identity.ts"
+import { compareIdentity, parseIdentity } from "./database-identity.ts"
 import type { Driver } from "./driver.ts"
 import { StoreError } from "./errors.ts"
 import { query } from "./queries/query.ts"
-import { ChangeOver, TablesOver } from "./repositories/index.ts"
+import { ChangeRepositories, Repositories } from "./repositories/index.ts"
 import type { Change, ChangeOptions, Store } from "./store.ts"
 import { Writer } from "./writer.ts"
 
@@ -17,7 +17,7 @@ export interface StoreOptions {
   logger: Logger
   clock: Clock
   /** Milliseconds that one change may take before it is undone and refused. Default 10,000. */
-  changeDeadline?: number
+  changeTimeoutMs?: number
   /**
    * A database that comes from another machine or server is the same installation as there, whose
    * runs are taken up. Default false: it is a copy, with runs of its own only.
@@ -30,11 +30,11 @@ export interface StoreOptions {
  * cannot be used.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { changeDeadline = 10_000, isMoved = false } = options
-  const driver = await openDriver({ ...options, changeDeadline })
+  const { changeTimeoutMs = 10_000, isMoved = false } = options
+  const driver = await openDriver({ ...options, changeTimeoutMs })
   try {
     const { clock, logger } = options
-    const writer = new Writer({ driver, logger, deadline: changeDeadline })
+    const writer = new Writer({ driver, logger, timeoutMs: changeTimeoutMs })
     const instance = await instanceOf({ driver, writer, isMoved, logger })
     const indexer = driver.dialect === "sqlite" ? await startIndexer({ driver, writer, clock, logger }) : undefined
     return new DatabaseStore({ driver, writer, clock, instance, indexer })
@@ -52,17 +52,17 @@ async function startIndexer({ driver, writer, ...rest }: { driver: Driver; write
   return indexer
 }
 
-async function openDriver({ url, logger, clock, changeDeadline }: Required<Omit<StoreOptions, "isMoved">>): Promise<Driver> {
+async function openDriver({ url, logger, clock, changeTimeoutMs }: Required<Omit<StoreOptions, "isMoved">>): Promise<Driver> {
   const now = () => clock.now()
   if (url.startsWith("sqlite:")) {
     const file = url.slice("sqlite:".length)
     if (file === "" || file === ":memory:") throw new StoreError("url", `A file is wanted after sqlite:, got ${JSON.stringify(url)}`)
     const { openSqlite } = await import("./sqlite/open.ts")
-    return openSqlite({ file, logger, now, patience: changeDeadline })
+    return openSqlite({ file, logger, now, busyTimeoutMs: changeTimeoutMs })
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres/open.ts")
-    return openPostgres({ url, logger, now, deadline: changeDeadline })
+    return openPostgres({ url, logger, now, timeoutMs: changeTimeoutMs })
   }
   throw new StoreError("url", "A database URL that begins with sqlite: or postgres:// is wanted")
 }
@@ -82,24 +82,24 @@ interface Opening {
  * database is made, and drawn anew for a copy.
  */
 async function instanceOf({ driver, writer, isMoved, logger }: Opening): Promise<string> {
-  const { whereabouts } = driver
+  const { identity } = driver
   const known = await driver.reads.first(meta, { key: "instance" })
-  const recorded = readPlace((await driver.reads.first(meta, { key: "place" }))?.[0] as string | undefined)
-  if (known && judge(recorded, whereabouts) === "here") return known[0] as string
+  const recorded = parseIdentity((await driver.reads.first(meta, { key: "place" }))?.[0] as string | undefined)
+  if (known && compareIdentity(recorded, identity) === "here") return known[0] as string
   return writer.change(async (member) => {
     const former = (await member.first(meta, { key: "instance" }))?.[0] as string | undefined
-    const place = readPlace((await member.first(meta, { key: "place" }))?.[0] as string | undefined)
-    await member.run(setMeta, { key: "place", value: JSON.stringify(whereabouts.here) })
-    const isCopy = judge(place, whereabouts) === "copied" && !isMoved
+    const place = parseIdentity((await member.first(meta, { key: "place" }))?.[0] as string | undefined)
+    await member.run(setMeta, { key: "place", value: JSON.stringify(identity.here) })
+    const isCopy = compareIdentity(place, identity) === "copied" && !isMoved
     if (former !== undefined && !isCopy) return former
     const value = randomBytes(16).toString("hex")
     await member.run(setMeta, { key: "instance", value })
-    if (former !== undefined) member.afterCommit(() => tellCopy(logger, { former, from: place?.path, instance: value }))
+    if (former !== undefined) member.afterCommit(() => logCopy(logger, { former, from: place?.path, instance: value }))
     return value
   })
 }
 
-function tellCopy(logger: Logger, fields: { former: string; from: string | undefined; instance: string }): void {
+function logCopy(logger: Logger, fields: { former: string; from: string | undefined; instance: string }): void {
   logger.warn(
     fields,
     "This database is a copy of one that is or was in use elsewhere: it gets a name of its own, and what runs under the former one is not touched. If it was moved, start once with QUAYSIDE_DATABASE_MOVED=on before anything else",
@@ -114,7 +114,7 @@ interface Parts {
   indexer: AsyncDisposable | undefined
 }
 
-class DatabaseStore extends TablesOver implements Store {
+class DatabaseStore extends Repositories implements Store {
   readonly dialect: "sqlite" | "postgres"
   readonly instance: string
   readonly #parts: Parts
@@ -129,7 +129,7 @@ class DatabaseStore extends TablesOver implements Store {
   }
 
   change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T> {
-    return this.#parts.writer.change((member) => work(new ChangeOver(member, this.#parts.clock)), options)
+    return this.#parts.writer.change((member) => work(new ChangeRepositories(member, this.#parts.clock)), options)
   }
 
   check(): Promise<void> {

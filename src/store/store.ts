@@ -83,14 +83,14 @@ export interface Change extends Reads {
   /** One row that is never changed again. */
   audit(entry: AuditEntry): Promise<void>
   /** Removes rows of the journal up to this ID, never the newest one; gives how many. */
-  trimJournal(upTo: number): Promise<number>
+  pruneJournal(upTo: number): Promise<number>
   /**
    * Removes rows of the audit made at or before this time, the oldest first and so many at most;
    * gives how many.
    */
-  trimAudit(until: number, limit: number): Promise<number>
+  pruneAudit(until: number, limit: number): Promise<number>
   /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
-  trimAuditOf(actor: string, most: number, limit: number): Promise<number>
+  pruneAuditOf(actor: string, most: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }
@@ -101,8 +101,8 @@ export type NewRow<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamp
 
 export interface Writes<Row extends Stamped> {
   /**
-   * IDs grow and are never given again. Throws `Duplicate` (`userName`, `groupName`) when the name
-   * was ever given; the change may go on.
+   * IDs grow and are never given again. Throws `DuplicateError` (`userName`, `groupName`) when the
+   * name was ever given; the change may go on.
    */
   insert(row: NewRow<Row>): Promise<Row>
   /**
@@ -178,13 +178,13 @@ export interface ProjectWrites {
 export interface GrantReads {
   get(id: number): Promise<GrantRow | undefined>
   /** What grants give one person on these resources, by their groups too. */
-  given(
+  accessFor(
     type: GrantRow["resourceType"],
     ids: readonly number[],
     to: Pick<Viewer, "userId" | "groupIds">,
   ): Promise<{ resourceId: number; access: GrantRow["access"] }[]>
   /** All on these resources, those on deleted ones too, oldest first. */
-  of(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]>
+  onResources(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]>
   /** Whether any is past its time and not yet removed. */
   anyExpired(): Promise<boolean>
   /**
@@ -208,7 +208,7 @@ export interface GrantWrites {
   put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
   delete(id: number): Promise<boolean>
   /** Removes those that are past their time, so many at most; gives what they were. */
-  trim(limit: number): Promise<GrantRow[]>
+  pruneExpired(limit: number): Promise<GrantRow[]>
 }
 
 export interface UserReads {
@@ -221,7 +221,7 @@ export interface UserReads {
    * How many images, datasets, projects, tokens and grants are a person's, and how many of theirs
    * are deleted.
    */
-  objects(id: number): Promise<{ live: number; deleted: number }>
+  countOwned(id: number): Promise<{ live: number; deleted: number }>
 }
 
 export interface GroupReads {
@@ -248,7 +248,7 @@ export interface TokenReads {
 export interface TokenWrites {
   insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow>
   delete(id: number): Promise<boolean>
-  used(id: number, at: number): Promise<void>
+  markUsed(id: number, at: number): Promise<void>
   deleteOfUser(userId: number): Promise<void>
 }
 
@@ -270,7 +270,7 @@ export interface SubjectReads {
   ofUser(userId: number): Promise<SubjectRow[]>
 }
 export interface SubjectWrites {
-  /** Throws `Duplicate` (`openidSubject`) when the subject is somebody's. */
+  /** Throws `DuplicateError` (`openidSubject`) when the subject is somebody's. */
   insert(row: Omit<SubjectRow, "createdAt">): Promise<void>
 }
 
@@ -280,7 +280,7 @@ export interface RunReads {
   /** All that is in a live state, oldest first. */
   live(): Promise<RunRow[]>
   /** Live runs that are not queued, without their plans, oldest first. */
-  held(): Promise<LiveRun[]>
+  admitted(): Promise<LiveRun[]>
   /** Queued runs, without their plans, oldest first. */
   queued(): Promise<LiveRun[]>
   /** What a person's live runs hold together, queued ones included. */
@@ -296,7 +296,7 @@ export interface RunReads {
   readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
   list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>>
   /** What `remember` was told, up to 24 h ago. */
-  recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined>
+  findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined>
 }
 export interface RunFilter {
   where?: Partial<RunRow>
@@ -307,42 +307,46 @@ export interface RunFilter {
 }
 export interface RunWrites {
   /**
-   * Throws `Duplicate` (`liveRun`) when the person has a live run of the project; the change may go
-   * on.
+   * Throws `DuplicateError` (`liveRun`) when the person has a live run of the project; the change
+   * may go on.
    */
   insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
   /**
    * As `insert`, under a number that no run has yet nor a later one: a run comes back that the
-   * database does not know. Throws `Duplicate` (`runId`) where that cannot be; the change must then
-   * be given up.
+   * database does not know. Throws `DuplicateError` (`runId`) where that cannot be; the change must
+   * then be given up.
    */
   insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
   /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
-  move(id: number, from: readonly RunRow["state"][], fields: Partial<Omit<RunRow, "id" | "key" | "userName">>): Promise<RunRow | undefined>
+  transition(
+    id: number,
+    from: readonly RunRow["state"][],
+    fields: Partial<Omit<RunRow, "id" | "key" | "userName">>,
+  ): Promise<RunRow | undefined>
   /**
    * Remembers the answer of a start under the caller's own key for 24 h; false when the key is
    * known with another body.
    */
-  remember(entry: IdempotencyEntry): Promise<boolean>
+  saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean>
   /**
    * Removes ended runs with their keys and grants, the oldest first and so many at most; gives
    * whose they were and their keys. `userId`: a person's, whatever their age; `until`: those that
    * ended by then.
    */
-  trim(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
+  prune(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
 }
 /** Ports within a range, both ends included. */
 export interface PortReads {
   ofUser(userId: number, range: { first: number; last: number }): Promise<RunPortRow[]>
   /** All that belong to somebody, in order. */
-  taken(range: { first: number; last: number }): Promise<number[]>
+  assigned(range: { first: number; last: number }): Promise<number[]>
 }
 export interface PortWrites {
   /**
    * Records which run has the port from now on; the port becomes its person's where it is nobody's.
    * False, and nothing recorded, where it belongs to somebody else or to other authors.
    */
-  take(row: RunPortRow): Promise<boolean>
+  assign(row: RunPortRow): Promise<boolean>
 }
 
 export interface Holdings {

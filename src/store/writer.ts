@@ -4,26 +4,26 @@ import { Failure } from "#contract"
 import type { Logger } from "#kit"
 import type { Driver, Transaction } from "./driver.ts"
 import { isStorageFull } from "./errors.ts"
-import { Member } from "./group-member.ts"
+import { GroupMember } from "./group-member.ts"
 import type { ChangeOptions } from "./store.ts"
 
 /**
  * A group ends after so many members or milliseconds: its members run without a pause for reads,
  * and the first waits for the last.
  */
-const largest = 256
-const longest = 20
+const maxGroupSize = 256
+const maxGroupMs = 20
 
 export interface WriterOptions {
   driver: Driver
   logger: Logger
   /** Milliseconds that one change may take. */
-  deadline: number
+  timeoutMs: number
 }
 
-type Work<T> = (member: Member) => Promise<T>
+type Work<T> = (member: GroupMember) => Promise<T>
 
-interface Waiting {
+interface QueuedChange {
   work: Work<unknown>
   urgent: boolean
   resolve(value: unknown): void
@@ -39,16 +39,16 @@ type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | 
 export class Writer {
   readonly #driver: Driver
   readonly #logger: Logger
-  readonly #deadline: number
-  readonly #queue: Waiting[] = []
-  readonly #current = new AsyncLocalStorage<Member>()
+  readonly #timeoutMs: number
+  readonly #queue: QueuedChange[] = []
+  readonly #current = new AsyncLocalStorage<GroupMember>()
   #running: Promise<void> | undefined
   #closed = false
 
   constructor(options: WriterOptions) {
     this.#driver = options.driver
     this.#logger = options.logger
-    this.#deadline = options.deadline
+    this.#timeoutMs = options.timeoutMs
   }
 
   change<T>(work: Work<T>, { urgent = false }: ChangeOptions = {}): Promise<T> {
@@ -69,33 +69,33 @@ export class Writer {
   async #drain(): Promise<void> {
     await turn()
     while (this.#queue.length > 0) {
-      await this.#runGroup(this.#queue.splice(0, largest))
+      await this.#runGroup(this.#queue.splice(0, maxGroupSize))
       await turn()
     }
     this.#running = undefined
   }
 
   /** While room that was kept back is on loan, it is for those only for whom it was given up. */
-  #admitted(waiting: Waiting[]): Waiting[] {
+  #admitted(waiting: QueuedChange[]): QueuedChange[] {
     if (this.#driver.reserve?.restore() ?? true) return waiting
     for (const each of waiting) if (!each.urgent) each.reject(new Failure("storage_full", "The disk that holds the database is full"))
     return waiting.filter(({ urgent }) => urgent)
   }
 
-  async #runGroup(waiting: Waiting[]): Promise<void> {
+  async #runGroup(waiting: QueuedChange[]): Promise<void> {
     const group = this.#admitted(waiting)
     if (group.length === 0) return
     const attempt = await this.#attempt(group)
     if (!("lost" in attempt)) return this.#settle(group, attempt.outcomes)
     for (const waiting of group) {
       const ends = group.length === 1 || attempt.refused
-      if (!ends || this.#getsRoom(waiting, attempt.lost)) await this.#runGroup([waiting])
+      if (!ends || this.#freesReserve(waiting, attempt.lost)) await this.#runGroup([waiting])
       else waiting.reject(attempt.lost)
     }
   }
 
   /** Whether the change has a better chance now: it comes to an end with what is kept back. */
-  #getsRoom({ urgent }: Waiting, error: unknown): boolean {
+  #freesReserve({ urgent }: QueuedChange, error: unknown): boolean {
     return urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
@@ -103,12 +103,12 @@ export class Writer {
    * Everything is committed, or nothing is. `refused`: running the members one by one would not
    * help.
    */
-  async #attempt(group: Waiting[]): Promise<{ outcomes: Outcome[] } | { lost: unknown; refused: boolean }> {
+  async #attempt(group: QueuedChange[]): Promise<{ outcomes: Outcome[] } | { lost: unknown; refused: boolean }> {
     let tx: Transaction | undefined
     let committing = false
     try {
       tx = await this.#driver.begin()
-      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as Waiting)] : await this.#runMembers(tx, group)
+      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as QueuedChange)] : await this.#runMembers(tx, group)
       committing = outcomes.some((outcome) => outcome.ok)
       if (committing) await tx.commit()
       else await tx.rollback()
@@ -122,7 +122,7 @@ export class Writer {
   /**
    * Members whose turn did not come in time wait for the next group, before those that came later.
    */
-  async #runMembers(tx: Transaction, group: Waiting[]): Promise<Outcome[]> {
+  async #runMembers(tx: Transaction, group: QueuedChange[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const started = performance.now()
     for (const waiting of group) {
@@ -133,42 +133,42 @@ export class Writer {
       if (outcome.ok) await tx.release()
       else await tx.rollbackToSavepoint()
       outcomes.push(outcome)
-      if (performance.now() - started > longest) this.#queue.unshift(...group.splice(outcomes.length))
+      if (performance.now() - started > maxGroupMs) this.#queue.unshift(...group.splice(outcomes.length))
     }
     return outcomes
   }
 
-  async #runAlone(tx: Transaction, waiting: Waiting): Promise<Outcome> {
+  async #runAlone(tx: Transaction, waiting: QueuedChange): Promise<Outcome> {
     const outcome = await this.#run(tx, waiting)
     const lost = tx.lost()
     if (lost) throw lost
     return outcome
   }
 
-  async #run(tx: Transaction, waiting: Waiting): Promise<Outcome> {
-    const member = new Member(tx)
+  async #run(tx: Transaction, waiting: QueuedChange): Promise<Outcome> {
+    const member = new GroupMember(tx)
     try {
-      const value = await this.#current.run(member, () => member.settle(waiting.work, this.#deadline))
+      const value = await this.#current.run(member, () => member.settle(waiting.work, this.#timeoutMs))
       return { ok: true, value, effects: member.effects }
     } catch (error) {
       return { ok: false, error }
     }
   }
 
-  async #settle(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
-    const again: Waiting[] = []
+  async #settle(group: readonly QueuedChange[], outcomes: readonly Outcome[]): Promise<void> {
+    const retries: QueuedChange[] = []
     for (const [i, outcome] of outcomes.entries()) {
-      const waiting = group[i] as Waiting
+      const waiting = group[i] as QueuedChange
       if (outcome.ok) {
-        for (const effect of outcome.effects) this.#follow(effect)
+        for (const effect of outcome.effects) this.#runEffect(effect)
         waiting.resolve(outcome.value)
-      } else if (this.#getsRoom(waiting, outcome.error)) again.push(waiting)
+      } else if (this.#freesReserve(waiting, outcome.error)) retries.push(waiting)
       else waiting.reject(outcome.error)
     }
-    for (const waiting of again) await this.#runGroup([waiting])
+    for (const waiting of retries) await this.#runGroup([waiting])
   }
 
-  #follow(effect: () => void): void {
+  #runEffect(effect: () => void): void {
     try {
       effect()
     } catch (err) {

@@ -7,7 +7,7 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts"]
 /** What is stored, and what lists hold. */
 export const store = [
   ...faults(
-    "src/store/lists/scan-limits.ts",
+    "src/store/lists/scan-limiter.ts",
     ["src/store/sqlite/scanner.test.ts"],
     [["one person's searches take all turns", "return await person.semaphore.run(work)", "return await work()"]],
   ),
@@ -93,7 +93,7 @@ export const store = [
   ...faults(
     "src/store/lists/pages.ts",
     ["src/store/sqlite/scanner.test.ts"],
-    [["searches in small tables hold everybody up", "> fewComparisons", "> many"]],
+    [["searches in small tables hold everybody up", "> maxComparisonsInline", "> maxRowsInline"]],
   ),
   ...faults("src/store/lists/pages.ts", suite, [
     ["ascending lists come descending", "return wanted.sort.descending ? rows : rows.reverse()", "return rows"],
@@ -124,7 +124,7 @@ export const store = [
       ["a restored row stays deleted", "deleted_at: deleted ? now : null", "deleted_at: now"],
       [
         "a name that is taken is given again",
-        'throw new Duplicate(uniqueNames[this.table.name === "groups" ? "groups" : "users"])',
+        'throw new DuplicateError(uniqueNames[this.table.name === "groups" ? "groups" : "users"])',
         "return this.table.toRow([])",
       ],
     ],
@@ -135,7 +135,7 @@ export const store = [
     [
       ["a database of a newer version is opened", "if (version <= newestVersion) return version", "if (version > 0) return version"],
       ["a database of another program is taken over", 'if (ours !== "version,name,applied_at") throw', "if (ours === undefined) throw"],
-      ["a database is migrated without a copy", "if (version > 0) keepCopy(writer, { ...options, version })", ""],
+      ["a database is migrated without a copy", "if (version > 0) makeSafetyCopy(writer, { ...options, version })", ""],
       [
         "two servers open one database",
         'db.exec("pragma journal_mode = memory; begin exclusive")',
@@ -150,7 +150,7 @@ export const store = [
       ["others may read the database", 'closeSync(openSync(file, "a", 0o600))', 'closeSync(openSync(file, "a", 0o644))'],
     ],
   ),
-  ...faults("src/store/sqlite/copy.ts", upgrades, [
+  ...faults("src/store/sqlite/safety-copy.ts", upgrades, [
     ["a damaged copy is taken for a good one", 'if (result !== "ok") throw', "if (result === undefined) throw"],
     [
       "half a copy is left where the disk is full",
@@ -176,11 +176,11 @@ export const store = [
     ["others read what takes the room", 'openSync(this.#path, "a", 0o600)', 'openSync(this.#path, "a", 0o644)'],
   ]),
   ...faults("src/store/sqlite/open.ts", failures, [
-    ["no server starts on a full disk", "if (!isFull(error) || !ballast.release()) throw error", "throw error"],
+    ["no server starts on a full disk", "if (!isFull(error) || !reserve.release()) throw error", "throw error"],
   ]),
   ...faults("src/store/sqlite/driver.ts", failures, [
     ["statements after a full disk commit by themselves", "if (!this.db.isTransaction) throw this.lost()", ""],
-    ["a writer that is in the way refuses at once", "waited >= this.#parts.patience", "waited >= 0"],
+    ["a writer that is in the way refuses at once", "waited >= this.#parts.busyTimeoutMs", "waited >= 0"],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [
     [

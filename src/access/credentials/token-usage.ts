@@ -37,7 +37,7 @@ export class TokenUsageRecorder implements AsyncDisposable {
     this.#pending = new Map()
     try {
       await this.#store.change(async (tx) => {
-        for (const [id, at] of uses) await tx.tokens.used(id, at)
+        for (const [id, at] of uses) await tx.tokens.markUsed(id, at)
       })
     } catch (err) {
       this.#logger.warn({ err, tokens: uses.size }, "could not write when tokens were last used")

@@ -30,7 +30,10 @@ export async function loadGrants(
   const [first] = open
   if (!first) return [...asked.resources]
   const ids = open.map((resource) => resource.id as number)
-  const given = Map.groupBy(await reads.grants.given(first.type as GrantRow["resourceType"], ids, caller), ({ resourceId }) => resourceId)
+  const given = Map.groupBy(
+    await reads.grants.accessFor(first.type as GrantRow["resourceType"], ids, caller),
+    ({ resourceId }) => resourceId,
+  )
   return asked.resources.map((resource) => {
     const own = given.get(resource.id as number)
     return own ? { ...resource, grants: own.map(({ access }): Grant => ({ access, userId: caller.userId })) } : resource
@@ -46,7 +49,7 @@ export async function loadAllGrants(
   type: GrantRow["resourceType"],
   resources: readonly Resource[],
 ): Promise<Resource[]> {
-  const rows = await reads.grants.of(
+  const rows = await reads.grants.onResources(
     type,
     resources.map(({ id }) => id as number),
   )

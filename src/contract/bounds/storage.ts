@@ -145,7 +145,7 @@ export const storage = {
     per: "run",
     beyond: "removed",
   },
-  ballastBytes: {
+  diskReserveBytes: {
     what: "Room that the SQLite database reserves for requests that end or free something, or a sixteenth of its disk if that is less",
     value: 24 * 2 ** 20,
     unit: "bytes",

@@ -58,10 +58,10 @@ async function isAdmin({ users }: Pick<Reads, "users">, id: number): Promise<boo
 
 async function writeGranteesOf({ grants }: Pick<Reads, "grants">, { project, image, data }: Omit<Parts, "starter">): Promise<string[]> {
   const found = await Promise.all([
-    grants.of("project", [project.id]),
-    image ? grants.of("image", [image.id]) : [],
+    grants.onResources("project", [project.id]),
+    image ? grants.onResources("image", [image.id]) : [],
     data.length > 0
-      ? grants.of(
+      ? grants.onResources(
           "data",
           data.map(({ id }) => id),
         )

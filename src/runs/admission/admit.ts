@@ -25,7 +25,7 @@ export function admit(ctx: RunsContext, admission: AdmissionRequest): Promise<Ru
     if (known) return known
     await assertMayStart(tx, request)
     const run = await tx.runs.insert(await newRow(ctx, tx, admission))
-    if (idempotency) await tx.runs.remember({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
+    if (idempotency) await tx.runs.saveIdempotencyKey({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
     if (actor) await ctx.events.requested(tx, { actor, verb: "start", run })
     await ctx.events.stateChanged(tx, run, undefined)
     tx.afterCommit(() => {
@@ -51,7 +51,7 @@ export async function findByIdempotencyKey(
   userId: number,
   { key, bodyHash }: IdempotencyKey,
 ): Promise<RunRow | undefined> {
-  const entry = await tx.runs.recalled(userId, key)
+  const entry = await tx.runs.findIdempotencyKey(userId, key)
   if (!entry) return undefined
   if (entry.bodyHash !== bodyHash)
     throw new Failure("conflict", "The Idempotency-Key was used with another request", { field: "Idempotency-Key" })

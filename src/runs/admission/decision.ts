@@ -84,7 +84,7 @@ async function findPlacement(
   const { request, nodes, orphanDevices } = judged
   if (nodes instanceof EngineError) return undefined
   const { userId, userName } = request
-  const held = await reads.runs.held()
+  const held = await reads.runs.admitted()
   const { demand, quotas } = situation
   if (!fitsNow({ ...demand, userName }, { nodes, live: held, orphanDevices, quotas })) return undefined
   const newest: LiveRun = {

@@ -75,7 +75,7 @@ async function replanRun(ctx: RunsContext, run: RunRow): Promise<void> {
       const revised = await ctx.replan(tx, now)
       if ("refusal" in revised) await endQueuedRun(ctx, tx, { id: run.id, why: revised.refusal })
       else if (isChanged(revised, now)) {
-        const moved = await tx.runs.move(run.id, ["queued"], { spec: revised.plan })
+        const moved = await tx.runs.transition(run.id, ["queued"], { spec: revised.plan })
         if (moved) tx.afterCommit(() => ctx.runCache.publish(moved))
       }
     },

@@ -30,7 +30,7 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
   )
   if (likely.placements.size === 0) return
   await ctx.store.change(async (tx) => {
-    const { placements, limits, waiting } = await placing(tx, await tx.runs.held(), await tx.runs.queued())
+    const { placements, limits, waiting } = await placing(tx, await tx.runs.admitted(), await tx.runs.queued())
     for (const { id, userId } of waiting) {
       const placement = placements.get(id)
       if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startTimes(limits.get(userId), ctx.clock.now()) } })

@@ -1,5 +1,5 @@
 import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
-import { type Change, Duplicate, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
+import { type Change, DuplicateError, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
 import { startTimes } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
@@ -18,7 +18,7 @@ export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promi
     return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
     // Out of reach, nothing is known of it: it is asked about again.
-    const isRefused = error instanceof Duplicate || (error instanceof EngineError && error.code !== "engine_unreachable")
+    const isRefused = error instanceof DuplicateError || (error instanceof EngineError && error.code !== "engine_unreachable")
     if (isRefused) return false
     throw error
   }
@@ -33,7 +33,7 @@ async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: Adopt
   const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
   if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
   if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
-  const holders = await tx.runs.held()
+  const holders = await tx.runs.admitted()
   if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
   const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
   const run = await tx.runs.insertAs(spec.run, {

@@ -112,7 +112,7 @@ export class LaunchAttempt implements Disposable {
     if (isDeepStrictEqual(revised.plan, spec)) return
     this.#run = { ...this.#run, spec: revised.plan }
     await this.#ctx.store.change(async (tx) => {
-      const moved = await tx.runs.move(id, ["pulling", "creating", "starting"], { spec: revised.plan })
+      const moved = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: revised.plan })
       if (moved) tx.afterCommit(() => this.#ctx.runCache.publish(moved))
     })
   }

@@ -42,7 +42,9 @@ export async function transitionIn(ctx: TransitionContext, tx: Change, step: Tra
   if (!now || !ahead) return undefined
   const arrived = ahead.length === 0
   if (arrived && !step.updatesAtEnd) return undefined
-  const moved = arrived ? await tx.runs.move(now.id, [now.state], step.fields ?? {}) : await enterStates(ctx, tx, { now, ahead, step })
+  const moved = arrived
+    ? await tx.runs.transition(now.id, [now.state], step.fields ?? {})
+    : await enterStates(ctx, tx, { now, ahead, step })
   if (moved) tx.afterCommit(() => ctx.runCache.publish(moved, step.address))
   return moved
 }
@@ -63,7 +65,7 @@ async function enterStates(
   for (const state of way.ahead) {
     const before: RunRow = run
     const fields = state === way.ahead.at(-1) ? way.step.fields : {}
-    run = await tx.runs.move(before.id, [before.state], { progress: null, ...fields, state })
+    run = await tx.runs.transition(before.id, [before.state], { progress: null, ...fields, state })
     if (!run) return undefined
     await ctx.events.stateChanged(tx, run, before)
   }

@@ -38,7 +38,7 @@ export class ActivityTracker {
     this.#unwritten.clear()
     await this.#ctx.store.change(async (tx) => {
       for (const [id, lastActivity] of marks) {
-        const run = await tx.runs.move(id, ["ready"], { lastActivity })
+        const run = await tx.runs.transition(id, ["ready"], { lastActivity })
         if (run) tx.afterCommit(() => this.#ctx.runCache.publish(run))
       }
     })

@@ -69,7 +69,7 @@ test("another person's run is next behind 3,000 queued runs of one person, and a
   assert.equal(other.state, "queued")
   const third = await runs.start(world.request("fake/http", { person: 2 }))
   assert.deepEqual([runs.queuePosition(other.id), runs.queuePosition(third.id)], [1, 2])
-  const holder = (await world.store.runs.held())[0]
+  const holder = (await world.store.runs.admitted())[0]
   assert.ok(holder)
   await runs.stop(holder.id, { by: "stopped_by_user" })
   await eventually("the other person's run left the queue", async () => (await world.row(other.id)).state !== "queued", 60_000)
@@ -95,8 +95,8 @@ test("failed starts in a loop leave at most the history's maximum of rows, outpu
   await eventually("the history is short", async () => (await seen()).total === 20)
   const { rows } = await seen()
   assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
-  assert.equal(await world.store.runs.recalled(world.users[2] as number, "k0"), undefined)
-  assert.ok(await world.store.runs.recalled(world.users[2] as number, "k499"))
+  assert.equal(await world.store.runs.findIdempotencyKey(world.users[2] as number, "k0"), undefined)
+  assert.ok(await world.store.runs.findIdempotencyKey(world.users[2] as number, "k499"))
   await eventually("their output is gone", async () => (await readdir(own)).length === 0)
   assert.ok((await world.store.runs.queued()).length > 2_000, "no live run was touched")
   await rm(logsDir, { recursive: true })

@@ -36,7 +36,7 @@ async function pruneOnce(ctx: RunsContext, pause: () => Promise<void>): Promise<
 
 /** The output goes after COMMIT; what a crash leaves of it goes by its age. */
 async function deleteEndedRuns(ctx: RunsContext, which: { userId: number } | { until: number }, limit: number): Promise<number> {
-  const runs = await ctx.store.change((tx) => tx.runs.trim(which, limit))
+  const runs = await ctx.store.change((tx) => tx.runs.prune(which, limit))
   await removeLogs(ctx, runs)
   return runs.length
 }

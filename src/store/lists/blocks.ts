@@ -8,7 +8,7 @@ import type { Plan } from "./plan.ts"
  * Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is
  * seldom full.
  */
-const slack = 1
+const extraBlocks = 1
 
 /**
  * IDs among which a page lies, and how many rows of the list stand there before and after it, by
@@ -46,11 +46,11 @@ export async function rangeOf(session: Session, { table, plan, window, total }: 
   const walk = { offset: isUp ? after : window.offset, limit: window.limit }
   const wanted = walk.offset + walk.limit
   const highest = blockOf(((await session.first(query("newest", { table }), {})) as [number])[0])
-  const many = Math.ceil((wanted / total) * (highest + 1)) + slack
+  const many = Math.ceil((wanted / total) * (highest + 1)) + extraBlocks
   const likely = isUp ? { low: 0, high: many - 1 } : { low: Math.max(0, highest - many + 1), high: Number.MAX_SAFE_INTEGER }
   let counts = await countsOf(session, plan, likely)
   if (sum(counts) < wanted) counts = await countsOf(session, plan, { low: 0, high: Number.MAX_SAFE_INTEGER })
-  return isUp ? turned(walkTo(counts.reverse(), walk)) : walkTo(counts, walk)
+  return isUp ? reversed(walkTo(counts.reverse(), walk)) : walkTo(counts, walk)
 }
 
 function blockOf(id: number): number {
@@ -61,7 +61,7 @@ function sum(counts: readonly Count[]): number {
   return counts.reduce((all, [, n]) => all + n, 0)
 }
 
-function turned({ low, high, before, after }: Range): Range {
+function reversed({ low, high, before, after }: Range): Range {
   return { low, high, before: after, after: before }
 }
 

@@ -11,7 +11,7 @@ import type { Value } from "../values.ts"
 import { outlinesOf } from "./outlines.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
-import { findHolders, rangeOfSearch, searchBlocks } from "./search.ts"
+import { findCandidates, rangeOfSearch, searchBlocks } from "./search.ts"
 
 /** A table that has lists. */
 export type ListTable<Row> = RowTable<Row, ListedTable>
@@ -69,10 +69,10 @@ interface Draft {
 
 /** Looks only at rows that can hold the words, where these are few. False when no row can match. */
 async function narrow(session: Session, { args, shape, userId }: Draft & { userId: number }, words: readonly string[]): Promise<boolean> {
-  const holders = await findHolders(session, { shape, userId }, words)
-  if (!holders) return true
+  const candidates = await findCandidates(session, { shape, userId }, words)
+  if (!candidates) return true
   const among = args.ids && new Set(args.ids)
-  args.ids = among ? holders.filter((id) => among.has(id)) : holders
+  args.ids = among ? candidates.filter((id) => among.has(id)) : candidates
   shape.ids = true
   return args.ids.length > 0
 }

@@ -12,9 +12,9 @@ import type { Plan } from "./plan.ts"
  * So far from either end a page is reached by skipping; beyond, the counters of blocks say where it
  * is.
  */
-const near = 400
+const maxSkippedRows = 400
 /** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
-const few = 2_000
+const maxSortedRows = 2_000
 
 const counted = { one: query("counted", "one"), two: query("counted", "two"), list: query("counted", "list") }
 
@@ -42,7 +42,7 @@ async function sum(session: Session, keys: readonly string[]): Promise<number> {
 }
 
 /** Tables of so many rows are scanned where that holds up nobody. */
-const many = 20_000
+const maxRowsInline = 20_000
 
 /** Columns of which one value has few rows, and an index leads to them. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
@@ -51,9 +51,9 @@ const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
  * Rows times words that are compared where everybody waits for it: each may take a tenth of a
  * millisecond.
  */
-const fewComparisons = 500
+const maxComparisonsInline = 500
 /** Rows of people or groups that are reckoned with. */
-const fewNames = 100
+const assumedNames = 100
 
 interface Scan {
   shape: ListShape
@@ -70,12 +70,12 @@ export async function forScans(session: Session, { shape, args, userId }: Scan):
   if (session.scans === undefined) return session
   if (words) {
     const rows = args.ids?.length ?? (part === "live" ? await liveRows(session, table) : Number.POSITIVE_INFINITY)
-    return rows * (args.words ?? []).length > fewComparisons ? session.scans.of(userId) : session
+    return rows * (args.words ?? []).length > maxComparisonsInline ? session.scans.of(userId) : session
   }
   if (table === "users" || table === "groups" || table === "grants") return session
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
   if (where.some((name) => isLong(table, name))) return session.scans.of(userId)
-  return (await liveRows(session, table)) > many ? session.scans.of(userId) : session
+  return (await liveRows(session, table)) > maxRowsInline ? session.scans.of(userId) : session
 }
 
 function isLong(table: ListedTable, column: string): boolean {
@@ -84,7 +84,7 @@ function isLong(table: ListedTable, column: string): boolean {
 
 /** About how many rows that are not deleted a table has; of runs, how many are over. */
 async function liveRows(session: Session, table: ListedTable): Promise<number> {
-  if (table === "users" || table === "groups" || table === "grants") return fewNames
+  if (table === "users" || table === "groups" || table === "grants") return assumedNames
   return sum(session, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
 }
 
@@ -95,7 +95,7 @@ export async function plannedPage(session: Session, wanted: PlannedPage, total: 
   const limit = Math.min(pageSize, total - offset)
   const { shape, args } = streamsOf(wanted)
   if (wanted.sort.by !== "id") {
-    if (total > few) return undefined
+    if (total > maxSortedRows) return undefined
     return session.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
   }
   // The page as it lies in the order of descending IDs, which is the one that the blocks are
@@ -131,7 +131,7 @@ async function seek(session: Session, { table, plan, shape, args, window, total 
     return session.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
   }
   const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
-  const range = Math.min(whole.before, whole.after) <= near ? whole : await rangeOf(session, { table, plan, window, total })
+  const range = Math.min(whole.before, whole.after) <= maxSkippedRows ? whole : await rangeOf(session, { table, plan, window, total })
   if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
   return (await get({ descending: false }, { ...range, offset: range.after })).reverse()
 }

@@ -35,7 +35,7 @@ export function withGranted(plan: Plan, granted: readonly Granted[], args: ListA
 }
 
 /** With more groups than that, a list is scanned for instead of merged. */
-const mostGroups = 64
+const maxMergedGroups = 64
 
 /** Undefined: there is a condition that no counter knows. */
 export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan | undefined {
@@ -68,7 +68,7 @@ interface Wanted {
 function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted): Plan | undefined {
   const isStranger = owner !== undefined && owner !== viewer.userId && !viewer.everything
   const groups = table === "projects" && !viewer.everything && published !== true ? [...new Set(viewer.groupIds)] : []
-  if (groups.length > (isStranger ? 0 : mostGroups)) return undefined
+  if (groups.length > (isStranger ? 0 : maxMergedGroups)) return undefined
   const user = owner ?? (viewer.everything ? undefined : viewer.userId)
   const parts: Pair[] = []
   if (published !== false) parts.push(owner === undefined ? ["public", `${table} public`] : ["publicOf", `${table} public ${owner}`])

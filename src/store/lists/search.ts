@@ -10,7 +10,7 @@ import { forScans } from "./pages.ts"
  * Words that more rows hold are looked for by going through the rows: most of these are then on the
  * page anyway.
  */
-const maxHolders = 1_000
+const maxCandidates = 1_000
 /** The index is asked for the longest words; the rows decide. */
 const maxWords = 8
 /**
@@ -32,7 +32,7 @@ function isSearched(table: string): table is ResourceTable {
  * IDs of all rows that can hold the words, and perhaps some more; undefined when these are many, or
  * when no index helps.
  */
-export async function findHolders(
+export async function findCandidates(
   session: Session,
   { shape, userId }: { shape: ListShape; userId: number },
   words: readonly string[],
@@ -45,11 +45,11 @@ export async function findHolders(
   const [longest] = long
   if (longest === undefined) return undefined
   const pattern = patternOf(longest.slice(0, maxCharacters).join(""))
-  const args = { match: matchOf(long.slice(0, maxWords)), pattern, limit: maxHolders + 1 }
+  const args = { match: matchOf(long.slice(0, maxWords)), pattern, limit: maxCandidates + 1 }
   const { ids: _all, ...searched } = shape
   const scanning = await forScans(session, { shape: searched, args: { words }, userId })
-  const found = await scanning.all(query("holders", shape.table), args)
-  return found.length > maxHolders ? undefined : found.map(([id]) => id as number)
+  const found = await scanning.all(query("searchCandidates", shape.table), args)
+  return found.length > maxCandidates ? undefined : found.map(([id]) => id as number)
 }
 
 /** In the language of SQLite's FTS5: each trigram must stand somewhere. */

@@ -12,13 +12,13 @@ export interface PostgresDriverOptions {
   url: string
   logger: Logger
   compiler: QueryCompiler
-  deadline: number
+  timeoutMs: number
   /** Connections for reads. Default 10. */
   readers?: number
 }
 
 /** Settings of a connection. Numbers of 64 bits come as numbers: none of ours is beyond 2^53. */
-export function connection({ url, deadline }: PostgresDriverOptions): pg.ClientConfig {
+export function connection({ url, timeoutMs }: PostgresDriverOptions): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: "quayside",
@@ -27,10 +27,10 @@ export function connection({ url, deadline }: PostgresDriverOptions): pg.ClientC
     // Our queries are short: compiling one, when many rows are expected, takes longer than all of
     // them.
     options: "-c jit=off",
-    statement_timeout: deadline,
-    lock_timeout: deadline,
-    idle_in_transaction_session_timeout: 2 * deadline,
-    query_timeout: 2 * deadline,
+    statement_timeout: timeoutMs,
+    lock_timeout: timeoutMs,
+    idle_in_transaction_session_timeout: 2 * timeoutMs,
+    query_timeout: 2 * timeoutMs,
     types: {
       getTypeParser: (oid: number, format?: "text" | "binary") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as "text")),
     },

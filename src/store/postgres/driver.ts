@@ -1,11 +1,11 @@
 import pg from "pg"
-import type { Whereabouts } from "../database-identity.ts"
+import type { IdentityCheck } from "../database-identity.ts"
 import type { Driver, Session, Transaction } from "../driver.ts"
-import { ScanTurns } from "../lists/scan-limits.ts"
+import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import { connection, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
-import { type Ask, PostgresSession, StatementNames } from "./session.ts"
+import { PostgresSession, type SendQuery, StatementNames } from "./session.ts"
 import { PostgresTransaction } from "./transaction.ts"
 
 /**
@@ -14,28 +14,28 @@ import { PostgresTransaction } from "./transaction.ts"
  */
 export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
-  readonly whereabouts: Whereabouts
+  readonly identity: IdentityCheck
   readonly reads: Session
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
   #writer: PostgresTransaction | undefined
 
-  constructor(options: PostgresDriverOptions & { whereabouts: Whereabouts; hasTrigrams: boolean }) {
+  constructor(options: PostgresDriverOptions & { identity: IdentityCheck; hasTrigrams: boolean }) {
     this.#options = options
-    this.whereabouts = options.whereabouts
+    this.identity = options.identity
     this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
-    const reading = { compiler: options.compiler, names: this.#names, ask: (config: Parameters<Ask>[0]) => this.#read(config) }
+    const reading = { compiler: options.compiler, names: this.#names, send: (config: Parameters<SendQuery>[0]) => this.#read(config) }
     this.reads = new PostgresSession({
       ...reading,
-      scans: new ScanTurns(new PostgresSession(reading)),
+      scans: new LimitedScans(new PostgresSession(reading)),
       search: { isIndexed: options.hasTrigrams, counts: new SearchCounts() },
     })
   }
 
   /** A connection may have broken since it was last used, so a read is worth a second attempt. */
-  async #read(config: Parameters<Ask>[0]): ReturnType<Ask> {
+  async #read(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
     try {
       return await this.#pool.query(config)
     } catch (error) {

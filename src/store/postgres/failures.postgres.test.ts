@@ -87,7 +87,7 @@ test("A database in which we may not create tables is refused, and so is one tha
 
 test("A change waits for other processes that write, and is refused when they take too long", async () => {
   await using database = await server.make()
-  await using impatient = await database.open({ changeDeadline: 300 })
+  await using impatient = await database.open({ changeTimeoutMs: 300 })
   await using store = await database.open()
   const other = await server.connect(nameOf(database))
   await other.query(`begin; ${writeLock}`)
@@ -101,7 +101,7 @@ test("A change waits for other processes that write, and is refused when they ta
 
 test("A process that stands still in a change does not stop the others for ever", async () => {
   await using database = await server.make()
-  await using store = await database.open({ changeDeadline: 5_000 })
+  await using store = await database.open({ changeTimeoutMs: 5_000 })
   await addUser(store, "ann")
   const other = await server.connect(nameOf(database))
   await other.query("set idle_in_transaction_session_timeout = 200")
@@ -153,7 +153,7 @@ test("A statement that the server stops for taking too long is refused", async (
   await using database = await server.make()
   await using patient = await database.open()
   await addUser(patient, "ann")
-  await using store = await database.open({ changeDeadline: 300 })
+  await using store = await database.open({ changeTimeoutMs: 300 })
   const other = await server.connect(nameOf(database))
   await other.query("begin; lock table users in access exclusive mode")
   await assert.rejects(store.users.byName("ann"), isUnavailable)
@@ -172,7 +172,7 @@ test("A statement that the server stops for taking too long is refused", async (
 
 test("What was acknowledged survives a crash of the server and of the writer, and work goes on", { skip: !server.crash }, async () => {
   await using database = await server.make()
-  await using store = await database.open({ changeDeadline: 2_000 })
+  await using store = await database.open({ changeTimeoutMs: 2_000 })
   const ann = await addUser(store, "ann")
   await using writer = startProgram("write", database.url, String(ann.id))
   const acknowledged: number[] = []

@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { QueryCompiler } from "../queries/query-compiler.ts"
 import { writeLock } from "./connection.ts"
-import { whereaboutsOf } from "./database-identity.ts"
+import { identityOf } from "./database-identity.ts"
 import { PostgresDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
@@ -13,7 +13,7 @@ export interface PostgresOptions {
   logger: Logger
   now: () => number
   /** Milliseconds that one statement and one pause within a transaction may take. */
-  deadline: number
+  timeoutMs: number
 }
 
 /**
@@ -28,9 +28,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
     try {
       await client.connect()
       await migrate(client, { ...options, where })
-      const whereabouts = await whereaboutsOf(client)
+      const identity = await identityOf(client)
       const hasTrigrams = await isIndexed(client)
-      return new PostgresDriver({ ...options, whereabouts, hasTrigrams, compiler: new QueryCompiler("postgres") })
+      return new PostgresDriver({ ...options, identity, hasTrigrams, compiler: new QueryCompiler("postgres") })
     } finally {
       await client.end()
     }

@@ -1,6 +1,6 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
 import type { Search, Session } from "../driver.ts"
-import type { ScanTurns } from "../lists/scan-limits.ts"
+import type { LimitedScans } from "../lists/scan-limiter.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type Arg, type Value, withoutNul } from "../values.ts"
@@ -25,7 +25,7 @@ export class StatementNames {
   }
 }
 
-export type Ask = (config: QueryArrayConfig) => Promise<QueryArrayResult>
+export type SendQuery = (config: QueryArrayConfig) => Promise<QueryArrayResult>
 
 export interface PostgresSessionOptions {
   compiler: QueryCompiler
@@ -34,14 +34,14 @@ export interface PostgresSessionOptions {
    * Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an
    * error.
    */
-  ask: Ask
-  scans?: ScanTurns
+  send: SendQuery
+  scans?: LimitedScans
   search?: Search
 }
 
 /** Queries over connections to PostgreSQL. */
 export class PostgresSession implements Session {
-  readonly scans?: ScanTurns
+  readonly scans?: LimitedScans
   readonly search?: Search
   readonly #options: PostgresSessionOptions
 
@@ -52,22 +52,22 @@ export class PostgresSession implements Session {
   }
 
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
-    return (await this.#ask(query, args)).rows as Value[][]
+    return (await this.#send(query, args)).rows as Value[][]
   }
 
   async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
-    return (await this.#ask(query, args)).rows[0] as Value[] | undefined
+    return (await this.#send(query, args)).rows[0] as Value[] | undefined
   }
 
   async run<A extends object>(query: Query<A>, args: A): Promise<number> {
-    return (await this.#ask(query, args)).rowCount ?? 0
+    return (await this.#send(query, args)).rowCount ?? 0
   }
 
-  async #ask(query: Query<never>, args: object): Promise<QueryArrayResult> {
+  async #send(query: Query<never>, args: object): Promise<QueryArrayResult> {
     const { sql, parameters } = this.#options.compiler.compile(query)
     const name = this.#options.names.of(query)
     const values = parameters.map((parameter) => toPostgres(parameter, (args as Record<string, Arg | undefined>)[parameter]))
-    return this.#options.ask({ text: sql, values, rowMode: "array", ...(name === undefined ? {} : { name }) })
+    return this.#options.send({ text: sql, values, rowMode: "array", ...(name === undefined ? {} : { name }) })
   }
 }
 

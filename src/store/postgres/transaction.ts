@@ -4,7 +4,7 @@ import type { Transaction } from "../driver.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { connection, type PostgresDriverOptions, writeLock } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
-import { type Ask, PostgresSession, type StatementNames } from "./session.ts"
+import { PostgresSession, type SendQuery, type StatementNames } from "./session.ts"
 
 /** The writer's connection. There is one per process, used for one transaction after the other. */
 export class PostgresTransaction extends PostgresSession implements Transaction {
@@ -26,7 +26,7 @@ export class PostgresTransaction extends PostgresSession implements Transaction 
   }
 
   private constructor(client: pg.Client, options: { compiler: QueryCompiler; names: StatementNames }) {
-    super({ ...options, ask: (config) => this.#ask(config) })
+    super({ ...options, send: (config) => this.#send(config) })
     this.#client = client
     client.on("error", (error) => this.#break(error))
     client.on("end", () => this.#break(new Error("The connection ended")))
@@ -88,7 +88,7 @@ export class PostgresTransaction extends PostgresSession implements Transaction 
     return this.#guarded(() => this.#client.query(text))
   }
 
-  #ask(config: Parameters<Ask>[0]): ReturnType<Ask> {
+  #send(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
     return this.#guarded(() => this.#client.query(config))
   }
 

@@ -9,7 +9,7 @@ import { assertUpgraded, fixture, keptVersions } from "../testing/upgraded.ts"
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
 
-async function ask(database: TestDatabase, statement: string) {
+async function send(database: TestDatabase, statement: string) {
   const client = await server.connect(new URL(database.url).pathname.slice(1))
   return client.query(statement).finally(() => client.end())
 }
@@ -17,12 +17,12 @@ async function ask(database: TestDatabase, statement: string) {
 for (const version of keptVersions) {
   test(`A database of version ${version} is brought to the newest, with all that is in it, by one of several who start`, async () => {
     await using database = await server.make()
-    await ask(database, await fixture("postgres", version))
+    await send(database, await fixture("postgres", version))
     const stores = await Promise.all([database.open(), database.open(), database.open()])
     const [store] = stores
     assert.ok(store)
     await assertUpgraded(store)
-    const { rows } = await ask(database, "select version from public.migrations order by version")
+    const { rows } = await send(database, "select version from public.migrations order by version")
     assert.deepEqual(
       rows.map((row) => Number(row.version)),
       migrations.map((migration) => migration.version),
@@ -33,12 +33,12 @@ for (const version of keptVersions) {
 
 test("A migration that fails leaves the database as it was", async () => {
   await using database = await server.make()
-  await ask(database, await fixture("postgres", 1))
-  await ask(database, "create table counters (in_the_way int)")
+  await send(database, await fixture("postgres", 1))
+  await send(database, "create table counters (in_the_way int)")
   await assert.rejects(
     database.open(),
     (error) => error instanceof StoreError && error.kind === "migration" && /version 2/.test(error.message),
   )
-  const { rows } = await ask(database, "select max(version) as version from migrations")
+  const { rows } = await send(database, "select max(version) as version from migrations")
   assert.equal(Number(rows[0].version), 1)
 })

@@ -30,7 +30,7 @@ interface To {
 /**
  * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
  */
-export function grantedThings({ among }: Build, type: ResourceType, to: To): RawBuilder<unknown> {
+export function grantedResources({ among }: Build, type: ResourceType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
     sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForce(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
@@ -50,7 +50,7 @@ export const grants = {
     return build.anyTable
       .selectFrom(table)
       .select(["id", "user_id"])
-      .where(sql<boolean>`id in (${grantedThings(build, tables[table].resourceType, args)})`)
+      .where(sql<boolean>`id in (${grantedResources(build, tables[table].resourceType, args)})`)
       .where(sql<boolean>`${isThere}`)
       .where(sql<boolean>`not (${sql.join(classes, sql` or `)})`)
       .orderBy("id", "desc")
@@ -109,7 +109,7 @@ export const grants = {
     db.updateTable("grants").set({ is_live: args.is_live }).where("thing_type", "=", args.thing_type).where("thing_id", "=", args.thing_id),
 
   /** A thing has another owner. */
-  handOverGrants: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
+  transferGrants: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .updateTable("grants")
       .set({ owner_id: args.owner_id })

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
-import { grantedThings } from "./grants.ts"
+import { grantedResources } from "./grants.ts"
 import { insertedValues } from "./rows.ts"
 import { column, outlineColumns, rowColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
@@ -53,10 +53,10 @@ export const records = {
       eb.selectFrom("journal").select(sql<number>`coalesce(max(id), 0)`.as("last")).as("last"),
     ]),
 
-  trimJournal: ({ db }: Build, args: { up_to: number }) =>
+  pruneJournal: ({ db }: Build, args: { up_to: number }) =>
     db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
 
-  trimAudit: ({ db }: Build, args: { until: number; limit: number }) =>
+  pruneAudit: ({ db }: Build, args: { until: number; limit: number }) =>
     db
       .deleteFrom("audit")
       .where("id", "in", (eb) =>
@@ -64,7 +64,7 @@ export const records = {
       ),
 
   /** Rows beyond an actor's newest. */
-  trimAuditOf: ({ db }: Build, args: { actor: string; most: number; limit: number }) =>
+  pruneAuditOf: ({ db }: Build, args: { actor: string; most: number; limit: number }) =>
     db
       .deleteFrom("audit")
       .where("id", "in", (eb) =>
@@ -153,7 +153,7 @@ export const records = {
     return between()
       .where(published ?? sql.lit(false))
       .unionAll(between().where(own ?? sql.lit(false)))
-      .unionAll(between().where(sql<boolean>`id in (${grantedThings(build, "data", args)})`))
+      .unionAll(between().where(sql<boolean>`id in (${grantedResources(build, "data", args)})`))
       .limit(args.limit)
   },
 }

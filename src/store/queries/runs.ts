@@ -98,7 +98,7 @@ export const runs = {
       .returning(rowColumns("runs")),
 
   /** A project has another owner: who sees its runs changes with it. */
-  handOverRuns: ({ db }: Build, args: { project_id: number; owner_id: number }) =>
+  transferRuns: ({ db }: Build, args: { project_id: number; owner_id: number }) =>
     db
       .updateTable("runs")
       .set({ owner_id: args.owner_id })

@@ -5,7 +5,7 @@ import type { Build } from "./build.ts"
 import { type ListArgs, type ListShape, matches } from "./lists.ts"
 import { column } from "./select.ts"
 
-export interface HoldersArgs {
+export interface CandidatesArgs {
   /** For SQLite: an expression of FTS5. */
   match?: string
   /** For PostgreSQL: a pattern of LIKE. */
@@ -21,7 +21,7 @@ export const search = {
    * IDs of all rows that can hold the words, by an index of trigrams: a superset, since only what
    * is in `search` now decides. At most `limit` of them.
    */
-  holders: ({ db, dialect }: Build, args: HoldersArgs, table: ResourceTable) => {
+  searchCandidates: ({ db, dialect }: Build, args: CandidatesArgs, table: ResourceTable) => {
     const indexed = sql.ref(`${table}_search`)
     const found =
       dialect === "postgres"

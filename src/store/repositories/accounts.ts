@@ -47,7 +47,7 @@ export class Users extends StampedRows<UserRow> implements UserReads {
     return ((await this.session.first(q.userCount, {})) as [number])[0]
   }
 
-  async objects(id: number): Promise<{ live: number; deleted: number }> {
+  async countOwned(id: number): Promise<{ live: number; deleted: number }> {
     const [live, deleted] = (await this.session.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
     return { live: Number(live), deleted: Number(deleted) }
   }

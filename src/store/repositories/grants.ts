@@ -29,14 +29,14 @@ export class Grants implements GrantReads, GrantWrites {
     return values && grants.toRow(values)
   }
 
-  async given(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["given"]>): ReturnType<GrantReads["given"]> {
+  async accessFor(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["accessFor"]>): ReturnType<GrantReads["accessFor"]> {
     const { session, clock } = this.#context
     const args = { thing_type: type, ids, user_id: userId, groups: groupIds, now: clock.now() }
     const found = ids.length === 0 ? [] : await session.all(q.grantedOn, args)
     return found.map(grantedAccess.toRow)
   }
 
-  async of(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]> {
+  async onResources(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]> {
     if (ids.length === 0) return []
     const { session, clock } = this.#context
     return (await session.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grants.toRow)
@@ -71,7 +71,7 @@ export class Grants implements GrantReads, GrantWrites {
     return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined
   }
 
-  async trim(limit: number): Promise<GrantRow[]> {
+  async pruneExpired(limit: number): Promise<GrantRow[]> {
     const { session, clock } = this.#context
     const rows = (await session.all(q.expired, { now: clock.now(), limit })).map(grants.toRow)
     for (const { id } of rows) await this.delete(id)

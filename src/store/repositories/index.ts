@@ -1,6 +1,6 @@
 import type { Clock } from "#kit"
 import type { Session } from "../driver.ts"
-import type { Member } from "../group-member.ts"
+import type { GroupMember } from "../group-member.ts"
 import type { ImageRow } from "../rows.ts"
 import type { AuditEntry, Change, JournalEntry, Reads } from "../store.ts"
 import { images } from "../tables/images.ts"
@@ -16,7 +16,7 @@ import { Runs } from "./runs.ts"
 import { Subjects } from "./subjects.ts"
 
 /** All tables over one session, each made when it is first asked for: most changes touch two. */
-export class TablesOver implements Reads {
+export class Repositories implements Reads {
   protected readonly context: RepositoryContext
   #users: Users | undefined
   #groups: Groups | undefined
@@ -91,10 +91,10 @@ export class TablesOver implements Reads {
 }
 
 /** The tables inside one change. */
-export class ChangeOver extends TablesOver implements Change {
-  readonly #member: Member
+export class ChangeRepositories extends Repositories implements Change {
+  readonly #member: GroupMember
 
-  constructor(member: Member, clock: Clock) {
+  constructor(member: GroupMember, clock: Clock) {
     super(member, clock)
     this.#member = member
   }
@@ -107,15 +107,15 @@ export class ChangeOver extends TablesOver implements Change {
     return this.audits.add(entry)
   }
 
-  trimJournal(upTo: number): Promise<number> {
+  pruneJournal(upTo: number): Promise<number> {
     return this.events.trim(upTo)
   }
 
-  trimAudit(until: number, limit: number): Promise<number> {
+  pruneAudit(until: number, limit: number): Promise<number> {
     return this.audits.trim(until, limit)
   }
 
-  trimAuditOf(actor: string, most: number, limit: number): Promise<number> {
+  pruneAuditOf(actor: string, most: number, limit: number): Promise<number> {
     return this.audits.trimOf(actor, most, limit)
   }
 

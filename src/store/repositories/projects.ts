@@ -9,7 +9,7 @@ const links = query("links")
 const linkOutlines = query("linkOutlines")
 const clearLinks = query("clearLinks")
 const addLink = query("addLink")
-const handOverRuns = query("handOverRuns")
+const transferRuns = query("transferRuns")
 
 export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, ProjectWrites {
   constructor(context: RepositoryContext) {
@@ -18,7 +18,7 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
 
   override async update(id: number, fields: Partial<NewRow<ProjectRow>>): Promise<ProjectRow | undefined> {
     const row = await super.update(id, fields)
-    if (row && fields.userId !== undefined) await this.session.run(handOverRuns, { project_id: id, owner_id: row.userId })
+    if (row && fields.userId !== undefined) await this.session.run(transferRuns, { project_id: id, owner_id: row.userId })
     return row
   }
 

@@ -1,4 +1,4 @@
-import { Duplicate } from "../errors.ts"
+import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { Page, PageRequest, SessionRow, TokenRow } from "../rows.ts"
 import type { SessionReads, SessionWrites, TokenReads, TokenWrites } from "../store.ts"
@@ -51,14 +51,14 @@ export class Tokens implements TokenReads, TokenWrites {
     const { session, clock } = this.#context
     const values = await session.first(q.insertToken, tokens.toColumns({ ...row, createdAt: clock.now() }))
     if (values) return tokens.toRow(values)
-    throw new Duplicate("tokenHash")
+    throw new DuplicateError("tokenHash")
   }
 
   async delete(id: number): Promise<boolean> {
     return (await this.#context.session.run(q.deleteToken, { id })) > 0
   }
 
-  async used(id: number, at: number): Promise<void> {
+  async markUsed(id: number, at: number): Promise<void> {
     await this.#context.session.run(q.tokenUsed, { id, at })
   }
 
@@ -83,7 +83,7 @@ export class Sessions implements SessionReads, SessionWrites {
     const { session, clock } = this.#context
     const values = await session.first(q.insertSession, sessions.toColumns({ ...row, createdAt: clock.now() }))
     if (values) return sessions.toRow(values)
-    throw new Duplicate("sessionHash")
+    throw new DuplicateError("sessionHash")
   }
 
   async delete(hash: string): Promise<void> {

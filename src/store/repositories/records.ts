@@ -10,10 +10,10 @@ const q = {
   journal: query("journal"),
   journalAfter: query("journalAfter"),
   journalBounds: query("journalBounds"),
-  trimJournal: query("trimJournal"),
+  pruneJournal: query("pruneJournal"),
   audit: query("audit"),
-  trimAudit: query("trimAudit"),
-  trimAuditOf: query("trimAuditOf"),
+  pruneAudit: query("pruneAudit"),
+  pruneAuditOf: query("pruneAuditOf"),
 }
 
 /** What happened, to be told and forgotten. */
@@ -41,7 +41,7 @@ export class Journal implements JournalReads {
   }
 
   trim(upTo: number): Promise<number> {
-    return this.#context.session.run(q.trimJournal, { up_to: upTo })
+    return this.#context.session.run(q.pruneJournal, { up_to: upTo })
   }
 }
 
@@ -71,11 +71,11 @@ export class Audit implements AuditReads {
   }
 
   trim(until: number, limit: number): Promise<number> {
-    return this.#context.session.run(q.trimAudit, { until, limit })
+    return this.#context.session.run(q.pruneAudit, { until, limit })
   }
 
   trimOf(actor: string, most: number, limit: number): Promise<number> {
-    return this.#context.session.run(q.trimAuditOf, { actor, most, limit })
+    return this.#context.session.run(q.pruneAuditOf, { actor, most, limit })
   }
 }
 

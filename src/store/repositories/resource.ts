@@ -1,6 +1,6 @@
 import type { Clock } from "#kit"
 import type { Session } from "../driver.ts"
-import { Duplicate } from "../errors.ts"
+import { DuplicateError } from "../errors.ts"
 import { listRows } from "../lists/list.ts"
 import { outlinesOf } from "../lists/outlines.ts"
 import { type Query, query } from "../queries/query.ts"
@@ -48,7 +48,7 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
     const now = this.clock.now()
     const values = await this.session.first(this.#queries.insert, { ...this.table.toColumns(row), created_at: now, updated_at: now })
     if (values) return this.table.toRow(values)
-    throw new Duplicate(uniqueNames[this.table.name === "groups" ? "groups" : "users"])
+    throw new DuplicateError(uniqueNames[this.table.name === "groups" ? "groups" : "users"])
   }
 
   async update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined> {
@@ -100,7 +100,7 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
     const row = await super.update(id, fields)
     if (row === undefined || (fields as Partial<Row>).userId === undefined) return row
     const owner = { ...this.#resource(id), owner_id: row.userId }
-    if ((await this.session.run(handOverGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
+    if ((await this.session.run(transferGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
     return row
   }
 
@@ -110,7 +110,7 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
 }
 
 const setGrantsLive = query("setGrantsLive")
-const handOverGrants = query("handOverGrants")
+const transferGrants = query("transferGrants")
 const deleteGrantToOwner = query("deleteGrantToOwner")
 
 interface Queries {

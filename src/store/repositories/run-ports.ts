@@ -24,11 +24,11 @@ export class RunPorts implements PortReads, PortWrites {
     return rows.map(runPorts.toRow)
   }
 
-  async taken({ first, last }: { first: number; last: number }): Promise<number[]> {
+  async assigned({ first, last }: { first: number; last: number }): Promise<number[]> {
     return (await this.#context.session.all(q.taken, { first, last })).map(([port]) => port as number)
   }
 
-  async take(row: RunPortRow): Promise<boolean> {
+  async assign(row: RunPortRow): Promise<boolean> {
     const { session, clock } = this.#context
     const columns = runPorts.toColumns(row)
     if ((await session.run(q.add, { ...columns, created_at: clock.now() })) > 0) return true

@@ -1,6 +1,6 @@
 import type { RunState } from "#contract"
 import { bounds, runStateNames } from "#contract"
-import { Duplicate } from "../errors.ts"
+import { DuplicateError } from "../errors.ts"
 import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
@@ -59,7 +59,7 @@ export class Runs implements RunReads, RunWrites {
     return (await this.#context.session.all(q.live, {})).map(runs.toRow)
   }
 
-  async held(): Promise<LiveRun[]> {
+  async admitted(): Promise<LiveRun[]> {
     return (await this.#context.session.all(q.held, {})).map(liveRuns.toRow)
   }
 
@@ -82,7 +82,7 @@ export class Runs implements RunReads, RunWrites {
     return found.map(([key, count]) => ({ userId: Number((key as string).slice("runs ended ".length)), count: Number(count) }))
   }
 
-  async trim(which: Parameters<RunWrites["trim"]>[0], limit: number): Promise<{ key: string; userId: number }[]> {
+  async prune(which: Parameters<RunWrites["prune"]>[0], limit: number): Promise<{ key: string; userId: number }[]> {
     const { session } = this.#context
     const found =
       "userId" in which
@@ -129,32 +129,32 @@ export class Runs implements RunReads, RunWrites {
     const now = this.#context.clock.now()
     const values = await this.#context.session.first(q.insert, { ...runs.toColumns(row), created_at: now, updated_at: now })
     if (values) return runs.toRow(values)
-    throw new Duplicate("liveRun")
+    throw new DuplicateError("liveRun")
   }
 
   async insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
     await this.#context.session.all(q.next, { id })
     const run = await this.insert(row)
-    if (run.id !== id) throw new Duplicate("runId")
+    if (run.id !== id) throw new DuplicateError("runId")
     return run
   }
 
-  async move(id: number, from: readonly RunState[], fields: Parameters<RunWrites["move"]>[2]): Promise<RunRow | undefined> {
+  async transition(id: number, from: readonly RunState[], fields: Parameters<RunWrites["transition"]>[2]): Promise<RunRow | undefined> {
     const row = await this.get(id)
     if (row === undefined || !from.includes(row.state)) return undefined
     const columns = runs.toColumns({ ...row, ...fields })
     return this.#one(await this.#context.session.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
   }
 
-  async remember(entry: IdempotencyEntry): Promise<boolean> {
+  async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {
     const { session, clock } = this.#context
     await session.run(q.forgetOld, { until: clock.now() - remembered })
     const columns = idempotencyKeys.toColumns(entry)
     if ((await session.run(q.remember, columns)) > 0) return true
-    return (await this.recalled(entry.userId, entry.key))?.bodyHash === entry.bodyHash
+    return (await this.findIdempotencyKey(entry.userId, entry.key))?.bodyHash === entry.bodyHash
   }
 
-  async recalled(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
+  async findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
     const { session, clock } = this.#context
     const values = await session.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
     return values && idempotencyKeys.toRow(values)

@@ -1,4 +1,4 @@
-import { Duplicate } from "../errors.ts"
+import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { SubjectRow } from "../rows.ts"
 import type { SubjectReads, SubjectWrites } from "../store.ts"
@@ -31,6 +31,6 @@ export class Subjects implements SubjectReads, SubjectWrites {
   async insert(row: Omit<SubjectRow, "createdAt">): Promise<void> {
     const { session, clock } = this.#context
     const columns = openidSubjects.toColumns({ ...row, createdAt: clock.now() })
-    if ((await session.run(q.insertSubject, columns)) === 0) throw new Duplicate("openidSubject")
+    if ((await session.run(q.insertSubject, columns)) === 0) throw new DuplicateError("openidSubject")
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import type { Search, Session } from "../driver.ts"
-import type { ScanTurns } from "../lists/scan-limits.ts"
+import type { LimitedScans } from "../lists/scan-limiter.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type Arg, type Value, withoutNul } from "../values.ts"
@@ -19,13 +19,13 @@ const kept = 500
  * between its rows.
  */
 export class SqliteSession implements Session {
-  readonly scans?: ScanTurns
+  readonly scans?: LimitedScans
   readonly search?: Search
   protected readonly db: DatabaseSync
   readonly #compiler: QueryCompiler
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: ScanTurns; search?: Search } = {}) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: LimitedScans; search?: Search } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     if (options.search) this.search = options.search
@@ -37,7 +37,7 @@ export class SqliteSession implements Session {
     try {
       return statement.all(...this.#bind(parameters, args)) as unknown as Value[][]
     } catch (error) {
-      throw this.failed(error)
+      throw this.toFailure(error)
     }
   }
 
@@ -46,7 +46,7 @@ export class SqliteSession implements Session {
     try {
       return statement.get(...this.#bind(parameters, args)) as unknown as Value[] | undefined
     } catch (error) {
-      throw this.failed(error)
+      throw this.toFailure(error)
     }
   }
 
@@ -55,7 +55,7 @@ export class SqliteSession implements Session {
     try {
       return Number(runWithBigInts(statement, this.#bind(parameters, args)).changes)
     } catch (error) {
-      throw this.failed(error)
+      throw this.toFailure(error)
     }
   }
 
@@ -69,20 +69,20 @@ export class SqliteSession implements Session {
       this.#prepared.set(query.key, prepared)
       return prepared
     } catch (error) {
-      throw this.failed(error)
+      throw this.toFailure(error)
     }
   }
 
   /** What the caller is told of a statement's error. */
-  protected failed(error: unknown): unknown {
+  protected toFailure(error: unknown): unknown {
     return failureOf(error)
   }
 
   /** Throws where the statement would not stand where it belongs. */
-  protected demand(): void {}
+  protected beforeStatement(): void {}
 
   #bind(parameters: readonly string[], args: object): SQLInputValue[] {
-    this.demand()
+    this.beforeStatement()
     const values = new Array<SQLInputValue>(parameters.length)
     for (let i = 0; i < parameters.length; i += 1) {
       const name = parameters[i] as string

@@ -1,24 +1,24 @@
 import { readFileSync, statSync } from "node:fs"
 import { hostname } from "node:os"
-import type { Place, Whereabouts } from "../database-identity.ts"
+import type { DatabaseIdentity, IdentityCheck } from "../database-identity.ts"
 
 /**
  * The file that the server holds while it has a database open. It stays where it is whatever
  * becomes of the database, and a copy of it is another file.
  */
-export const lockOf = (file: string) => `${file}.lock`
+export const lockPath = (file: string) => `${file}.lock`
 
 /** Where an SQLite database is kept; its lock is there already. */
-export function whereaboutsOf(file: string): Whereabouts {
+export function identityOf(file: string): IdentityCheck {
   const machine = machineName()
   return {
-    here: { machine, path: file, mark: markOf(file) ?? "" },
-    isKept: (place: Place) => place.mark !== "" && markOf(place.path) === place.mark,
+    here: { machine, path: file, mark: lockMark(file) ?? "" },
+    exists: (place: DatabaseIdentity) => place.mark !== "" && lockMark(place.path) === place.mark,
   }
 }
 
-function markOf(file: string): string | undefined {
-  const found = statSync(lockOf(file), { bigint: true, throwIfNoEntry: false })
+function lockMark(file: string): string | undefined {
+  const found = statSync(lockPath(file), { bigint: true, throwIfNoEntry: false })
   return found && `${found.ino}-${found.birthtimeNs}`
 }
 

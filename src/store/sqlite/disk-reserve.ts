@@ -9,25 +9,25 @@ const mib = 2 ** 20
  * The log may have to grow to the length at which it is folded into the database (16 MiB), and is
  * used again from then on.
  */
-const largest = bounds.storage.ballastBytes.value
+const maxBytes = bounds.storage.diskReserveBytes.value
 /** Of the disk. */
-const largestPart = 1 / 16
+const maxPartOfDisk = 1 / 16
 /** It is given up in so many pieces, so that what others take of each is not all. */
-const pieces = 16
-const chunk = mib
+const pieceCount = 16
+const chunkBytes = mib
 /**
  * Milliseconds between two attempts to make it whole again, and between two to make more of what
  * could not be made whole.
  */
-const pause = 1_000
-const longPause = 60_000
+const retryMs = 1_000
+const growRetryMs = 60_000
 
 /**
  * A file beside the database that only takes room, to be given up for what must be written on a
  * full disk. It is made in the background, as far as the disk has as much again, and stays from one
  * process to the next.
  */
-export class Ballast implements Reserve, AsyncDisposable {
+export class DiskReserve implements Reserve, AsyncDisposable {
   readonly #fd: number
   readonly #path: string
   readonly #piece: number
@@ -48,8 +48,8 @@ export class Ballast implements Reserve, AsyncDisposable {
     this.#size = fstatSync(this.#fd).size
     this.#wanted = this.#size
     const { blocks, bsize } = statfsSync(this.#path)
-    this.#piece = Math.floor(Math.min(largest, blocks * bsize * largestPart) / pieces)
-    this.#whole = this.#piece * pieces
+    this.#piece = Math.floor(Math.min(maxBytes, blocks * bsize * maxPartOfDisk) / pieceCount)
+    this.#whole = this.#piece * pieceCount
     this.#making = this.#make()
   }
 
@@ -69,7 +69,7 @@ export class Ballast implements Reserve, AsyncDisposable {
     if (this.#size >= this.#whole) return true
     const isEnough = this.#isWhole
     const now = performance.now()
-    if (this.#closed || now - this.#triedAt < (isEnough ? longPause : pause)) return isEnough
+    if (this.#closed || now - this.#triedAt < (isEnough ? growRetryMs : retryMs)) return isEnough
     this.#triedAt = now
     if (isEnough) this.#making = this.#making.then(() => this.#make())
     while (!this.#isWhole && this.#grow(this.#wanted - this.#size)) {}
@@ -101,7 +101,7 @@ export class Ballast implements Reserve, AsyncDisposable {
    * for it.
    */
   #grow(most: number): boolean {
-    const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunk, most)))
+    const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunkBytes, most)))
     try {
       if (!this.#hasRoomFor(bytes.length)) return false
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at)

@@ -1,13 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Whereabouts } from "../database-identity.ts"
+import type { IdentityCheck } from "../database-identity.ts"
 import type { Driver, Search, Session, Transaction } from "../driver.ts"
-import { ScanTurns } from "../lists/scan-limits.ts"
+import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { SqliteSession } from "./connection.ts"
-import { whereaboutsOf } from "./database-identity.ts"
-import type { Ballast } from "./disk-reserve.ts"
+import { identityOf } from "./database-identity.ts"
+import type { DiskReserve } from "./disk-reserve.ts"
 import { failureOf, isBusy } from "./errors.ts"
 import { ScanSession } from "./scanner.ts"
 
@@ -15,16 +15,16 @@ import { ScanSession } from "./scanner.ts"
  * How often a turn looks whether another process still writes; between looks the event loop goes
  * on. In milliseconds.
  */
-const pause = 20
+const busyRetryMs = 20
 
 export interface SqliteParts {
   writer: DatabaseSync
   reader: DatabaseSync
   compiler: QueryCompiler
   /** Milliseconds to wait for another process that writes. */
-  patience: number
+  busyTimeoutMs: number
   file: string
-  ballast: Ballast
+  reserve: DiskReserve
   /** Held as long as the database is open. */
   lock: Disposable
 }
@@ -32,8 +32,8 @@ export interface SqliteParts {
 /** Two connections: the writer's transaction is not seen by reads. */
 export class SqliteDriver implements Driver {
   readonly dialect = "sqlite"
-  readonly whereabouts: Whereabouts
-  readonly reserve: Ballast
+  readonly identity: IdentityCheck
+  readonly reserve: DiskReserve
   readonly #reads: SqliteReads
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
@@ -41,11 +41,11 @@ export class SqliteDriver implements Driver {
 
   constructor(parts: SqliteParts) {
     this.#parts = parts
-    this.whereabouts = whereaboutsOf(parts.file)
-    this.reserve = parts.ballast
+    this.identity = identityOf(parts.file)
+    this.reserve = parts.reserve
     this.#scans = new ScanSession(parts.file, parts.compiler)
     this.#reads = new SqliteReads(parts.reader, parts.compiler, {
-      scans: new ScanTurns(this.#scans),
+      scans: new LimitedScans(this.#scans),
       search: { isIndexed: true, counts: new SearchCounts() },
     })
     this.#transaction = new SqliteTransaction(parts.writer, parts.compiler, this.#reads)
@@ -56,14 +56,14 @@ export class SqliteDriver implements Driver {
   }
 
   async begin(): Promise<Transaction> {
-    for (let waited = 0; ; waited += pause) {
+    for (let waited = 0; ; waited += busyRetryMs) {
       try {
         this.#transaction.begin()
         return this.#transaction
       } catch (error) {
-        if (!isBusy(error) || waited >= this.#parts.patience) throw failureOf(error)
+        if (!isBusy(error) || waited >= this.#parts.busyTimeoutMs) throw failureOf(error)
       }
-      await sleep(pause)
+      await sleep(busyRetryMs)
     }
   }
 
@@ -87,13 +87,13 @@ class SqliteReads extends SqliteSession {
   readonly #rollback: StatementSync
   #open = false
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: ScanTurns; search: Search }) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: LimitedScans; search: Search }) {
     super(db, compiler, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")
   }
 
-  protected override demand(): void {
+  protected override beforeStatement(): void {
     if (this.#open) return
     this.#begin.run()
     this.#open = true
@@ -144,13 +144,13 @@ class SqliteTransaction extends SqliteSession implements Transaction {
    * A full disk, and little else, ends the transaction. The statement after it would commit by
    * itself.
    */
-  protected override failed(error: unknown): unknown {
+  protected override toFailure(error: unknown): unknown {
     const failure = failureOf(error)
     if (!this.db.isTransaction) this.#lost ??= failure
     return failure
   }
 
-  protected override demand(): void {
+  protected override beforeStatement(): void {
     if (!this.db.isTransaction) throw this.lost()
   }
 
@@ -180,7 +180,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
     try {
       this.#control[step].run()
     } catch (error) {
-      throw this.failed(error)
+      throw this.toFailure(error)
     }
   }
 }

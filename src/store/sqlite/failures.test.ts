@@ -42,13 +42,13 @@ async function smallDisk(size: number): Promise<TestDatabase & { path: string }>
 
 /** Takes all room but a few bytes. */
 async function fillUp(path: string): Promise<string> {
-  const ballast = join(path, "ballast")
+  const reserve = join(path, "ballast")
   for (let size = 1 << 20; size >= 1; size >>= 1) {
-    const before = (await readFile(ballast).catch(() => Buffer.alloc(0))).length
-    await writeFile(ballast, Buffer.alloc(size), { flag: "a" }).catch(() => {})
-    if ((await stat(ballast)).size - before === size) size <<= 1
+    const before = (await readFile(reserve).catch(() => Buffer.alloc(0))).length
+    await writeFile(reserve, Buffer.alloc(size), { flag: "a" }).catch(() => {})
+    if ((await stat(reserve)).size - before === size) size <<= 1
   }
-  return ballast
+  return reserve
 }
 
 async function emptyDatabase(): Promise<TestDatabase> {
@@ -139,7 +139,7 @@ test("Changes wait for another program that writes, and are refused when it take
   const made = await database.open()
   const ann = await addUser(made, "ann")
   await made[Symbol.asyncDispose]()
-  const impatient = await database.open({ changeDeadline: 200 })
+  const impatient = await database.open({ changeTimeoutMs: 200 })
   const other = new DatabaseSync(fileOf(database))
   other.exec("begin immediate")
   const refused = Promise.all([assertUnavailable(addImage(impatient, ann.id)), assertUnavailable(addImage(impatient, ann.id))])
@@ -176,9 +176,9 @@ test("A directory that cannot be written is refused", async () => {
 
 test("A full disk refuses a new database, which is made when there is room", async () => {
   await using disk = await smallDisk(2048)
-  const ballast = await fillUp(disk.path)
+  const reserve = await fillUp(disk.path)
   await refuses(disk, "full", /disk that holds the database .* is full/)
-  await rm(ballast)
+  await rm(reserve)
   await using store = await disk.open()
   await addUser(store, "ann")
 })
@@ -219,9 +219,9 @@ test("On a full disk changes are refused, reads go on, nothing acknowledged is l
 test("The check tells that the disk is full, and that it is not any more", async () => {
   await using disk = await smallDisk(4096)
   await using store = await disk.open()
-  const ballast = await fillUp(disk.path)
+  const reserve = await fillUp(disk.path)
   await assert.rejects(store.check(), isFull)
-  await rm(ballast)
+  await rm(reserve)
   await store.check()
 })
 
@@ -237,8 +237,8 @@ test("On a full disk what is urgent is written with room that was kept back for 
   const open = () => disk.open()
   const store = await open()
   const ann = await addUser(store, "ann")
-  const ballast = await ballastOf(disk, 32 * 1024)
-  const whole = (await stat(ballast)).size
+  const reserve = await ballastOf(disk, 32 * 1024)
+  const whole = (await stat(reserve)).size
   const filling = await fillUp(disk.path)
   const ids = await addUntilFull(store, ann.id)
   const urgent = () => store.change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(10_000) })), { urgent: true })
@@ -247,7 +247,7 @@ test("On a full disk what is urgent is written with room that was kept back for 
     assert.ok(ordinary.status === "rejected" && isFull(ordinary.reason), "what is not urgent gets nothing of it")
     for (const each of [first, second]) ids.push(each.status === "fulfilled" ? each.value.id : assert.fail(String(each.reason)))
   }
-  assert.ok((await stat(ballast)).size < whole)
+  assert.ok((await stat(reserve)).size < whole)
   await assert.rejects(store.check(), isFull)
   await rm(filling)
   const added = () =>
@@ -256,7 +256,7 @@ test("On a full disk what is urgent is written with room that was kept back for 
       () => false,
     )
   await eventually("others may write", added)
-  assert.equal((await stat(ballast)).size, whole, "before anybody else gets the room")
+  assert.equal((await stat(reserve)).size, whole, "before anybody else gets the room")
   await fillUp(disk.path)
   ids.push((await urgent()).id)
   await store[Symbol.asyncDispose]()
@@ -275,7 +275,7 @@ test("What is urgent is refused, too, when nothing is left of what was kept back
   await using disk = await smallDisk(16 * 1024)
   await using store = await disk.open()
   const ann = await addUser(store, "ann")
-  const ballast = await ballastOf(disk, 16 * 1024)
+  const reserve = await ballastOf(disk, 16 * 1024)
   await fillUp(disk.path)
   const ids = await addUntilFull(store, ann.id)
   for (;;) {
@@ -288,7 +288,7 @@ test("What is urgent is refused, too, when nothing is left of what was kept back
     }
     ids.push(made.id)
   }
-  assert.equal((await stat(ballast)).size, 0)
+  assert.equal((await stat(reserve)).size, 0)
   assert.equal((await store.images.getMany(ids)).length, ids.length)
 })
 

@@ -5,11 +5,11 @@ import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { QueryCompiler } from "../queries/query-compiler.ts"
-import { keepCopy } from "./copy.ts"
-import { lockOf } from "./database-identity.ts"
-import { Ballast } from "./disk-reserve.ts"
+import { lockPath } from "./database-identity.ts"
+import { DiskReserve } from "./disk-reserve.ts"
 import { SqliteDriver } from "./driver.ts"
 import { isFull, openingError } from "./errors.ts"
+import { makeSafetyCopy } from "./safety-copy.ts"
 
 /**
  * Small pages: every commit writes all that it touched, and rows come in at many places of many
@@ -36,7 +36,7 @@ export interface SqliteOptions {
   logger: Logger
   now: () => number
   /** Milliseconds to wait for another process that writes. */
-  patience: number
+  busyTimeoutMs: number
 }
 
 /**
@@ -48,13 +48,13 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
   await using cleanup = new AsyncDisposableStack()
   try {
     makeFile(file)
-    const lock = cleanup.use(takeLock(file))
-    const ballast = cleanup.use(new Ballast(file))
-    const { writer, reader } = withRoomOf(ballast, () => connect({ ...options, file }))
+    const lock = cleanup.use(acquireLock(file))
+    const reserve = cleanup.use(new DiskReserve(file))
+    const { writer, reader } = retryWithReserve(reserve, () => connect({ ...options, file }))
     cleanup.defer(() => writer.close())
     cleanup.defer(() => reader.close())
     const compiler = new QueryCompiler("sqlite")
-    const driver = new SqliteDriver({ writer, reader, lock, compiler, file, ballast, patience: options.patience })
+    const driver = new SqliteDriver({ writer, reader, lock, compiler, file, reserve, busyTimeoutMs: options.busyTimeoutMs })
     cleanup.move()
     return driver
   } catch (error) {
@@ -63,12 +63,12 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
 }
 
 /** Who wants to make room on a full disk needs a service that starts there. */
-function withRoomOf<T>(ballast: Ballast, work: () => T): T {
+function retryWithReserve<T>(reserve: DiskReserve, work: () => T): T {
   for (;;) {
     try {
       return work()
     } catch (error) {
-      if (!isFull(error) || !ballast.release()) throw error
+      if (!isFull(error) || !reserve.release()) throw error
     }
   }
 }
@@ -101,8 +101,8 @@ function makeFile(file: string): void {
  * SQLite's locks let two processes take turns; two servers on one database would each think that
  * they are the only one.
  */
-function takeLock(file: string): Disposable {
-  const path = lockOf(file)
+function acquireLock(file: string): Disposable {
+  const path = lockPath(file)
   closeSync(openSync(path, "a", 0o600))
   const db = new DatabaseSync(path)
   try {
@@ -125,7 +125,7 @@ export function prepareWriter(writer: DatabaseSync): void {
 
 function migrate(writer: DatabaseSync, version: number, options: SqliteOptions): void {
   if (version === newestVersion) return
-  if (version > 0) keepCopy(writer, { ...options, version })
+  if (version > 0) makeSafetyCopy(writer, { ...options, version })
   for (const migration of migrations.slice(version)) {
     writer.exec("begin immediate")
     try {

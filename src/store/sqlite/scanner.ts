@@ -9,9 +9,9 @@ import { toSqlite } from "./connection.ts"
 import { failureOf } from "./errors.ts"
 
 /** Queries that wait for the scanner; a further one is refused. */
-const mostWaiting = 100
+const maxWaiting = 100
 /** Milliseconds after which a scanner that nobody needs is ended, to give its memory back. */
-const idle = 30_000
+const idleMs = 30_000
 
 interface Request {
   id: number
@@ -46,7 +46,7 @@ export class ScanSession implements Session, AsyncDisposable {
   async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
     const { sql, parameters } = this.#compiler.compile(query)
     const values = parameters.map((name) => toSqlite(name, (args as Record<string, Arg | undefined>)[name]))
-    if (this.#waiting.size >= mostWaiting) throw new Failure("unavailable", "Too many searches wait already; try again later")
+    if (this.#waiting.size >= maxWaiting) throw new Failure("unavailable", "Too many searches wait already; try again later")
     this.#last += 1
     const { promise, resolve, reject } = Promise.withResolvers<Value[][]>()
     this.#waiting.set(this.#last, { resolve, reject })
@@ -80,7 +80,7 @@ export class ScanSession implements Session, AsyncDisposable {
     else waiting?.reject(failureOf(Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode })))
     if (this.#waiting.size > 0) return
     this.#worker?.unref()
-    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), idle)
+    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), idleMs)
     this.#timer.unref()
   }
 

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "#kit"
 import type { Session } from "../driver.ts"
-import type { Member } from "../group-member.ts"
+import type { GroupMember } from "../group-member.ts"
 import { query } from "../queries/query.ts"
 import { type ResourceTable, resourceTables } from "../tables/index.ts"
 
@@ -12,7 +12,7 @@ const pauseMs = 50
 
 export interface SearchIndexerOptions {
   reads: Session
-  change(work: (member: Member) => Promise<void>): Promise<void>
+  change(work: (member: GroupMember) => Promise<void>): Promise<void>
   clock: Clock
   logger: Logger
 }

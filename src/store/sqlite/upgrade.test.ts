@@ -59,8 +59,8 @@ test("Without room for a copy a database is not migrated, and nothing half-made 
     db.prepare("update images set doc = ? where id = 1").run("x".repeat(300_000))
     db.close()
     const database = testDatabase(`sqlite:${file}`, async () => {})
-    const ballast = join(path, "ballast")
-    await writeFile(ballast, Buffer.alloc(1_500_000))
+    const reserve = join(path, "ballast")
+    await writeFile(reserve, Buffer.alloc(1_500_000))
     await assert.rejects(database.open(), (error) => {
       assert.ok(error instanceof StoreError, String(error))
       assert.equal(error.kind, "migration")
@@ -72,7 +72,7 @@ test("Without room for a copy a database is not migrated, and nothing half-made 
       (await readdir(path)).filter((name) => name.includes("copy") || name.includes("version")),
       [],
     )
-    await rm(ballast)
+    await rm(reserve)
     await using store = await database.open()
     await assertUpgraded(store)
   } finally {

@@ -8,7 +8,7 @@ import type { Store } from "../store.ts"
 export interface TestOptions {
   clock?: Clock
   logger?: Logger
-  changeDeadline?: number
+  changeTimeoutMs?: number
 }
 
 /** An empty database of its own, and the way to open it again. */

@@ -44,14 +44,14 @@ function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
     await client.connect()
     return client
   }
-  const ask = async (statement: string) => {
+  const send = async (statement: string) => {
     const client = await connect()
     await client.query(statement).finally(() => client.end())
   }
   const make: MakeDatabase = async () => {
     const name = `quayside_test_${randomBytes(6).toString("hex")}`
-    await ask(`create database ${name} template template0 encoding 'UTF8'`)
-    return testDatabase(urlOf(name), () => ask(`drop database ${name} with (force)`))
+    await send(`create database ${name} template template0 encoding 'UTF8'`)
+    return testDatabase(urlOf(name), () => send(`drop database ${name} with (force)`))
   }
   return { make, connect, urlOf, [Symbol.asyncDispose]: stop }
 }

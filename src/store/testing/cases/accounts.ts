@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { Duplicate } from "../../errors.ts"
+import { DuplicateError } from "../../errors.ts"
 import { addData, addImage, addProject, addUser, groupRow, userRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
@@ -68,10 +68,10 @@ export const accounts: Record<string, Case> = {
       await tx.tokens.insert(token)
       for (const { id } of [image, gone]) await tx.grants.put({ ...grant, resourceId: id, expiresAt: null, createdBy: ann.id })
     })
-    assert.deepEqual(await store.users.objects(ann.id), { live: 7, deleted: 0 })
+    assert.deepEqual(await store.users.countOwned(ann.id), { live: 7, deleted: 0 })
     await store.change((tx) => tx.images.setDeleted(gone.id, true))
-    assert.deepEqual(await store.users.objects(ann.id), { live: 5, deleted: 2 })
-    assert.deepEqual(await store.users.objects(bob.id), { live: 0, deleted: 0 })
+    assert.deepEqual(await store.users.countOwned(ann.id), { live: 5, deleted: 2 })
+    assert.deepEqual(await store.users.countOwned(bob.id), { live: 0, deleted: 0 })
   },
 
   "Members join and leave one at a time": async ({ open }) => {
@@ -92,7 +92,7 @@ export const accounts: Record<string, Case> = {
     const issuer = "https://id.example.org"
     await store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: ann.id }))
     const again = store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: bob.id }))
-    await assert.rejects(again, (error) => error instanceof Duplicate && error.unique === "openidSubject")
+    await assert.rejects(again, (error) => error instanceof DuplicateError && error.unique === "openidSubject")
     await store.change((tx) => tx.subjects.insert({ issuer: "https://other.example.org", subject: "s", userId: bob.id }))
     assert.deepEqual([await store.subjects.userOf(issuer, "s"), await store.subjects.userOf(issuer, "S")], [ann.id, undefined])
     await store.change((tx) => tx.users.setDeleted(ann.id, true))
@@ -145,10 +145,10 @@ export const accounts: Record<string, Case> = {
     assert.deepEqual(first, expected)
     assert.deepEqual(await store.tokens.byHash("h1"), expected)
     assert.deepEqual(await store.tokens.get(first.id), expected)
-    await assert.rejects(add(bob.id, "h1"), (error) => error instanceof Duplicate && error.unique === "tokenHash")
+    await assert.rejects(add(bob.id, "h1"), (error) => error instanceof DuplicateError && error.unique === "tokenHash")
     await add(ann.id, "h2")
     await add(bob.id, "h3")
-    await store.change((tx) => tx.tokens.used(first.id, 77))
+    await store.change((tx) => tx.tokens.markUsed(first.id, 77))
     assert.deepEqual(
       (await store.tokens.list(ann.id, page)).rows.map((token) => [token.hash, token.lastUsedAt]),
       [
@@ -172,7 +172,7 @@ export const accounts: Record<string, Case> = {
     const session = await add("s1", ann.id, 100)
     assert.deepEqual(session, { hash: "s1", userId: ann.id, createdAt: clock.now(), expiresAt: 100 })
     assert.deepEqual(await store.sessions.byHash("s1"), session)
-    await assert.rejects(add("s1", bob.id, 1), Duplicate)
+    await assert.rejects(add("s1", bob.id, 1), DuplicateError)
     await add("s2", ann.id, 200)
     await add("s3", ann.id, 300)
     await add("s4", bob.id, 50)

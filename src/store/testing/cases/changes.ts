@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
-import { Duplicate } from "../../errors.ts"
+import { DuplicateError } from "../../errors.ts"
 import type { Store } from "../../store.ts"
 import { addUser, imageRow, userRow } from "../samples.ts"
 import type { Case } from "./case.ts"
@@ -108,12 +108,12 @@ export const changes: Record<string, Case> = {
     await using store = await open()
     const ann = await addUser(store, "ann")
     await store.change(async (tx) => {
-      await assert.rejects(tx.users.insert(userRow("ann")), (error) => error instanceof Duplicate && error.unique === "userName")
+      await assert.rejects(tx.users.insert(userRow("ann")), (error) => error instanceof DuplicateError && error.unique === "userName")
       await tx.users.insert(userRow("bob"))
     })
     assert.deepEqual(await names(store), ["ann", "bob"])
     await store.change((tx) => tx.users.setDeleted(ann.id, true))
-    await assert.rejects(addUser(store, "ann"), Duplicate)
+    await assert.rejects(addUser(store, "ann"), DuplicateError)
   },
 
   "Of several who want one name at the same time, one gets it": async ({ open }) => {
@@ -167,8 +167,8 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob", "cat"])
   },
 
-  "Work that waits for something slow is undone after the deadline, and others go on": async ({ open }) => {
-    await using store = await open({ changeDeadline: 1_500 })
+  "Work that waits for something slow is undone after the timeoutMs, and others go on": async ({ open }) => {
+    await using store = await open({ changeTimeoutMs: 1_500 })
     const { promise: never, resolve } = Promise.withResolvers<void>()
     const slow = store.change(async (tx) => {
       await tx.users.insert(userRow("ann"))
@@ -268,9 +268,9 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await store.events.bounds(), { first: 0, last: 0 })
     for (let i = 0; i < 5; i += 1) await store.change((tx) => tx.journal(event(i)))
     const { last } = await store.events.bounds()
-    assert.equal(await store.change((tx) => tx.trimJournal(last - 2)), 3)
+    assert.equal(await store.change((tx) => tx.pruneJournal(last - 2)), 3)
     assert.deepEqual(await store.events.bounds(), { first: last - 1, last })
-    assert.equal(await store.change((tx) => tx.trimJournal(last + 10)), 1)
+    assert.equal(await store.change((tx) => tx.pruneJournal(last + 10)), 1)
     assert.deepEqual(await store.events.bounds(), { first: last, last })
     await store.change((tx) => tx.journal(event(9)))
     assert.ok((await store.events.bounds()).last > last)
@@ -306,14 +306,14 @@ export const changes: Record<string, Case> = {
       [newest?.resource, newest?.at, refused?.outcome, refused?.resource],
       [null, start + 3000, "refused", { type: "image", id: 1 }],
     )
-    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 1)), 1, "no more than asked for")
+    assert.equal(await store.change((tx) => tx.pruneAudit(start + 1000, 1)), 1, "no more than asked for")
     assert.deepEqual(await ids({}), ["r3 r2 r1", 3])
-    assert.equal(await store.change((tx) => tx.trimAudit(start + 1000, 10)), 1)
+    assert.equal(await store.change((tx) => tx.pruneAudit(start + 1000, 10)), 1)
     assert.deepEqual(await ids({}), ["r3 r2", 2])
-    assert.equal(await store.change((tx) => tx.trimAuditOf("nobody", 0, 10)), 0)
-    assert.equal(await store.change((tx) => tx.trimAuditOf("ann", 1, 10)), 0, "the newest stay")
+    assert.equal(await store.change((tx) => tx.pruneAuditOf("nobody", 0, 10)), 0)
+    assert.equal(await store.change((tx) => tx.pruneAuditOf("ann", 1, 10)), 0, "the newest stay")
     const { total } = await store.audits.list({ actor: "ann" }, firstPage)
-    assert.equal(await store.change((tx) => tx.trimAuditOf("ann", 0, 10)), total)
+    assert.equal(await store.change((tx) => tx.pruneAuditOf("ann", 0, 10)), total)
   },
 
   "A large group of changes is committed whole": async ({ open }) => {

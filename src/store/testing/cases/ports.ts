@@ -9,7 +9,7 @@ export const ports: Record<string, Case> = {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const row = { port: 21_003, userId: ann.id, authors: "own", projectId: 4, runKey: "a".repeat(32), isHandedOver: true }
-    const take = (more: Partial<typeof row>) => store.change((tx) => tx.ports.take({ ...row, ...more }))
+    const take = (more: Partial<typeof row>) => store.change((tx) => tx.ports.assign({ ...row, ...more }))
     assert.equal(await take({}), true)
     assert.equal(await take({ userId: bob.id }), false)
     assert.equal(await take({ authors: "4:1" }), false)
@@ -28,9 +28,9 @@ export const ports: Record<string, Case> = {
     const all = [21_010, 20_999, 21_009, 21_000]
     const row = { userId: ann.id, authors: "own", projectId: 4, runKey: "a".repeat(32), isHandedOver: false }
     await store.change(async (tx) => {
-      for (const port of all) await tx.ports.take({ ...row, port })
+      for (const port of all) await tx.ports.assign({ ...row, port })
     })
-    assert.deepEqual(await store.ports.taken(range), [21_000, 21_009])
+    assert.deepEqual(await store.ports.assigned(range), [21_000, 21_009])
     assert.deepEqual(
       (await store.ports.ofUser(ann.id, range)).map(({ port }) => port),
       [21_000, 21_009],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { isLive, type RunState, runStateNames } from "#contract"
-import { Duplicate } from "../../errors.ts"
+import { DuplicateError } from "../../errors.ts"
 import type { RunRow } from "../../rows.ts"
 import type { Change, Store } from "../../store.ts"
 import { addImage, addProject, addUser, runRow } from "../samples.ts"
@@ -55,7 +55,7 @@ export const runs: Record<string, Case> = {
     assert.equal((await add(7, ann.id, project.id)).id, 7)
     assert.equal((await add(9, bob.id, project.id)).id, 9)
     for (const taken of [7, 8, 9]) {
-      await assert.rejects(add(taken, bob.id, other.id), (error) => error instanceof Duplicate && error.unique === "runId")
+      await assert.rejects(add(taken, bob.id, other.id), (error) => error instanceof DuplicateError && error.unique === "runId")
     }
     assert.deepEqual(await store.runs.liveOf(bob.id, other.id), undefined)
     const next = await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, {})))
@@ -70,9 +70,9 @@ export const runs: Record<string, Case> = {
       store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state })))
     for (const state of runStateNames.filter(isLive)) {
       const run = await add(bob.id, project.id, state)
-      await assert.rejects(add(bob.id, project.id, "queued"), (error) => error instanceof Duplicate && error.unique === "liveRun")
+      await assert.rejects(add(bob.id, project.id, "queued"), (error) => error instanceof DuplicateError && error.unique === "liveRun")
       assert.equal((await store.runs.liveOf(bob.id, project.id))?.id, run.id)
-      await store.change((tx) => tx.runs.move(run.id, [state], { state: "ended" }))
+      await store.change((tx) => tx.runs.transition(run.id, [state], { state: "ended" }))
       assert.equal(await store.runs.liveOf(bob.id, project.id), undefined)
       assert.equal((await store.runs.lastOf(bob.id, project.id))?.id, run.id)
     }
@@ -95,7 +95,7 @@ export const runs: Record<string, Case> = {
     await add(bob.id, project.id, "ended")
     const second = await add(ann.id, project.id, "queued")
     assert.deepEqual(
-      (await store.runs.held()).map(({ id, userName, state }) => [id, userName, state]),
+      (await store.runs.admitted()).map(({ id, userName, state }) => [id, userName, state]),
       [[held.id, "bob", "ready"]],
     )
     assert.deepEqual(
@@ -116,7 +116,9 @@ export const runs: Record<string, Case> = {
     const made: RunRow[] = []
     for (let n = 0; n < 5; n += 1) {
       const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id, { state: "failed", endTime: clock.now() + n })))
-      await store.change((tx) => tx.runs.remember({ userId: bob.id, key: `k${n}`, bodyHash: "h", runId: run.id, createdAt: clock.now() }))
+      await store.change((tx) =>
+        tx.runs.saveIdempotencyKey({ userId: bob.id, key: `k${n}`, bodyHash: "h", runId: run.id, createdAt: clock.now() }),
+      )
       made.push(run)
     }
     await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, { state: "ready", endTime: null })))
@@ -124,16 +126,19 @@ export const runs: Record<string, Case> = {
     await store.change((tx) => tx.grants.put({ ...grant, access: "use", expiresAt: null, createdBy: bob.id }))
     assert.deepEqual(await store.runs.longHistories(5), [])
     assert.deepEqual(await store.runs.longHistories(4), [{ userId: bob.id, count: 5 }])
-    const trim = (which: Parameters<Change["runs"]["trim"]>[0], limit: number) => store.change((tx) => tx.runs.trim(which, limit))
+    const prune = (which: Parameters<Change["runs"]["prune"]>[0], limit: number) => store.change((tx) => tx.runs.prune(which, limit))
     assert.deepEqual(
-      await trim({ userId: bob.id }, 2),
+      await prune({ userId: bob.id }, 2),
       made.slice(0, 2).map(({ key, userId }) => ({ key, userId })),
     )
-    assert.deepEqual(await trim({ until: clock.now() + 2 }, 10), [{ key: made[2]?.key, userId: bob.id }])
-    assert.deepEqual(await trim({ userId: ann.id }, 10), [])
-    assert.deepEqual([await store.runs.recalled(bob.id, "k2"), (await store.runs.recalled(bob.id, "k3"))?.runId], [undefined, made[3]?.id])
-    assert.deepEqual([(await store.users.objects(bob.id)).live, (await store.runs.longHistories(0))[0]?.count], [1, 2])
-    assert.equal((await trim({ userId: bob.id }, 10)).length, 2)
+    assert.deepEqual(await prune({ until: clock.now() + 2 }, 10), [{ key: made[2]?.key, userId: bob.id }])
+    assert.deepEqual(await prune({ userId: ann.id }, 10), [])
+    assert.deepEqual(
+      [await store.runs.findIdempotencyKey(bob.id, "k2"), (await store.runs.findIdempotencyKey(bob.id, "k3"))?.runId],
+      [undefined, made[3]?.id],
+    )
+    assert.deepEqual([(await store.users.countOwned(bob.id)).live, (await store.runs.longHistories(0))[0]?.count], [1, 2])
+    assert.equal((await prune({ userId: bob.id }, 10)).length, 2)
     assert.equal((await store.runs.live()).length, 1)
   },
 
@@ -150,13 +155,13 @@ export const runs: Record<string, Case> = {
     const { bob, project } = await people(store)
     const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
     await clock.advance(3)
-    const pulling = await store.change((tx) => tx.runs.move(run.id, ["queued"], { state: "pulling", startTime: 9 }))
+    const pulling = await store.change((tx) => tx.runs.transition(run.id, ["queued"], { state: "pulling", startTime: 9 }))
     assert.deepEqual(pulling, { ...run, state: "pulling", startTime: 9, version: 2, updatedAt: clock.now() })
-    assert.equal(await store.change((tx) => tx.runs.move(run.id, ["queued", "ready"], { state: "failed" })), undefined)
+    assert.equal(await store.change((tx) => tx.runs.transition(run.id, ["queued", "ready"], { state: "failed" })), undefined)
     assert.deepEqual(await store.runs.get(run.id), pulling)
-    assert.equal(await store.change((tx) => tx.runs.move(999, ["queued"], {})), undefined)
+    assert.equal(await store.change((tx) => tx.runs.transition(999, ["queued"], {})), undefined)
     const results = await Promise.all(
-      Array.from({ length: 5 }, () => store.change((tx) => tx.runs.move(run.id, ["pulling"], { state: "failed" }))),
+      Array.from({ length: 5 }, () => store.change((tx) => tx.runs.transition(run.id, ["pulling"], { state: "failed" }))),
     )
     assert.equal(results.filter((result) => result !== undefined).length, 1)
   },
@@ -232,16 +237,16 @@ export const runs: Record<string, Case> = {
     const { ann, bob, project } = await people(store)
     const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
     const entry = { userId: bob.id, key: "k", bodyHash: "h", runId: run.id, createdAt: clock.now() }
-    const remember = (fields: Partial<typeof entry>) => store.change((tx) => tx.runs.remember({ ...entry, ...fields }))
+    const remember = (fields: Partial<typeof entry>) => store.change((tx) => tx.runs.saveIdempotencyKey({ ...entry, ...fields }))
     assert.equal(await remember({}), true)
-    assert.deepEqual(await store.runs.recalled(bob.id, "k"), entry)
+    assert.deepEqual(await store.runs.findIdempotencyKey(bob.id, "k"), entry)
     assert.equal(await remember({}), true)
     assert.equal(await remember({ bodyHash: "other" }), false)
     assert.equal(await remember({ userId: ann.id, bodyHash: "other" }), true)
-    assert.equal(await store.runs.recalled(bob.id, "none"), undefined)
+    assert.equal(await store.runs.findIdempotencyKey(bob.id, "none"), undefined)
     await clock.advance(24 * 3_600_000)
-    assert.equal(await store.runs.recalled(bob.id, "k"), undefined)
+    assert.equal(await store.runs.findIdempotencyKey(bob.id, "k"), undefined)
     assert.equal(await remember({ bodyHash: "new", createdAt: clock.now() }), true)
-    assert.equal((await store.runs.recalled(bob.id, "k"))?.bodyHash, "new")
+    assert.equal((await store.runs.findIdempotencyKey(bob.id, "k"))?.bodyHash, "new")
   },
 }

@@ -14,7 +14,7 @@ export interface CopyOptions {
 /**
  * Makes a copy next to the database, complete and checked, before it is migrated. Returns its path.
  */
-export function keepCopy(db: DatabaseSync, options: CopyOptions): string {
+export function makeSafetyCopy(db: DatabaseSync, options: CopyOptions): string {
   const stamp = new Date(options.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")
   const copy = `${options.file}.version-${options.version}-${stamp}`
   const half = `${options.file}.copy`

@@ -10,7 +10,7 @@ const { scans, waitingScans } = bounds.texts
  * Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep
  * others from theirs.
  */
-export class Scans {
+export class ScanLimiter {
   readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
 
   /** Throws a `Failure` (429) where too many pieces of the person's wait. */
@@ -30,9 +30,9 @@ export class Scans {
 }
 
 /** Reads that look at many rows, in turns of each person. */
-export class ScanTurns {
+export class LimitedScans {
   readonly #session: Session
-  readonly #scans = new Scans()
+  readonly #scans = new ScanLimiter()
 
   constructor(session: Session) {
     this.#session = session
