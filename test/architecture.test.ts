@@ -51,7 +51,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
   longFunctions: {
     "src/access": 8,
     "src/contract": 1,
-    "src/engine": 7,
     "src/events": 1,
     "src/main": 1,
     "src/runs": 2,

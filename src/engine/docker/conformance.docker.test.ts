@@ -1,8 +1,8 @@
 import { makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
 import { startRegistry } from "../../../test/fixtures/registry.ts"
-import { conformance } from "../testing/conformance.ts"
+import { testEngineConformance } from "../testing/conformance.ts"
 
-conformance("docker", async () => {
+testEngineConformance("docker", async () => {
   const registry = await startRegistry()
   const rig = await makeDockerRig()
   const { image } = rig
@@ -10,7 +10,7 @@ conformance("docker", async () => {
   return {
     engine: rig.engine,
     reopen: () => rig.open(),
-    stranger: () => rig.open({ instance: `${rig.instance}-other` }),
+    openOtherInstance: () => rig.open({ instance: `${rig.instance}-other` }),
     images: {
       serves: shell("echo listening; exec httpd -f -p 8080 -h /www"),
       exits: shell("exit 3"),
@@ -20,7 +20,7 @@ conformance("docker", async () => {
       missing: { image: `${registry.host}/none/none` },
       noCommand: { image, command: ["no-such-command"] },
     },
-    built: image,
+    localImage: image,
     source: await rig.directory("data"),
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]()

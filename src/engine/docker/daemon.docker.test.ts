@@ -9,20 +9,20 @@ const never = new AbortController().signal
 const ignore = () => {}
 const unreachable = { code: "engine_unreachable" }
 
-describe("the Docker engine on a daemon that restarts", () => {
-  let daemon: PrivateDaemon
-  let rig: DockerRig
-  before(async () => {
-    daemon = await privateDaemon({ dataMiB: 64 })
-    await daemon.start()
-    rig = await makeDockerRig({ socketPath: daemon.socketPath })
-  })
-  after(async () => {
-    await rig[Symbol.asyncDispose]()
-    await daemon[Symbol.asyncDispose]()
-  })
-  const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
+let daemon: PrivateDaemon
+let rig: DockerRig
+before(async () => {
+  daemon = await privateDaemon({ dataMiB: 64 })
+  await daemon.start()
+  rig = await makeDockerRig({ socketPath: daemon.socketPath })
+})
+after(async () => {
+  await rig[Symbol.asyncDispose]()
+  await daemon[Symbol.asyncDispose]()
+})
+const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
 
+describe("the Docker engine on a daemon that is killed", () => {
   test("reports a stopped daemon and leaves nothing in the staging folder", async () => {
     await daemon.kill("SIGKILL")
     await assert.rejects(rig.engine.ping(), unreachable)
@@ -76,7 +76,9 @@ describe("the Docker engine on a daemon that restarts", () => {
     )
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
+})
 
+describe("the Docker engine on a daemon that hangs or has a full disk", () => {
   test("reports a hung daemon as unreachable, and still honours an abort", { timeout: 60_000 }, async () => {
     await daemon.kill("SIGSTOP")
     const controller = new AbortController()

@@ -14,30 +14,30 @@ import { MountPins } from "./mounts/mount-pins.ts"
 const never = new AbortController().signal
 const ignore = () => {}
 
-describe("the Docker engine after a failure", () => {
-  let rig: DockerRig
-  let source: string
-  before(async () => {
-    rig = await makeDockerRig()
-    source = await rig.directory("data")
-  })
-  after(() => rig[Symbol.asyncDispose]())
+let rig: DockerRig
+let source: string
+before(async () => {
+  rig = await makeDockerRig()
+  source = await rig.directory("data")
+})
+after(() => rig[Symbol.asyncDispose]())
 
-  const sleeper = () => specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
-  const pinsOf = (key: string) =>
-    new MountPins(rig, new Shell()).pin(
-      { key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 },
-      never,
-    )
-  const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
-    const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
-    return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")
-  }
-  const assertNothingStaged = async () => {
-    assert.deepEqual(await readdir(rig.stagingDir), [])
-    assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.stagingDir))
-  }
+const sleeper = () => specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
+const pinsOf = (key: string) =>
+  new MountPins(rig, new Shell()).pin(
+    { key, mounts: [{ source, target: "/data", readOnly: true }], files: {}, uid: 1000, gid: 1000 },
+    never,
+  )
+const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
+  const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
+  return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")
+}
+const assertNothingStaged = async () => {
+  assert.deepEqual(await readdir(rig.stagingDir), [])
+  assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(rig.stagingDir))
+}
 
+describe("pins after a failure", () => {
   test("releases the pins of a killed start", async () => {
     await pinsOf("a".repeat(32))
     await mkdir(join(rig.stagingDir, "b".repeat(32)))
@@ -83,7 +83,9 @@ describe("the Docker engine after a failure", () => {
     )
     await rig.engine.stop(started.key, { graceMs: 0 })
   })
+})
 
+describe("the Docker engine with other engines and users of the daemon", () => {
   test("neither replaces nor stops another instance's container of the same name", async () => {
     const spec = sleeper()
     const id = await create(spec, "somebody-else")
@@ -121,7 +123,9 @@ describe("the Docker engine after a failure", () => {
     assert.deepEqual(await rig.engine.observe(), [])
     await rig.engine.stop(spec.key)
   })
+})
 
+describe("an aborted start", () => {
   test("leaves nothing when a start is aborted at any point", async () => {
     const outcomes = { aborted: 0, started: 0 }
     for (let n = 0; n < 24; n += 1) {

@@ -1,18 +1,18 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { conformance } from "../testing/conformance.ts"
+import { testEngineConformance } from "../testing/conformance.ts"
 import { FakeDaemon } from "./fake-daemon.ts"
 import { FakeEngine } from "./fake-engine.ts"
 
-conformance("fake", async () => {
+testEngineConformance("fake", async () => {
   const daemon = await FakeDaemon.open()
   const filesRoot = await mkdtemp(join(tmpdir(), "quayside-fake-"))
   await mkdir(join(filesRoot, "data"))
   return {
     engine: new FakeEngine({ daemon, instance: "one", filesRoot }),
     reopen: async () => new FakeEngine({ daemon, instance: "one", filesRoot }),
-    stranger: async () => new FakeEngine({ daemon, instance: "two", filesRoot }),
+    openOtherInstance: async () => new FakeEngine({ daemon, instance: "two", filesRoot }),
     images: {
       serves: { image: "fake/http" },
       exits: { image: "fake/exits:3" },
@@ -22,7 +22,7 @@ conformance("fake", async () => {
       missing: { image: "fake/missing" },
       noCommand: { image: "fake/no-command" },
     },
-    built: "fake/built",
+    localImage: "fake/localImage",
     source: "/data",
     async [Symbol.asyncDispose]() {
       await daemon[Symbol.asyncDispose]()

@@ -1,66 +1,39 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
-import { type Engine, EngineError, type LogLine, type ObservedRun, type RunSpec, type StartStep } from "../engine.ts"
+import { EngineError, type StartStep } from "../engine.ts"
+import { type EngineUnderTest, fetchFrontPage, findRun, observeUntil, readAll, readToEnd, watchCalls } from "./engine-under-test.ts"
 
-/** What an adapter's test gives to the suite. */
-export interface EngineUnderTest {
-  engine: Engine
-  /** A second engine on the same containers, as after a restart of Quayside. */
-  reopen(): Promise<Engine>
-  /** An engine that looks at the same containers under another instance's name. */
-  stranger(): Promise<Engine>
-  images: {
-    /**
-     * Listens on the spec's port, answers HTTP with status 200, prints a line soon after it
-     * started, ends when asked to.
-     */
-    serves: Program
-    /** Ends with exit code 3. */
-    exits: Program
-    /** Is killed for memory. */
-    oom: Program
-    /** Never listens. */
-    noPort: Program
-    /** Ignores the request to end. */
-    stubborn: Program
-    missing: Program
-    noCommand: Program
-  }
-  /** An image that no registry handed out. */
-  built: string
-  /** A directory that exists, as a mount source. */
-  source: string
-}
-
-/** The promises of `Engine`, the same for every adapter. */
-export function conformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
+/** Tests the contract of `Engine`, the same for every adapter. */
+export function testEngineConformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
   describe(`the ${name} engine`, () => {
-    let subject: EngineUnderTest & AsyncDisposable
+    let engineUnderTest: EngineUnderTest & AsyncDisposable
     before(async () => {
-      subject = await make()
+      engineUnderTest = await make()
     })
     after(async () => {
-      for (const run of await subject.engine.observe()) await subject.engine.stop(run.key, { graceMs: 0 })
-      await subject[Symbol.asyncDispose]()
+      for (const run of await engineUnderTest.engine.observe()) await engineUnderTest.engine.stop(run.key, { graceMs: 0 })
+      await engineUnderTest[Symbol.asyncDispose]()
     })
-    const lent = () => subject
+    const subject = () => engineUnderTest
 
-    startTests(lent)
-    imageTests(lent)
-    failureTests(lent)
-    stopTests(lent)
-    observeTests(lent)
-    logTests(lent)
+    startTests(subject)
+    imageTests(subject)
+    failureTests(subject)
+    stopTests(subject)
+    observeTests(subject)
+    endTests(subject)
+    usageTests(subject)
+    logTests(subject)
   })
 }
 
 const never = new AbortController().signal
 const ignore = () => {}
 
-function startTests(lent: () => EngineUnderTest): void {
+function startTests(subject: () => EngineUnderTest): void {
   test("starts a program that is reachable at its address", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     const steps: StartStep[] = []
     const started = await engine.start(spec, (step) => steps.push(step), never)
@@ -70,45 +43,45 @@ function startTests(lent: () => EngineUnderTest): void {
       [...new Set(steps.map((step) => step.state))].filter((state) => state !== "pulling"),
       ["creating", "starting"],
     )
-    assert.equal((await fetchFrom(engine, spec)).status, 200)
+    assert.equal((await fetchFrontPage(engine, spec)).status, 200)
     await engine.stop(spec.key)
   })
 
   test("keeps a running program when it is started again", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     const [first, second] = await Promise.all([engine.start(spec, ignore, never), engine.start(spec, ignore, never)])
-    const before = await find(engine, spec.key)
+    const before = await findRun(engine, spec.key)
     assert.deepEqual(await engine.start(spec, ignore, never), first)
     assert.deepEqual(second, first)
-    assert.equal((await find(engine, spec.key))?.startedAt, before?.startedAt)
+    assert.equal((await findRun(engine, spec.key))?.startedAt, before?.startedAt)
     await engine.stop(spec.key)
   })
 
   test("leaves nothing when a start is aborted at any of its steps", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     for (const state of ["creating", "starting"] as const) {
       const spec = specOf(images.serves)
       const controller = new AbortController()
       const start = engine.start(spec, (step) => step.state === state && controller.abort(new Error("no more")), controller.signal)
       await assert.rejects(start, /no more/)
-      assert.equal(await find(engine, spec.key), undefined, state)
+      assert.equal(await findRun(engine, spec.key), undefined, state)
     }
   })
 
   test("rejects a start whose signal is already aborted", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     await assert.rejects(engine.start(spec, ignore, AbortSignal.abort(new Error("too late"))), /too late/)
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
   })
 }
 
-function imageTests(lent: () => EngineUnderTest): void {
+function imageTests(subject: () => EngineUnderTest): void {
   const anyone = { verifyAccess: false, allowLocal: false }
 
   test("describes a local image and does not fetch a missing one", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     assert.equal(await engine.image(images.missing.image, anyone), undefined)
     const spec = specOf(images.serves)
     const started = await engine.start(spec, ignore, never)
@@ -119,28 +92,28 @@ function imageTests(lent: () => EngineUnderTest): void {
   })
 
   test("allows a locally built image only with `allowLocal`, and never replaces it", async () => {
-    const { engine, built } = lent()
+    const { engine, localImage } = subject()
     const code = "image_unavailable"
-    assert.ok(await engine.image(built, { verifyAccess: false, allowLocal: true }))
-    await assert.rejects(engine.image(built, anyone), { code })
-    await assert.rejects(engine.start(specOf({ image: built, imagePolicy: anyone }), ignore, never), { code })
+    assert.ok(await engine.image(localImage, { verifyAccess: false, allowLocal: true }))
+    await assert.rejects(engine.image(localImage, anyone), { code })
+    await assert.rejects(engine.start(specOf({ image: localImage, imagePolicy: anyone }), ignore, never), { code })
     for (const local of [true, false])
-      await assert.rejects(engine.pull(built, { policy: { verifyAccess: false, allowLocal: local }, report: ignore, signal: never }), {
+      await assert.rejects(engine.pull(localImage, { policy: { verifyAccess: false, allowLocal: local }, report: ignore, signal: never }), {
         code,
       })
   })
 
   test("denies a forbidden registry, and reports an image that does not exist", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const pull = (image: string) => engine.pull(image, { policy: anyone, report: ignore, signal: never })
     await assert.rejects(pull("169.254.169.254/x/y"), { code: "image_pull_denied" })
     await assert.rejects(pull(images.missing.image), { code: "image_not_found" })
   })
 }
 
-function failureTests(lent: () => EngineUnderTest): void {
+function failureTests(subject: () => EngineUnderTest): void {
   const fails = async (program: Program, code: string) => {
-    const { engine } = lent()
+    const { engine } = subject()
     const spec = specOf(program)
     await assert.rejects(engine.start(spec, ignore, never), (error) => {
       assert.ok(error instanceof EngineError, String(error))
@@ -148,65 +121,65 @@ function failureTests(lent: () => EngineUnderTest): void {
       assert.doesNotMatch(error.message, /HTTP code|daemon|\/var\/|\/proc\//)
       return true
     })
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
   }
-  test("fails with image_not_found and leaves nothing", () => fails(lent().images.missing, "image_not_found"))
+  test("fails with image_not_found and leaves nothing", () => fails(subject().images.missing, "image_not_found"))
   test("fails with image_unavailable if the name refers to another image, and starts the expected one", async () => {
-    await fails({ ...lent().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
-    const { engine, images } = lent()
+    await fails({ ...subject().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
+    const { engine, images } = subject()
     const { imageDigest } = await engine.start(specOf(images.serves), ignore, never)
     const again = specOf({ ...images.serves, imageDigest })
     assert.equal((await engine.start(again, ignore, never)).imageDigest, imageDigest)
     for (const { key } of await engine.observe()) await engine.stop(key)
   })
-  test("fails with command_not_found and leaves nothing", () => fails(lent().images.noCommand, "command_not_found"))
+  test("fails with command_not_found and leaves nothing", () => fails(subject().images.noCommand, "command_not_found"))
   test("fails with mount_missing and leaves nothing", () =>
-    fails({ ...lent().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))
+    fails({ ...subject().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))
   test("fails with insufficient_gpu for an unknown device", () =>
-    fails({ ...lent().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
-  test("fails with nodes_unsupported for more than one node", () => fails({ ...lent().images.serves, nodes: 2 }, "nodes_unsupported"))
+    fails({ ...subject().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
+  test("fails with nodes_unsupported for more than one node", () => fails({ ...subject().images.serves, nodes: 2 }, "nodes_unsupported"))
 }
 
-function stopTests(lent: () => EngineUnderTest): void {
-  test("resolves when it stops an unknown key", () => lent().engine.stop(specOf(lent().images.serves).key))
+function stopTests(subject: () => EngineUnderTest): void {
+  test("resolves when it stops an unknown key", () => subject().engine.stop(specOf(subject().images.serves).key))
 
   test("keeps nothing of a stopped run", async () => {
-    const { engine, images, source } = lent()
+    const { engine, images, source } = subject()
     const spec = specOf({ ...images.serves, mounts: [{ source, target: "/data", readOnly: true }] })
     await engine.start(spec, ignore, never)
     await engine.stop(spec.key)
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
     assert.equal(await engine.address(spec.key, spec.port), undefined)
     await engine.stop(spec.key)
   })
 
   test("kills a program that does not end within the grace time", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.stubborn)
     await engine.start(spec, ignore, never)
     await engine.stop(spec.key, { graceMs: 50 })
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
   })
 
   test("aborts a start when the run is stopped", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     let stop: Promise<void> | undefined
     const start = engine.start(spec, () => (stop ??= engine.stop(spec.key)), never)
     await assert.rejects(start, EngineError)
     await stop
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
   })
 }
 
-function observeTests(lent: () => EngineUnderTest): void {
+function observeTests(subject: () => EngineUnderTest): void {
   test("shows a run with its labels to every engine of the instance and to no other", async () => {
-    const { engine, images, reopen, stranger } = lent()
+    const { engine, images, reopen, openOtherInstance } = subject()
     const spec = specOf(images.serves)
     const started = await engine.start(spec, ignore, never)
     await using again = await reopen()
-    await using other = await stranger()
-    const seen = await find(again, spec.key)
+    await using other = await openOtherInstance()
+    const seen = await findRun(again, spec.key)
     assert.ok(seen)
     const { run, project, user, state, exitCode, finishedAt } = seen
     assert.deepEqual(
@@ -215,15 +188,15 @@ function observeTests(lent: () => EngineUnderTest): void {
     )
     assert.equal(seen.imageDigest, started.imageDigest)
     assert.ok(seen.startedAt !== null && seen.startedAt > 0)
-    assert.equal(await find(other, spec.key), undefined)
+    assert.equal(await findRun(other, spec.key), undefined)
     await other.stop(spec.key)
-    assert.equal((await find(again, spec.key))?.state, "running")
+    assert.equal((await findRun(again, spec.key))?.state, "running")
     await again.stop(spec.key)
-    assert.equal(await find(engine, spec.key), undefined)
+    assert.equal(await findRun(engine, spec.key), undefined)
   })
 
   test("recovers a run's spec for every engine of the instance and no other", async () => {
-    const { engine, images, reopen, stranger, source } = lent()
+    const { engine, images, reopen, openOtherInstance, source } = subject()
     const given = {
       ...images.serves,
       cpus: 2,
@@ -234,7 +207,7 @@ function observeTests(lent: () => EngineUnderTest): void {
     const spec = specOf(given)
     await engine.start(spec, ignore, never)
     await using again = await reopen()
-    await using other = await stranger()
+    await using other = await openOtherInstance()
     const recalled = await again.recoverSpec(spec.key)
     const { env: _, command: __, imagePolicy: ___, ...rest } = spec
     assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
@@ -244,12 +217,14 @@ function observeTests(lent: () => EngineUnderTest): void {
     await engine.stop(spec.key)
     assert.equal(await engine.recoverSpec(spec.key), undefined)
   })
+}
 
+function endTests(subject: () => EngineUnderTest): void {
   test("keeps the exit code of a program that ended", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.exits)
     await engine.start(spec, ignore, never)
-    const ended = await until(engine, spec.key, (run) => run.state === "exited")
+    const ended = await observeUntil(engine, spec.key, (run) => run.state === "exited")
     assert.equal(ended.exitCode, 3)
     assert.equal(ended.oomKilled, false)
     assert.ok(ended.finishedAt !== null && ended.startedAt !== null && ended.finishedAt >= ended.startedAt)
@@ -258,15 +233,17 @@ function observeTests(lent: () => EngineUnderTest): void {
   })
 
   test("reports that a program was killed for memory", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.oom)
     await engine.start(spec, ignore, never)
-    assert.equal((await until(engine, spec.key, (run) => run.state === "exited")).oomKilled, true)
+    assert.equal((await observeUntil(engine, spec.key, (run) => run.state === "exited")).oomKilled, true)
     await engine.stop(spec.key)
   })
+}
 
+function usageTests(subject: () => EngineUnderTest): void {
   test("reports the resources and the written bytes of an observed run, and nothing of a removed one", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)
     await engine.observe()
@@ -286,16 +263,16 @@ function observeTests(lent: () => EngineUnderTest): void {
   })
 
   test("calls the watcher after a start and after a stop", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
-    await using calls = watching(engine)
+    await using calls = watchCalls(engine)
     await calls.next()
     await Promise.all([calls.next(), engine.start(spec, ignore, never)])
     await Promise.all([calls.next(), engine.stop(spec.key)])
   })
 
   test("refuses connections to a port on which nothing listens", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.noPort)
     await engine.start(spec, ignore, never)
     const address = await engine.address(spec.key, spec.port)
@@ -305,9 +282,9 @@ function observeTests(lent: () => EngineUnderTest): void {
   })
 }
 
-function logTests(lent: () => EngineUnderTest): void {
+function logTests(subject: () => EngineUnderTest): void {
   test("returns the output, oldest first, and only its tail on request", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)
     const follow = new AbortController()
@@ -316,16 +293,16 @@ function logTests(lent: () => EngineUnderTest): void {
       assert.ok(Math.abs(line.time - Date.now()) < 600_000)
       break
     }
-    const all = await collect(engine.logs(spec.key))
+    const all = await readAll(engine.logs(spec.key))
     assert.ok(all.length > 0)
-    assert.deepEqual(await collect(engine.logs(spec.key, { tail: 1 })), all.slice(-1))
-    assert.deepEqual(await collect(engine.logs(spec.key, { tail: 0 })), [])
-    assert.deepEqual(await collect(engine.logs(spec.key, { since: Date.now() + 60_000 })), [])
+    assert.deepEqual(await readAll(engine.logs(spec.key, { tail: 1 })), all.slice(-1))
+    assert.deepEqual(await readAll(engine.logs(spec.key, { tail: 0 })), [])
+    assert.deepEqual(await readAll(engine.logs(spec.key, { since: Date.now() + 60_000 })), [])
     await engine.stop(spec.key)
   })
 
   test("follows the output until the program ends or the signal is aborted", async () => {
-    const { engine, images } = lent()
+    const { engine, images } = subject()
     const spec = specOf(images.serves)
     await engine.start(spec, ignore, never)
     const controller = new AbortController()
@@ -335,66 +312,12 @@ function logTests(lent: () => EngineUnderTest): void {
     assert.equal((await aborted?.next())?.done, false)
     assert.equal((await stopped?.next())?.done, false)
     controller.abort()
-    await exhaust(aborted)
+    await readToEnd(aborted)
     await engine.stop(spec.key)
-    await exhaust(stopped)
+    await readToEnd(stopped)
   })
 
   test("yields nothing for an unknown key", async () => {
-    assert.deepEqual(await collect(lent().engine.logs(specOf(lent().images.serves).key, { follow: true })), [])
+    assert.deepEqual(await readAll(subject().engine.logs(specOf(subject().images.serves).key, { follow: true })), [])
   })
-}
-
-async function find(engine: Engine, key: string): Promise<ObservedRun | undefined> {
-  return (await engine.observe()).find((run) => run.key === key)
-}
-
-/** Observes after every change until the run is as wanted. */
-async function until(engine: Engine, key: string, wanted: (run: ObservedRun) => boolean): Promise<ObservedRun> {
-  await using calls = watching(engine)
-  for (;;) {
-    await calls.next()
-    const run = await find(engine, key)
-    if (run && wanted(run)) return run
-  }
-}
-
-/** The calls of a watcher, one `next` for at least one of them. */
-function watching(engine: Engine): AsyncDisposable & { next(): Promise<void> } {
-  const controller = new AbortController()
-  let called = 0
-  let wake = ignore
-  const done = engine.watch(() => {
-    called += 1
-    wake()
-  }, controller.signal)
-  return {
-    async next() {
-      if (called === 0) await new Promise<void>((resolve) => (wake = resolve))
-      called = 0
-    },
-    async [Symbol.asyncDispose]() {
-      controller.abort()
-      await done
-    },
-  }
-}
-
-/** Fetches the run's first page, once its port is open. */
-async function fetchFrom(engine: Engine, spec: RunSpec): Promise<Response> {
-  for (;;) {
-    const address = await engine.address(spec.key, spec.port)
-    assert.ok(address, "the run is no longer running")
-    const response = await fetch(`http://${address.host}:${address.port}/`).catch(() => undefined)
-    if (response) return response
-  }
-}
-
-/** Resolves when the iterator comes to its end. */
-async function exhaust(lines: AsyncIterator<LogLine> | undefined): Promise<void> {
-  while (lines && !(await lines.next()).done);
-}
-
-async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
-  return await Array.fromAsync(lines)
 }

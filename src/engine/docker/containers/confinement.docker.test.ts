@@ -6,13 +6,13 @@ import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../../engine.ts"
 
-describe("a program in a run's container", () => {
-  let rig: DockerRig
-  before(async () => {
-    rig = await makeDockerRig()
-  })
-  after(() => rig[Symbol.asyncDispose]())
+let rig: DockerRig
+before(async () => {
+  rig = await makeDockerRig()
+})
+after(() => rig[Symbol.asyncDispose]())
 
+describe("the rights of a program in a run's container", () => {
   test("runs as the runs' user, with a name and a writable home", async () => {
     const said = await rig.output(
       "id -u; id -g; whoami; echo $HOME $USER; cd && touch x && pwd && stat -c %a:%u .; touch /tmp/x && echo written",
@@ -47,7 +47,9 @@ describe("a program in a run's container", () => {
     assert.match(await rig.output("mount | head -1", { writableRoot: true }), /\(rw,/)
     assert.match(await rig.output("mount | head -1", {}), /\(ro,/)
   })
+})
 
+describe("the limits of a program in a run's container", () => {
   test("has limits on memory, processes, processor time and shared memory, and no swap", async () => {
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], cpus: 3, memoryMiB: 128 })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
@@ -90,7 +92,9 @@ describe("a program in a run's container", () => {
     assert.equal((await engine.observe()).find(({ key }) => key === spec.key)?.state, "running")
     await engine.stop(spec.key, { graceMs: 0 })
   })
+})
 
+describe("the mounts of a program in a run's container", () => {
   test("writes to writable mounts and only reads read-only ones", async () => {
     const data = await rig.directory("data")
     await writeFile(join(rig.filesRoot, data, "file"), "content")
@@ -133,8 +137,10 @@ describe("a program in a run's container", () => {
     assert.equal(await rig.output("cat /opt/real/in/file '/with space/file'", { image, mounts }), "contentcontent")
     await rig.docker("rmi", image)
   })
+})
 
-  test("gets its directories by their paths when isolation is off", async () => {
+describe("the mounts of a run on the host", () => {
+  test("are its directories themselves when isolation is off", async () => {
     await using engine = await rig.open({ isolation: "off" })
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
@@ -154,7 +160,7 @@ describe("a program in a run's container", () => {
     await engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("runs without any mount of Quayside's on the host", async () => {
+  test("include none of Quayside's while the program runs", async () => {
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
@@ -162,7 +168,9 @@ describe("a program in a run's container", () => {
     assert.deepEqual(await readdir(rig.stagingDir), [])
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
+})
 
+describe("the network, output and exit of a program in a run's container", () => {
   test("cannot reach another run on its network, while Quayside reaches both", async () => {
     const spec = specOf({ image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)

@@ -14,30 +14,30 @@ const never = new AbortController().signal
  * The registry's images have no program at all, so that a start ends with `command_not_found` where
  * it got as far.
  */
-describe("an image", () => {
-  let rig: DockerRig
-  let registry: Registry
-  let closed: Registry
-  before(async () => {
-    ;[rig, registry, closed] = await Promise.all([makeDockerRig(), startRegistry(), startRegistry({ isPrivate: true })])
-  })
-  after(async () => {
-    for (const { host } of [registry, closed]) {
-      const images = await rig.docker("images", "--quiet", "--filter", `reference=${host}/*/*`)
-      for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
-    }
-    await closed[Symbol.asyncDispose]()
-    await registry[Symbol.asyncDispose]()
-    await rig[Symbol.asyncDispose]()
-  })
+let rig: DockerRig
+let registry: Registry
+let closed: Registry
+before(async () => {
+  ;[rig, registry, closed] = await Promise.all([makeDockerRig(), startRegistry(), startRegistry({ isPrivate: true })])
+})
+after(async () => {
+  for (const { host } of [registry, closed]) {
+    const images = await rig.docker("images", "--quiet", "--filter", `reference=${host}/*/*`)
+    for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
+  }
+  await closed[Symbol.asyncDispose]()
+  await registry[Symbol.asyncDispose]()
+  await rig[Symbol.asyncDispose]()
+})
 
-  const named = (name: string) => `${registry.host}/${name}`
-  const start = (image: string, imagePolicy: ImagePolicy, engine: Engine = rig.engine) =>
-    engine.start(specOf({ image, imagePolicy }), () => {}, never)
-  const pull = (image: string, policy: ImagePolicy, engine: Engine = rig.engine) =>
-    engine.pull(image, { policy, report: () => {}, signal: never })
-  const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
+const named = (name: string) => `${registry.host}/${name}`
+const start = (image: string, imagePolicy: ImagePolicy, engine: Engine = rig.engine) =>
+  engine.start(specOf({ image, imagePolicy }), () => {}, never)
+const pull = (image: string, policy: ImagePolicy, engine: Engine = rig.engine) =>
+  engine.pull(image, { policy, report: () => {}, signal: never })
+const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
 
+describe("the source of an image", () => {
   test("of a registry with credentials starts only for people who have them", async () => {
     const image = `${closed.host}/good/one`
     await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
@@ -82,7 +82,9 @@ describe("an image", () => {
     await rig.docker("tag", named("good/source"), other)
     await assert.rejects(start(other, stranger), { code: "image_unavailable" })
   })
+})
 
+describe("the size of an image", () => {
   test("over the maximum size is rejected during the pull, and nothing of it remains", async () => {
     await using engine = await rig.open({ maxImageBytes: 400_000 })
     await assert.rejects(start(named("slow/large"), stranger, engine), {
@@ -116,7 +118,9 @@ describe("an image", () => {
     await assert.rejects(start(image, { verifyAccess: false, allowLocal: true }), { code: "image_unavailable" })
     await rig.docker("rmi", image)
   })
+})
 
+describe("the pull of an image", () => {
   test("is fetched again by a pull, and described without being fetched", async () => {
     const image = named("good/news")
     assert.equal(await rig.engine.image(image, stranger), undefined)

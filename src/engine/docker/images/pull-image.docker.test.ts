@@ -9,22 +9,22 @@ import { EngineError, type StartStep } from "../../engine.ts"
  * The image has no program at all, so that a start ends with `command_not_found` where the pull
  * went well.
  */
-describe("a start with a missing image", () => {
-  let rig: DockerRig
-  let registry: Registry
-  before(async () => {
-    ;[rig, registry] = await Promise.all([makeDockerRig(), startRegistry()])
-  })
-  after(async () => {
-    const images = await rig.docker("images", "--quiet", "--filter", `reference=${registry.host}/*/*`)
-    for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
-    await registry[Symbol.asyncDispose]()
-    await rig[Symbol.asyncDispose]()
-  })
+let rig: DockerRig
+let registry: Registry
+before(async () => {
+  ;[rig, registry] = await Promise.all([makeDockerRig(), startRegistry()])
+})
+after(async () => {
+  const images = await rig.docker("images", "--quiet", "--filter", `reference=${registry.host}/*/*`)
+  for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
+  await registry[Symbol.asyncDispose]()
+  await rig[Symbol.asyncDispose]()
+})
 
-  const start = (name: string, report: (step: StartStep) => void = () => {}, signal = new AbortController().signal) =>
-    rig.engine.start(specOf({ image: `${registry.host}/${name}` }), report, signal)
+const start = (name: string, report: (step: StartStep) => void = () => {}, signal = new AbortController().signal) =>
+  rig.engine.start(specOf({ image: `${registry.host}/${name}` }), report, signal)
 
+describe("the progress of a start with a missing image", () => {
   test("reports bytes that only grow, up to the sum of all layers", async () => {
     const steps: StartStep[] = []
     await assert.rejects(
@@ -64,7 +64,9 @@ describe("a start with a missing image", () => {
       },
     )
   })
+})
 
+describe("the end of a pull", () => {
   test("puts the registry's own text into the detail, not into the message", async () => {
     await assert.rejects(start("denied/image"), (error) => {
       assert.ok(error instanceof EngineError && error.detail !== undefined)

@@ -10,18 +10,18 @@ const ignore = () => {}
 /** A network of eight addresses has room for five containers. */
 const [networkPrefix, room, count] = [29, 5, 12]
 
-describe("more runs of one person than a network has addresses", () => {
-  const warnings: unknown[][] = []
-  let rig: DockerRig
-  let specs: RunSpec[]
-  before(async () => {
-    const logger = { ...silentLogger, warn: (...said: unknown[]) => void warnings.push(said) }
-    rig = await makeDockerRig({ networkPrefix, networkPool: "10.215.32.0/24", logger })
-    const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], memoryMiB: 32 }
-    specs = Array.from({ length: count }, () => specOf(serving))
-  })
-  after(() => rig[Symbol.asyncDispose]())
+const warnings: unknown[][] = []
+let rig: DockerRig
+let specs: RunSpec[]
+before(async () => {
+  const logger = { ...silentLogger, warn: (...said: unknown[]) => void warnings.push(said) }
+  rig = await makeDockerRig({ networkPrefix, networkPool: "10.215.32.0/24", logger })
+  const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], memoryMiB: 32 }
+  specs = Array.from({ length: count }, () => specOf(serving))
+})
+after(() => rig[Symbol.asyncDispose]())
 
+describe("more runs of one person than a network has addresses", () => {
   test("all start, four at a time, on further networks, while the engine is observed", async () => {
     const left = [...specs]
     const worker = async () => {
@@ -46,7 +46,9 @@ describe("more runs of one person than a network has addresses", () => {
     const tries = addresses.map((address) => `(nc -w 2 ${address} 8080 </dev/null >/dev/null 2>&1 && echo ${address}) &`)
     assert.equal(await rig.output(`${tries.join("\n")}\nwait; echo tried`, { memoryMiB: 64 }), "tried")
   })
+})
 
+describe("a full network and a restart with many runs", () => {
   test("the engine uses another network when one is full", async () => {
     // The engine's own account of addresses is the one that counts: somebody uses up those of the
     // network with room.
