@@ -5,9 +5,7 @@ import { TrustedProxies } from "#http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { respondsAsync } from "./handlers/runs/prefer.ts"
 import { depthOf } from "./http/body.ts"
-import { cookieOf } from "./http/cookies.ts"
 import { checkMatch } from "./http/etag.ts"
-import { hostName } from "./http/guards.ts"
 import { RequestContext } from "./http/request-context.ts"
 
 const headerBytes = 32 * 1024
@@ -40,18 +38,6 @@ const parsers: Parser[] = [
       repeated('"', { end: "x" }),
       repeated('W/"", '),
     ],
-  },
-  {
-    name: "Cookie",
-    parse: (header) => cookieOf(withHeader("cookie", header), "quayside_session", false),
-    size: headerBytes,
-    shapes: [repeated(";"), repeated(" "), repeated("quayside_session=;"), repeated("a=b; ")],
-  },
-  {
-    name: "Host",
-    parse: hostName,
-    size: headerBytes,
-    shapes: [repeated("a"), repeated(":1"), repeated("a", { start: "[" }), repeated(":", { start: "[" })],
   },
   {
     name: "Prefer",

@@ -1,21 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { bounds, Failure } from "#contract"
+import { bounds } from "#contract"
 import { EventFeed } from "#events"
-import { prefersHtml } from "#gateway"
-import { drainBody, TrustedProxies } from "#http"
+import { AllowedHosts, drainBody, prefersHtml, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
-import { cookieOf } from "./http/cookies.ts"
-import { checkOneHost, checkTransferEncoding, HostCheck } from "./http/guards.ts"
 import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
+import { checkHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
-import { sessionOf } from "./http/session-cookie.ts"
+import { cookieOf, sessionOf } from "./http/session-cookie.ts"
 import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageResponse } from "./pages/page.ts"
@@ -28,14 +26,11 @@ export interface ApiServer extends AsyncDisposable {
   listen(addresses: readonly ListenAddress[]): Promise<void>
 }
 
-/** What holds 200 IDs fits. */
-const targetMax = bounds.http.targetBytes.value
-
 export function createApi(services: Services): ApiServer {
   const routes = new Routes()
   const measures = new RequestMetrics()
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
-  const hosts = new HostCheck(services.settings.hostNames)
+  const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
   const listener: Listener = new Listener(take, services.connections)
   const { store, identity, events, clock, logger } = services
@@ -67,10 +62,7 @@ export function createApi(services: Services): ApiServer {
     const { request, response } = requestContext
     measures.observe(response, nameOf(target), started)
     try {
-      checkTarget(request.url ?? "")
-      checkOneHost(request)
-      checkTransferEncoding(request)
-      hosts.check(requestContext.host)
+      checkHead(request, { hosts, host: requestContext.host })
       if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
       if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
       else await runPage(services, target.page, requestContext)
@@ -92,15 +84,6 @@ export function createApi(services: Services): ApiServer {
 
 function nameOf(target: Target | undefined): string {
   return target === undefined ? "unknown" : "operation" in target ? target.operation : target.name
-}
-
-function checkTarget(url: string): void {
-  if (url.length > targetMax) {
-    const wanted = targetMax.toLocaleString("en")
-    throw new Failure("too_large", `The address may have ${wanted} characters at most; got ${url.length.toLocaleString("en")}`, {
-      status: 414,
-    })
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { transferEncodingError } from "#http"
+import { checkTransferEncoding, countHeader } from "#http"
 import type { GatewayContext } from "./context.ts"
 import { handleOriginForm } from "./forms/origin-form.ts"
 import { handlePathForm } from "./forms/path-form.ts"
@@ -33,20 +33,16 @@ function locate({ addresses }: GatewayContext, request: IncomingMessage): { form
 const maxHeaders = bounds.gateway.headers.value
 
 /** Refuses what could be understood in two ways where Node's parser lets it pass. */
-function checkHead({ rawHeaders, url = "", headers }: IncomingMessage): void {
+function checkHead(request: IncomingMessage): void {
+  const { rawHeaders, url = "", headers } = request
   if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `At most ${maxHeaders} headers are wanted`)
-  const seen = { host: 0, authorization: 0 }
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === 4 && name.toLowerCase() === "host") seen.host += 1
-    else if (name.length === 13 && name.toLowerCase() === "authorization") seen.authorization += 1
-  }
-  if (seen.host !== 1) throw new Failure("invalid", `One Host header is wanted, got ${seen.host}`, { field: "Host" })
-  if (seen.authorization > 1) throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
+  const hosts = countHeader(request, "host")
+  if (hosts !== 1) throw new Failure("invalid", `One Host header is wanted, got ${hosts}`, { field: "Host" })
+  if (countHeader(request, "authorization") > 1)
+    throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
     throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
-  const fault = transferEncodingError(headers)
-  if (fault !== undefined) throw new Failure("invalid", fault, { field: "Transfer-Encoding" })
+  checkTransferEncoding(request)
   if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
     throw new Failure("invalid", "A request that changes the protocol has no body")
   }

@@ -1,4 +1,3 @@
-export { prefersHtml } from "./forms/browser.ts"
 export type { NoPortReason, PortAssignment, PortAssignments } from "./forms/port-choice.ts"
 export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts"
 export type { LiveRun, RunDirectory, Visitor } from "./run-directory.ts"

@@ -1,9 +1,10 @@
+import { cookieValues } from "#http"
 import { Signer } from "#kit"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { parseRunPath, sanitizePath } from "./forms/paths.ts"
 import { includesProtocol } from "./proxy/tunnel.ts"
 import { CookieJar } from "./sessions/cookie-jar.ts"
-import { confineCookie, cookieValues, stripOwnCookies } from "./sessions/cookies.ts"
+import { confineCookie, stripOwnCookies } from "./sessions/cookies.ts"
 import { ResponseParser } from "./upstream/response-parser.ts"
 
 const headerBytes = 32 * 1024

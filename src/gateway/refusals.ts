@@ -1,7 +1,6 @@
 import { bounds, Failure } from "#contract"
-import { assignConnection, drainBody, hasBody } from "#http"
+import { assignConnection, drainBody, hasBody, prefersHtml } from "#http"
 import type { GatewayContext } from "./context.ts"
-import { prefersHtml } from "./forms/browser.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
 import type { LiveRun, Visitor } from "./run-directory.ts"

@@ -10,6 +10,18 @@ export { handleParseErrors, isUnknownMethod, type ParseError } from "./connectio
 export { detachConnection, hasPendingRequest, type PipeliningOptions, queueRequest } from "./connections/pipelining.ts"
 export { hasTinyChunks, serverOptions, tinyChunksMsg } from "./node/buffered-request.ts"
 export * as http from "./node/http.ts"
-export { drainBody, hasBody } from "./requests/drain.ts"
+export {
+  isBrowserLoad,
+  isCrossOrigin,
+  isExternalNavigation,
+  isNavigation,
+  isServiceWorkerScript,
+  prefersHtml,
+} from "./requests/browser.ts"
+export { cookieValues, setCookie, uniqueCookie } from "./requests/cookies.ts"
+export { drainBody } from "./requests/drain.ts"
+export { checkTransferEncoding, countHeader, hasBody, isFromLoopback } from "./requests/headers.ts"
+export { AllowedHosts, authorityOf, hostName, isLoopbackName } from "./requests/host.ts"
+export { declaresOtherOrigin, isSafeMethod } from "./requests/origin.ts"
 export { transferEncodingError } from "./requests/transfer-encoding.ts"
-export { peerAddress, TrustedProxies } from "./requests/trusted-proxies.ts"
+export { TrustedProxies } from "./requests/trusted-proxies.ts"

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
+import { cookieValues, uniqueCookie } from "./requests/cookies.ts"
+import { hostName } from "./requests/host.ts"
 import { transferEncodingError } from "./requests/transfer-encoding.ts"
 import { TrustedProxies } from "./requests/trusted-proxies.ts"
 
@@ -22,6 +24,18 @@ const parsers: Parser[] = [
     parse: (header) => transferEncodingError({ "transfer-encoding": header }),
     size: headerBytes,
     shapes: [repeated(" ", { end: "x" }), repeated("chunked,")],
+  },
+  {
+    name: "Cookie",
+    parse: (header) => [uniqueCookie(header, "quayside_session"), cookieValues(header, "a")],
+    size: headerBytes,
+    shapes: [repeated(";"), repeated(" "), repeated("quayside_session=;"), repeated("a=b; ")],
+  },
+  {
+    name: "Host",
+    parse: hostName,
+    size: headerBytes,
+    shapes: [repeated("a"), repeated(":1"), repeated("["), repeated("a", { start: "[" }), repeated(":", { start: "[" })],
   },
 ]
 testLinear(parsers)

@@ -131,27 +131,28 @@ export const api = [
       ],
     ],
   ),
-  ...faults("src/api/http/guards.ts", http, [
-    ["any Host is answered", "if (!this.#names.has(name) && !isLoopbackName(name)) {", "if (name === undefined) {"],
-    [
-      "a page from elsewhere writes",
-      "if (origin !== undefined && !sameOrigin(origin, options.origin, options.host)) throw elsewhere()",
-      "",
-    ],
-    ["a frame of another site writes", 'if (site !== undefined && site !== "same-origin" && site !== "none") throw elsewhere()', ""],
+  ...faults("src/http/requests/host.ts", http, [
+    ["any Host is answered", "if (!this.#names.has(name) && !isLoopbackName(name)) return false", ""],
+  ]),
+  ...faults("src/http/requests/origin.ts", http, [
+    ["a page from elsewhere writes", "if (origin !== undefined && !ownOrigins.includes(origin)) return true", ""],
+    ["a frame of another site writes", 'return site !== undefined && site !== "same-origin" && site !== "none"', "return false"],
+  ]),
+  ...faults("src/api/http/request-checks.ts", http, [
     [
       "a browser's session writes without saying where from",
       "if (options.bySession && origin === undefined && site === undefined) {",
       "if (false) {",
     ],
+    ["a body in any transfer coding is read", "  checkTransferEncoding(request)\n", ""],
   ]),
   ...faults(
-    "src/api/http/guards.ts",
+    "src/http/requests/headers.ts",
     ["test/api/proxies.test.ts"],
     [
       [
         "what was forwarded from elsewhere counts as this machine",
-        "isLoopbackAddress(peer) && (forwarded === undefined || (address !== peer && isLoopbackAddress(address)))",
+        "isLoopbackAddress(peer) && (forwarded === undefined || (clientAddress !== peer && isLoopbackAddress(clientAddress)))",
         "isLoopbackAddress(peer)",
       ],
     ],
@@ -182,7 +183,6 @@ export const api = [
       ["who went away is told as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],
     ],
   ),
-  ...faults("src/api/server.ts", http, [["a body in any transfer coding is read", "      checkTransferEncoding(request)\n", ""]]),
   ...faults("src/api/routes.ts", http, [
     ["a wrong method is answered without Allow", "{ headers: { allow } })", "{})"],
     [

@@ -5,8 +5,7 @@ import { memberIdsOf } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
 import { publishGroupChange } from "../handlers/accounts/groups.ts"
-import { handOut } from "../http/cookies.ts"
-import { sessionCookie } from "../http/session-cookie.ts"
+import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
 import { escapeHtml } from "./html.ts"
 import { messagePage, type Page, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
 
@@ -38,7 +37,7 @@ const callback: Page = async (services, request) => {
 }
 
 function stateCookie({ settings }: Services, value: string | undefined): string {
-  return handOut(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdSignInMs / 1000 })
+  return cookieHeader(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdSignInMs / 1000 })
 }
 
 type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]

@@ -2,7 +2,6 @@ import { renameSync } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { ClientGone, forbidden, invalid, notFound } from "../failures.ts"
-import { hostName, isOurs } from "../guard.ts"
 import { checkLocks, type PlannedChange } from "../locks/lock-check.ts"
 import { assertValidNewName, type FileAddress, joinPath, parseFileAddress } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
@@ -63,7 +62,7 @@ function destinationOf(request: DavRequest): FileAddress {
   const { destination } = request.headers
   if (destination === undefined || destination === "") throw invalid("The header Destination is missing")
   const authority = /^https?:\/\/([^/?#]*)/i.exec(String(destination))?.[1]
-  if (authority !== undefined && !isOurs(hostName(authority), request.context.allowedHosts)) {
+  if (authority !== undefined && !request.context.allowedHosts.has(authority)) {
     throw new Failure("invalid", "The destination is on another server", { status: 502 })
   }
   return parseFileAddress(String(destination))

@@ -1,6 +1,6 @@
 import type { Server } from "node:http"
 import { bounds } from "#contract"
-import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
+import { AllowedHosts, ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import type { Authority } from "../access/authority.ts"
 import { OpenRequests } from "../access/open-requests.ts"
 import { RightsCache } from "../access/rights-cache.ts"
@@ -51,7 +51,7 @@ export class FileServer implements AsyncDisposable {
       copyQueue: new CopyQueue(),
       scheduler: sharedScheduler,
       openRequests: new OpenRequests(),
-      allowedHosts: new Set(settings.allowedHosts),
+      allowedHosts: new AllowedHosts(settings.allowedHosts),
       reportError: report,
       recordRefusals: (refusals) => authority.recordRefusals(refusals),
       limits: settings.limits,

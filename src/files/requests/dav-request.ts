@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
+import type { AllowedHosts } from "#http"
 import type { Authority, PathAccess } from "../access/authority.ts"
 import type { OpenRequests } from "../access/open-requests.ts"
 import type { RightsCache } from "../access/rights-cache.ts"
@@ -27,7 +28,7 @@ export interface FilesContext {
   scheduler: FairScheduler
   openRequests: OpenRequests
   /** Host names that are ours beside the loopback ones. */
-  allowedHosts: ReadonlySet<string>
+  allowedHosts: AllowedHosts
   reportError(error: unknown): void
   recordRefusals: Authority["recordRefusals"]
   limits: RequestLimits

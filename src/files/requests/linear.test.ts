@@ -1,7 +1,6 @@
 import { bounds } from "#contract"
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
 import { checkWritePreconditions, isFresh } from "../access/preconditions.ts"
-import { hostName } from "../guard.ts"
 import { parseIfHeader, submittedTokens } from "../locks/if-header.ts"
 import { escapeXml, parseXml } from "../xml/xml.ts"
 import { parseFileAddress } from "./address.ts"
@@ -50,7 +49,6 @@ const parsers: Parser[] = [
       repeated("/", { start: "http:" }),
     ],
   },
-  { name: "Host", parse: hostName, size: headerBytes, shapes: [repeated("a"), repeated(":1"), repeated("[")] },
   {
     name: "XML",
     parse: (body) => parseXml(Buffer.from(body)),

@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import { hostName, isLoopbackName } from "#http"
 import type { LiveRun } from "../run-directory.ts"
 
 /** Where a request was sent, told by its `Host`. */
@@ -50,7 +51,7 @@ export class RunAddresses {
     const name = hostName(host)
     const suffix = this.#suffix
     if (suffix !== undefined && name.endsWith(suffix)) return { form: "origin", key: name.slice(0, -suffix.length) }
-    if (name !== this.appsUrl.hostname && !isLoopback(name)) return undefined
+    if (name !== this.appsUrl.hostname && !isLoopbackName(name)) return undefined
     if (localPort === undefined || !this.#ports?.has(localPort)) return { form: "path" }
     return { form: "origin", key: this.#ports.keyAt(localPort) ?? "" }
   }
@@ -83,29 +84,19 @@ export class RunAddresses {
   }
 }
 
-/** A `Host` without its port, in lower case; empty when it is malformed. */
-export function hostName(host: string): string {
-  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host)
-  return match?.[1]?.toLowerCase() ?? ""
-}
-
-function isLoopback(name: string): boolean {
-  return name === "localhost" || name === "[::1]" || (isIP(name) === 4 && name.startsWith("127."))
-}
-
 /**
  * The name below which runs have theirs. An address has no names below it; a loopback one means
  * `localhost`.
  */
 function parentOf(url: URL): string {
   const name = url.hostname
-  if (isLoopback(name)) return "localhost"
+  if (isLoopbackName(name)) return "localhost"
   if (isIP(name.replace(/^\[|\]$/g, "")) === 0) return name
   throw new TypeError(`An apps URL with a host name is wanted, since each run gets a name below it; got ${url.href}`)
 }
 
 function parentOrSelf(url: URL): string {
-  return isLoopback(url.hostname) ? "localhost" : url.hostname
+  return isLoopbackName(url.hostname) ? "localhost" : url.hostname
 }
 
 function httpUrl(text: string, what: string): URL {

@@ -1,9 +1,9 @@
 import { Failure } from "#contract"
+import { isNavigation } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { Refusal, redirect } from "../refusals.ts"
 import type { LiveRun } from "../run-directory.ts"
-import { isNavigation } from "./browser.ts"
 import { ownPrefix, pathAtOrigin, sanitizePath } from "./paths.ts"
 
 /** The path that begins the flow at a run's origin. */

@@ -1,3 +1,4 @@
+import { isCrossOrigin, isExternalNavigation, isNavigation, isServiceWorkerScript } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { RunEntityTags } from "../proxy/entity-tags.ts"
@@ -5,7 +6,6 @@ import { forwardRequest } from "../proxy/forward-request.ts"
 import { checkAddress, countConnection, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
 import type { LiveRun } from "../run-directory.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
-import { isCrossOrigin, isExternalNavigation, isNavigation, isServiceWorkerScript } from "./browser.ts"
 import { handleOwnPath, redirectToSignIn, sessionLost, startPath } from "./enter.ts"
 import { isGatewayPath, isProgramRoot, pathAtOrigin, pathInProgram } from "./paths.ts"
 

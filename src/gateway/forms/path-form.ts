@@ -1,10 +1,10 @@
 import { Failure } from "#contract"
+import { declaresOtherOrigin, isBrowserLoad } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
 import { auditRefusal, checkAddress, countConnection, forbidden, notFound, notReady, redirect, send, unauthorized } from "../refusals.ts"
 import type { LiveRun, Visitor } from "../run-directory.ts"
-import { declaresOtherOrigin, isBrowserLoad } from "./browser.ts"
 import { parseRunPath, sanitizePath } from "./paths.ts"
 
 /**

@@ -3,20 +3,6 @@
  */
 const ours = /^(?:__(?:host|secure|http)-)*(?:http-)?quayside/i
 
-/**
- * The values of every cookie of this name, in the order sent, at most 16: a planted one may come
- * before the real one.
- */
-export function cookieValues(header: string | undefined, name: string): string[] {
-  if (header === undefined || !header.includes(name)) return []
-  const values: string[] = []
-  for (const pair of header.split(";")) {
-    const text = pair.trim()
-    if (text.startsWith(`${name}=`) && values.push(text.slice(name.length + 1)) === 16) break
-  }
-  return values
-}
-
 /** A `Cookie` header without our own; undefined when nothing is left. */
 export function stripOwnCookies(header: string): string | undefined {
   if (!/quayside/i.test(header)) return header

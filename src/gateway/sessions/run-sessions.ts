@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
+import { cookieValues } from "#http"
 import { type Clock, Signer } from "#kit"
 import type { Visitor } from "../run-directory.ts"
-import { cookieValues } from "./cookies.ts"
 
 /** A browser's proof at one run's origin. Times are milliseconds since the epoch. */
 export interface RunSession {

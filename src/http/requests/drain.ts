@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { hasTinyChunks } from "../node/buffered-request.ts"
+import { hasBody } from "./headers.ts"
 
 export interface DrainOptions {
   /** A body with so many bytes or more is answered before it is there. Default 65,536. */
@@ -25,11 +26,6 @@ export async function drainBody(request: IncomingMessage, options: DrainOptions 
   if (request.complete || request.destroyed) return false
   lingerOn(request, maxBytes, Math.max(leastLingerMs, until - performance.now()))
   return true
-}
-
-/** Whether a body comes with the request, be it empty in the end. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 }
 
 /**

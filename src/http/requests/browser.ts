@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import { isSafeMethod } from "./origin.ts"
 
 /** The page of a tab, as far as headers tell: only such a request may be sent on to signing in. */
 export function isNavigation({ method, headers }: IncomingMessage): boolean {
@@ -45,17 +46,7 @@ export function isCrossOrigin(request: IncomingMessage, origin: string): boolean
   if (said !== undefined && said !== origin && !(said === "null" && site === "same-origin" && !isSocket(request))) return true
   if (site === "same-origin" || site === "none") return false
   if (site !== undefined) return !isNavigation(request) || isSocket(request)
-  return said === undefined && (isSocket(request) || !isSafe(request.method))
-}
-
-/**
- * The same for a proof that no browser adds by itself: programs need not say where they come from,
- * but a page may not come from elsewhere.
- */
-export function declaresOtherOrigin({ headers }: IncomingMessage, origins: readonly string[]): boolean {
-  const { origin, "sec-fetch-site": site } = headers
-  if (origin !== undefined && !origins.includes(origin)) return true
-  return site !== undefined && site !== "same-origin" && site !== "none"
+  return said === undefined && (isSocket(request) || !isSafeMethod(request.method))
 }
 
 /** Whether a navigation was begun outside of the origin: typed, a bookmark, or a link elsewhere. */
@@ -66,10 +57,6 @@ export function isExternalNavigation(request: IncomingMessage): boolean {
 
 function isSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined
-}
-
-function isSafe(method: string | undefined): boolean {
-  return method === "GET" || method === "HEAD" || method === "OPTIONS"
 }
 
 function isFrame(dest: string | string[]): boolean {

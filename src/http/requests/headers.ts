@@ -1,0 +1,36 @@
+import type { IncomingMessage } from "node:http"
+import { Failure } from "#contract"
+import { isLoopbackAddress } from "#kit"
+import { transferEncodingError } from "./transfer-encoding.ts"
+import { peerAddress } from "./trusted-proxies.ts"
+
+/** How often a header, named in lower case, stands in a request's raw headers. */
+export function countHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">, name: string): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const each = rawHeaders[i] as string
+    if (each.length === name.length && each.toLowerCase() === name) count += 1
+  }
+  return count
+}
+
+/** Throws a `Failure` (400) for a body in a transfer coding that nobody here decodes. */
+export function checkTransferEncoding({ headers }: IncomingMessage): void {
+  const error = transferEncodingError(headers)
+  if (error !== undefined) throw new Failure("invalid", error, { field: "Transfer-Encoding" })
+}
+
+/** Whether a body comes with the request, be it empty in the end. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+}
+
+/**
+ * Whether a request comes from this machine. `clientAddress` is the one after trusted proxies: a
+ * request that was forwarded from elsewhere does not, whatever its last hop.
+ */
+export function isFromLoopback(request: IncomingMessage, clientAddress: string): boolean {
+  const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded
+  const peer = peerAddress(request)
+  return isLoopbackAddress(peer) && (forwarded === undefined || (clientAddress !== peer && isLoopbackAddress(clientAddress)))
+}
