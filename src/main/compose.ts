@@ -1,24 +1,27 @@
 import { join, resolve } from "node:path"
-import { createIdentity } from "#access"
+import { createIdentity, type Identity } from "#access"
 import { type ApiServer, createApi } from "#api"
-import { RegistryAllowlist } from "#engine"
-import { openEvents } from "#events"
-import { deferredTree, startFiles } from "#files"
+import { type Engine, RegistryAllowlist } from "#engine"
+import { type Events, openEvents } from "#events"
+import { deferredTree, type Files, startFiles } from "#files"
 import { createGateway, type Gateway } from "#gateway"
-import { createImages } from "#images"
-import { type Logger, systemClock } from "#kit"
+import { createImages, type Images } from "#images"
+import { type Clock, type Logger, systemClock } from "#kit"
 import { finishInterruptedMoves, prepareRun, replanRun, startGrantExpiry } from "#projects"
-import { openRuns, StorageQuotas } from "#runs"
-import { openStore } from "#store"
-import { gatewayHost, imageTermsOf, portLedger, readinessOf } from "./adapters.ts"
-import { addressesOf, hostsOf, runPortsOf, withPorts } from "./addresses.ts"
-import { checkRights, confineInTime, engineOf } from "./engine.ts"
-import { checkOpenId, openIdOf } from "./openid.ts"
-import { apiSettings, connectionLimitOf, filesOptions, runEvents, runSettings } from "./parts.ts"
-import { credentialsFrom } from "./registry-credentials.ts"
-import { warnOfLoginAccounts } from "./run-user.ts"
+import { openRuns, type Runs, StorageQuotas } from "#runs"
+import { openStore, type Store } from "#store"
+import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
+import { apiSettings, filesOptions, runEvents, runSettings } from "./component-options.ts"
+import { createConnectionLimit } from "./connection-limit.ts"
+import { assertCanIsolate, createConfiguredEngine, startIsolation } from "./engine.ts"
+import { createImagePolicy } from "./image-policy.ts"
+import { assertOpenIdSettings, createOpenIdSignIn } from "./openid.ts"
+import { createReadiness } from "./readiness.ts"
+import { readRegistryCredentials } from "./registry-credentials.ts"
+import { createPortAssignments, createRunDirectory } from "./run-directory.ts"
+import { warnAboutLoginAccount } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
-import type { Settings } from "./settings.ts"
+import type { Settings } from "./settings/settings.ts"
 
 /** A running installation. Disposing of it stops everything but the runs. */
 export interface Quayside extends AsyncDisposable {
@@ -33,42 +36,116 @@ export interface ComposeOptions {
   settings: Settings
   version: string
   logger: Logger
-  /** Takes a line for each request to the base URL; none are made without it. */
+  /** Receives one line for each request to the base URL. Without it, none are written. */
   accessLog?: (line: string) => void
-  /** Shown before the password counts. */
+  /** Called before the generated password becomes valid. */
   announcePassword: (password: string) => void
-  /** Aborted: the start ends at its next step, with `StartStopped`. */
+  /** When it aborts, the start ends at its next step and throws `StartStopped`. */
   signal?: AbortSignal
 }
 
-/** Somebody ended the start before it was complete; nothing is left running. */
+/** The start was stopped before it was complete. Nothing is left running. */
 export class StartStopped extends Error {
   override readonly name = "StartStopped"
 }
 
-/** How long requests through the gateway may take to finish when the service stops. */
+/** Time for open requests to finish when the service stops. */
 const closeMs = 8_000
 
+/** What every step of the start needs. */
+interface StartContext {
+  settings: Settings
+  urls: PublicUrls
+  runPorts: ReturnType<typeof runPortRange>
+  dataDir: string
+  filesRoot: string
+  clock: Clock
+  logger: Logger
+  registries: RegistryAllowlist
+  /** Disposes of all components, the latest first. */
+  stack: AsyncDisposableStack
+}
+
+/** The components that know no engine. */
+interface BaseComponents {
+  store: Store
+  identity: Identity
+  quotas: StorageQuotas
+}
+
+interface FileServer {
+  events: Events
+  /** Resolves when the worker serves requests. */
+  starting: Promise<Files>
+  tree: ReturnType<typeof deferredTree>
+}
+
+interface Components extends BaseComponents, FileServer {
+  engine: Engine
+  images: Images
+  runs: Runs
+}
+
 /**
- * Starts all parts in the order in which they need each other, and owns their lives. Rejects when
- * one cannot start; nothing is then left running.
+ * Starts all components in the order in which they need each other, and owns their lifetimes.
+ * Rejects when one cannot start. Nothing is then left running.
  */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger, signal } = options
-  const demandWanted = () => {
+  const assertNotStopped = () => {
     if (signal?.aborted) throw new StartStopped("The start was stopped")
   }
-  const settings = await withPorts(options.settings)
-  const urls = addressesOf(settings)
-  const runPorts = runPortsOf(settings)
-  const clock = systemClock
   await using stack = new AsyncDisposableStack()
+  const context = await prepareStart(options, stack)
+  const { settings, urls, clock } = context
+  const credentials = readRegistryCredentials(settings.registryCredentials)
+  const base = await openBase(context)
+  assertNotStopped()
+  const late: { gateway?: Gateway } = {}
+  const fileServer = startFileServer(context, base, () => late.gateway?.recheck())
+  const { events, starting, tree } = fileServer
+  const { store, identity } = base
+  const engine = stack.use(await createConfiguredEngine({ ...context, instance: store.instance }))
+  assertNotStopped()
+  const finishIsolation = await startIsolation({ store, engine, clock, logger })
+  const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
+  const home = tree.ensureDirectory("/users/admin")
+  home.catch(() => {})
+  const images = stack.use(createImages({ engine, store, events, registries: context.registries, credentials, clock, logger }))
+  await finishMoves(context, { store, tree })
+  stack.use(startGrantExpiry({ store, events, clock, logger }))
+  const runs = await createRuns(context, { ...base, ...fileServer, engine, images })
+  const components: Components = { ...base, ...fileServer, engine, images, runs }
+  const servers = createServers(context, components, options)
+  late.gateway = servers.gateway
+  assertNotStopped()
+  await listen({ settings, ...servers })
+  await finishIsolation()
+  if (settings.engine === "docker" && settings.isolation === "on") await warnAboutLoginAccount(settings.runUid, logger)
+  runs.startSupervisor()
+  await starting
+  await home
+  assertNotStopped()
+  const { baseUrl, appsUrl, filesUrl } = urls
+  const owned = stack.move()
+  return { baseUrl, appsUrl, filesUrl, generatedPassword, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Checks the settings and prepares the data directory. Throws a `SettingError`. */
+async function prepareStart({ settings: given, logger }: ComposeOptions, stack: AsyncDisposableStack): Promise<StartContext> {
+  const settings = await assignFreePorts(given)
+  const urls = resolvePublicUrls(settings)
+  const runPorts = runPortRange(settings)
   const dataDir = resolve(settings.dataDir)
   prepareDataDir(dataDir)
-  checkRights(settings)
-  checkOpenId(settings)
-  const credentials = credentialsFrom(settings.registryCredentials)
+  assertCanIsolate(settings)
+  assertOpenIdSettings(settings)
   const registries = new RegistryAllowlist({ allowed: settings.registries })
+  const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
+  return { settings, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, registries, stack }
+}
+
+async function openBase({ settings, dataDir, clock, logger, stack }: StartContext): Promise<BaseComponents> {
   const store = stack.use(
     await openStore({
       url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`,
@@ -77,40 +154,50 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       isMoved: settings.databaseMoved === "on",
     }),
   )
-  demandWanted()
   const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
-  const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
-  const quotas = new StorageQuotas(store, settings.defaultLimits)
-  // Whose dataset is withdrawn loses it at once, not when the file server asks again.
-  const rightsChanged = ({ type }: { type: string }) => {
+  return { store, identity, quotas: new StorageQuotas(store, settings.defaultLimits) }
+}
+
+/**
+ * Starts the worker without waiting for it: it takes a while to load, and the first requests do not
+ * need it. `recheckConnections` is called when a grant changes.
+ */
+function startFileServer(
+  { settings, urls, filesRoot, clock, logger, stack }: StartContext,
+  { store, identity, quotas }: BaseComponents,
+  recheckConnections: () => Promise<void> | undefined,
+): FileServer {
+  // A withdrawn dataset is closed at once, without waiting until the file server asks again.
+  const onChange = ({ type }: { type: string }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
     if (type === "grant")
-      void gateway.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
+      void recheckConnections()?.catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
   }
-  const events = stack.use(openEvents({ store, clock, logger, onResourceChange: rightsChanged, maxAuditDays: settings.auditDays }))
-  // The worker needs a while to load: nothing else waits for it until the end.
-  const starting = startFiles(
-    filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames: urls.hostNames, baseOrigin: urls.origin, quotas }),
-  )
+  const events = stack.use(openEvents({ store, clock, logger, onResourceChange: onChange, maxAuditDays: settings.auditDays }))
+  const { hostNames, origin: baseOrigin } = urls
+  const starting = startFiles(filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, quotas }))
   const files = starting.catch(() => undefined)
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
   identity.onInvalidate(async () => (await files)?.invalidate())
-  const tree = deferredTree(starting)
-  const engine = stack.use(await engineOf({ settings, dataDir, filesRoot, instance: store.instance, registries, clock, logger, stack }))
-  demandWanted()
-  const confineAtLast = await confineInTime({ store, engine, clock, logger })
-  const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
-  const home = tree.ensureDirectory("/users/admin")
-  home.catch(() => {})
-  const images = stack.use(createImages({ engine, store, events, registries, credentials, clock, logger }))
-  const ending = new AbortController()
-  stack.defer(() => ending.abort())
-  const undone = finishInterruptedMoves({ store, tree, clock, logger }, ending.signal).catch((err) =>
+  return { events, starting, tree: deferredTree(starting) }
+}
+
+/**
+ * On SQLite, no other process can have moves under way, so the start waits until all are finished.
+ */
+async function finishMoves({ clock, logger, stack }: StartContext, { store, tree }: Pick<Components, "store" | "tree">): Promise<void> {
+  const stopping = new AbortController()
+  stack.defer(() => stopping.abort())
+  const finished = finishInterruptedMoves({ store, tree, clock, logger }, stopping.signal).catch((err) =>
     logger.warn({ err }, "interrupted moves were not finished"),
   )
-  if (store.dialect === "sqlite") await undone
-  stack.use(startGrantExpiry({ store, events, clock, logger }))
-  const runs = stack.use(
+  if (store.dialect === "sqlite") await finished
+}
+
+async function createRuns(context: StartContext, components: Omit<Components, "runs">): Promise<Runs> {
+  const { settings, dataDir, clock, logger, stack } = context
+  const { store, engine, events, images, tree, starting, quotas } = components
+  return stack.use(
     await openRuns({
       store,
       engine,
@@ -118,30 +205,36 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
       logger,
       events: runEvents(events),
       settings: runSettings(settings, dataDir),
-      imagePolicy: imageTermsOf({ store, images, clock }),
+      imagePolicy: createImagePolicy({ store, images, clock }),
       prepare: prepareRun({ store, tree, events }),
       replan: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
       storage: { quotas, meter: { diskSpace: async () => (await starting).diskSpace(), count: (account) => tree.countStorage(account) } },
     }),
   )
-  const connections = connectionLimitOf(settings, logger)
+}
+
+/** The gateway and the API. Neither listens yet. */
+function createServers(
+  { settings, urls, runPorts, dataDir, clock, logger, stack }: StartContext,
+  { store, identity, events, engine, images, runs, tree, starting }: Components,
+  options: ComposeOptions,
+): { api: ApiServer; gateway: Gateway } {
+  const connections = createConnectionLimit(settings, logger)
   const gateway = createGateway({
-    runs: gatewayHost({ store, identity, events, runs, logger }),
+    runs: createRunDirectory({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
-    ...(runPorts ? { ports: { ...runPorts, ledger: portLedger(store) } } : {}),
+    ...(runPorts ? { ports: { ...runPorts, ledger: createPortAssignments(store) } } : {}),
     cookieKey: secretKey(dataDir, "gateway-cookie"),
     trustedProxies: settings.trustedProxies,
     connections,
     logger,
     clock,
   })
-  const readiness = readinessOf({ store, engine, files: starting })
-  const openId = openIdOf(settings, { baseUrl: urls.baseUrl, dataDir, clock })
   const api = createApi({
     store,
     identity,
-    openId,
+    openId: createOpenIdSignIn(settings, { baseUrl: urls.baseUrl, dataDir, clock }),
     runs,
     images,
     tree,
@@ -149,33 +242,18 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
     events,
     clock,
     logger,
-    readiness,
+    readiness: createReadiness({ store, engine, files: starting }),
     accessLog: options.accessLog,
     connections,
     settings: apiSettings(settings, urls, options.version),
   })
-  // Together, so that what is under way gets all of the time that a stop may take.
+  // Both stop together, so that open requests get the whole time that a stop may take.
   stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
-  demandWanted()
-  await listen({ settings, api, gateway })
-  await confineAtLast()
-  if (settings.engine === "docker" && settings.isolation === "on") await warnOfLoginAccounts(settings.runUid, logger)
-  runs.startSupervisor()
-  await starting
-  await home
-  demandWanted()
-  const parts = stack.move()
-  return {
-    baseUrl: urls.baseUrl,
-    appsUrl: urls.appsUrl,
-    filesUrl: urls.filesUrl,
-    generatedPassword,
-    [Symbol.asyncDispose]: () => parts.disposeAsync(),
-  }
+  return { api, gateway }
 }
 
 async function listen({ settings, api, gateway }: { settings: Settings; api: ApiServer; gateway: Gateway }): Promise<void> {
-  const hosts = hostsOf(settings.host)
+  const hosts = listenHosts(settings.host)
   await gateway.listen(hosts.map((host) => ({ host, port: settings.appsPort })))
   await api.listen(hosts.map((host) => ({ host, port: settings.port })))
 }

@@ -2,13 +2,14 @@ import { join } from "node:path"
 import { createEngine, type Engine, EngineError, openFakeDaemon, type RegistryAllowlist } from "#engine"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
-import { SettingError, type Settings } from "./settings.ts"
+import { SettingError } from "./settings/setting.ts"
+import type { Settings } from "./settings/settings.ts"
 
 /** How long the first requests are answered before anything else is done. */
 const firstAnswersMs = 25
 
 /** Isolation pins mounts and gives files to the uid of the runs: both need root. */
-export function checkRights({ isolation, engine }: Settings): void {
+export function assertCanIsolate({ isolation, engine }: Settings): void {
   if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
     throw new SettingError(
       "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off where one trusted person uses this machine",
@@ -17,7 +18,7 @@ export function checkRights({ isolation, engine }: Settings): void {
 }
 
 /** The engine that the settings name; what it needs beside itself is disposed of with `stack`. */
-export async function engineOf(made: {
+export async function createConfiguredEngine(made: {
   settings: Settings
   dataDir: string
   filesRoot: string
@@ -67,7 +68,7 @@ export async function engineOf(made: {
  * ones do it when they answer already, and resolve with how: spawning the firewall's tools holds
  * this thread for a while, and who waits for the first answer comes before.
  */
-export async function confineInTime({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
+export async function startIsolation({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
   const isFirst = (await store.users.count()) === 0
   if (isFirst) await confine(engine, logger)
   return async () => {

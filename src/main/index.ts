@@ -1,2 +1,3 @@
 export { type ComposeOptions, compose, type Quayside } from "./compose.ts"
-export { readSettings, SettingError, type Settings, settingsTable } from "./settings.ts"
+export { SettingError } from "./settings/setting.ts"
+export { readSettings, type Settings, settingsTable } from "./settings/settings.ts"

@@ -2,10 +2,11 @@ import { createOpenId } from "#access"
 import type { OpenIdSignIn } from "#api"
 import type { Clock } from "#kit"
 import { secretKey } from "./secrets.ts"
-import { SettingError, type Settings } from "./settings.ts"
+import { SettingError } from "./settings/setting.ts"
+import type { Settings } from "./settings/settings.ts"
 
 /** The sign-in by OpenID as the settings want it; undefined where they name no provider. */
-export function openIdOf(settings: Settings, made: { baseUrl: string; dataDir: string; clock: Clock }): OpenIdSignIn | undefined {
+export function createOpenIdSignIn(settings: Settings, made: { baseUrl: string; dataDir: string; clock: Clock }): OpenIdSignIn | undefined {
   if (settings.oidcIssuer === "") return undefined
   return {
     name: settings.oidcName || new URL(settings.oidcIssuer).host,
@@ -27,7 +28,7 @@ export function openIdOf(settings: Settings, made: { baseUrl: string; dataDir: s
 }
 
 /** Throws `SettingError` where settings of the provider do not fit together. */
-export function checkOpenId({ oidcIssuer, oidcClientId, oidcGroups, oidcGroupsClaim }: Settings): void {
+export function assertOpenIdSettings({ oidcIssuer, oidcClientId, oidcGroups, oidcGroupsClaim }: Settings): void {
   if ((oidcIssuer === "") !== (oidcClientId === "")) {
     throw new SettingError("QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID belong together: only one of them is set")
   }

@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from "node:fs"
 import { Failure } from "#contract"
 import { type CredentialEntry, parseCredentials } from "#images"
-import { SettingError } from "./settings.ts"
+import { SettingError } from "./settings/setting.ts"
 
 /**
  * Reads the credentials file; empty: there is none. Throws a `SettingError`, which shows nothing of
  * the file.
  */
-export function credentialsFrom(file: string): CredentialEntry[] {
+export function readRegistryCredentials(file: string): CredentialEntry[] {
   if (file === "") return []
   const name = `The credentials file ${file}, which QUAYSIDE_REGISTRY_CREDENTIALS names,`
   try {

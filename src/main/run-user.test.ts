@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { createLogger } from "#kit"
-import { loginAccounts, warnOfLoginAccounts } from "./run-user.ts"
+import { loginAccounts, warnAboutLoginAccount } from "./run-user.ts"
 
 const passwd = `root:x:0:0:root:/root:/bin/bash
 daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
@@ -25,8 +25,8 @@ test("the log warns of them by name, and says what to do", async () => {
   const logger = createLogger("warn", (line) => lines.push(line))
   try {
     await writeFile(join(folder, "passwd"), passwd)
-    for (const uid of [1000, 1001]) await warnOfLoginAccounts(uid, logger, join(folder, "passwd"))
-    await warnOfLoginAccounts(1000, logger, join(folder, "missing"))
+    for (const uid of [1000, 1001]) await warnAboutLoginAccount(uid, logger, join(folder, "passwd"))
+    await warnAboutLoginAccount(1000, logger, join(folder, "missing"))
   } finally {
     await rm(folder, { recursive: true })
   }

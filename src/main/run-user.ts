@@ -14,7 +14,7 @@ export function loginAccounts(uid: number, passwd: string): string[] {
 }
 
 /** Warns where the runs' uid is that of such an account. */
-export async function warnOfLoginAccounts(uid: number, logger: Logger, file = "/etc/passwd"): Promise<void> {
+export async function warnAboutLoginAccount(uid: number, logger: Logger, file = "/etc/passwd"): Promise<void> {
   const accounts = loginAccounts(uid, await readFile(file, "utf8").catch(() => ""))
   if (accounts.length === 0) return
   logger.warn(

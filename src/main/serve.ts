@@ -2,7 +2,8 @@ import { parseArgs } from "node:util"
 import { BatchedWriter, createLogger, systemClock } from "#kit"
 import { StoreError } from "#store"
 import { compose, type Quayside, StartStopped } from "./compose.ts"
-import { optionName, readSettings, SettingError, type Settings, settingsHelp, settingsTable } from "./settings.ts"
+import { SettingError } from "./settings/setting.ts"
+import { optionName, readSettings, type Settings, settingsHelp, settingsTable } from "./settings/settings.ts"
 import { version } from "./version.ts"
 
 /**

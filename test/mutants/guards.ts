@@ -181,19 +181,25 @@ export const guards = [
     [["two addresses may be one", "if (other) throw new SettingError", "if (other === url) throw new SettingError"]],
   ),
   ...faults(
-    "src/main/settings.ts",
+    "src/main/settings/settings.ts",
     ["test/settings.test.ts"],
     [
       ["an address that Kubernetes injects is taken for a port", '(!isKnown || variable.endsWith("_PORT"))', "!isKnown"],
       ["a setting with a wrong value is passed over", '(!isKnown || variable.endsWith("_PORT"))', "variable !== value"],
-      ["an address is taken for the path of a socket", 'path.includes("://")', "path === value + 1"],
       ["what Kubernetes tells of each port stops the start", "(_(PROTO|PORT|ADDR))?$/", "$/"],
     ],
   ),
-  ...faults("src/main/adapters.ts", refusals, [
+  ...faults(
+    "src/main/settings/parse.ts",
+    ["test/settings.test.ts"],
+    [["an address is taken for the path of a socket", 'path.includes("://")', "path === value + 1"]],
+  ),
+  ...faults("src/main/files-authority.ts", refusals, [
     ["reads and writes that are refused are one", 'isWrite ? "writeFiles" : "readFiles"', '"readFiles"'],
     ["refusals of files count one each", "{ code, count })", "{ code })"],
-    ["whoever is refused a run is nobody", "const name = async () => (visitor &&", "const name = async () => (visitor === null &&"],
+  ]),
+  ...faults("src/main/run-directory.ts", refusals, [
+    ["whoever is refused a run is nobody", "(visitor && (await identity", "(visitor === null && (await identity"],
   ]),
   ...faults(
     "src/files/process/authority-proxy.ts",

@@ -1,39 +1,14 @@
 import { join } from "node:path"
 import type { Identity } from "#access"
-import { bounds } from "#contract"
 import type { Events } from "#events"
-import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import { type Logger, systemClock } from "#kit"
 import type { RunEvents, StorageQuotas } from "#runs"
 import type { Store } from "#store"
-import { authorityOf } from "./adapters.ts"
-import type { Addresses } from "./addresses.ts"
-import type { Settings } from "./settings.ts"
+import type { PublicUrls } from "./addresses.ts"
+import { createFilesAuthority } from "./files-authority.ts"
+import type { Settings } from "./settings/settings.ts"
 
-/** Whose the files of people are. */
-function ownerOf({ runUid }: Settings): { uid: number; gid: number } {
-  return { uid: runUid, gid: runUid }
-}
-
-/** Bounds the connections to API and gateway together: they share this process's descriptors. */
-export function connectionLimitOf(settings: Settings, logger: Logger): ConnectionLimit {
-  return new ConnectionLimit({
-    ...connectionLimits({
-      max: settings.maxConnections,
-      anonymousPercent: bounds.http.unprovedConnectionPercent.value,
-      maxReserved: bounds.http.reservedDescriptors.value,
-    }),
-    maxPerAddress: settings.maxConnectionsPerAddress,
-    maxPerPerson: settings.maxConnectionsPerPerson,
-    proxies: new TrustedProxies(settings.trustedProxies),
-    onFull: (what, err) => {
-      if (what === "accept") logger.error({ err }, "a connection could not be accepted")
-      else logger.warn({}, "there are as many connections as there may be: idle ones, or those of an address with many, are closed")
-    },
-  })
-}
-
-/** What runs tell, as the events that are kept and sent. */
+/** Turns what happens to runs into journal and audit rows. */
 export function runEvents(events: Events): RunEvents {
   return {
     stateChanged: (tx, run, before) => events.runStateChanged(tx, run, before),
@@ -43,8 +18,8 @@ export function runEvents(events: Events): RunEvents {
   }
 }
 
-/** What the API is told of the settings. */
-export function apiSettings(settings: Settings, { baseUrl, hostNames }: Addresses, version: string) {
+/** The settings of the API. */
+export function apiSettings(settings: Settings, { baseUrl, hostNames }: PublicUrls, version: string) {
   return {
     version,
     baseUrl,
@@ -64,7 +39,7 @@ export function apiSettings(settings: Settings, { baseUrl, hostNames }: Addresse
   }
 }
 
-/** What runs are told of the settings. */
+/** The settings of runs. */
 export function runSettings(settings: Settings, dataDir: string) {
   return {
     logsDir: join(dataDir, "logs"),
@@ -78,7 +53,7 @@ export function runSettings(settings: Settings, dataDir: string) {
   }
 }
 
-/** What the file server is told, and whom it asks. */
+/** The options of the file server. */
 export function filesOptions(made: {
   settings: Settings
   filesRoot: string
@@ -94,7 +69,7 @@ export function filesOptions(made: {
   return {
     root: filesRoot,
     listen: { host: settings.host, port: settings.filesPort },
-    authority: authorityOf({ store, identity, events, clock: systemClock, quotas }),
+    authority: createFilesAuthority({ store, identity, events, clock: systemClock, quotas }),
     allowedHosts: [...hostNames],
     allowedOrigin: baseOrigin,
     trustedProxies: settings.trustedProxies,
@@ -103,7 +78,7 @@ export function filesOptions(made: {
       maxPerAddress: settings.maxConnectionsPerAddress,
       maxPerPerson: settings.maxConnectionsPerPerson,
     },
-    owner: ownerOf(settings),
+    owner: { uid: settings.runUid, gid: settings.runUid },
     storage: settings.storageReserve === undefined ? {} : { reserveBytes: settings.storageReserve },
     logger,
   }

@@ -1,0 +1,37 @@
+import { type Identity, impersonate, loadFileAccess, mountScopes, Refusal } from "#access"
+import type { Events } from "#events"
+import type { Authority } from "#files"
+import type { Clock } from "#kit"
+import type { StorageQuotas } from "#runs"
+import type { Store } from "#store"
+import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
+
+/**
+ * Tells the file server whom credentials belong to and what they may do with a path. The rules are
+ * those of mounts.
+ */
+export function createFilesAuthority(made: {
+  store: Store
+  identity: Identity
+  events: Events
+  clock: Clock
+  quotas: StorageQuotas
+}): Authority {
+  const { store, identity, events, clock, quotas } = made
+  return {
+    recordRefusals({ userName = unauthenticatedUser, address, isWrite, code, count }) {
+      events.requestRefused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
+    },
+    async identify(authorization, address) {
+      const caller = await identity.authenticateForFiles(authorization, address)
+      if (caller instanceof Refusal) return toPlainRefusal(caller)
+      return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
+    },
+    async access(userId, paths) {
+      const caller = await impersonate(store, await store.users.get(userId), clock.now())
+      return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", canReplace: false }))
+    },
+    mountAreas: (paths) => mountScopes(store, paths),
+    storageQuota: (account) => quotas.quotaOf(account),
+  }
+}

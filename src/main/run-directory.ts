@@ -1,0 +1,53 @@
+import { type Caller, decideWithGrants, type Identity, missingResource, Refusal, runResource, scopedRunId } from "#access"
+import type { Events } from "#events"
+import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
+import type { Logger } from "#kit"
+import type { Runs } from "#runs"
+import type { Store } from "#store"
+import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
+
+/**
+ * The gateway's view of runs and people. Runs come from memory, and grants are read only for runs
+ * of other people.
+ */
+export function createRunDirectory(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): RunDirectory {
+  const { store, identity, events, runs, logger } = made
+  const visitorOf = (caller: Caller): Visitor => {
+    const only = scopedRunId(caller)
+    return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { scopedRunId: only }) }
+  }
+  return {
+    byId: (id) => runs.target(id),
+    byKey: (key) => runs.targetByKey(key),
+    liveRuns: () => runs.targets(),
+    async authenticate(authorization, address) {
+      const caller = await identity.authenticate(authorization, undefined, address)
+      return caller instanceof Refusal ? toPlainRefusal(caller) : visitorOf(caller)
+    },
+    async canOpen(visitor, runId) {
+      const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)
+      const run = runs.row(runId)
+      if (caller === undefined) return false
+      // A missing run costs the same queries as a hidden one, so the response time reveals nothing.
+      const resource = run ? runResource(run) : missingResource("run")
+      return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
+    },
+    recordRefusal({ visitor, address, code }) {
+      const name = async () =>
+        (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? unauthenticatedUser
+      name()
+        .then((userName) => events.requestRefused({ userName, address, requestId: "" }, "openRun", { code }))
+        .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
+    },
+    recordActivity: (id) => runs.markActive(id),
+  }
+}
+
+/** The table in which the gateway records which port belongs to whom. */
+export function createPortAssignments(store: Store): PortAssignments {
+  return {
+    ofUser: (userId, range) => store.ports.ofUser(userId, range),
+    assignedPorts: (range) => store.ports.assigned(range),
+    assign: (entry) => store.change((tx) => tx.ports.assign(entry)),
+  }
+}

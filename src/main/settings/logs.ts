@@ -1,0 +1,28 @@
+import { logLevels } from "#kit"
+import { oneOf, whole } from "./parse.ts"
+import { setting } from "./setting.ts"
+
+/** The log and the audit. */
+export const logsSettings = {
+  auditDays: setting({
+    env: "AUDIT_DAYS",
+    default: "400",
+    initial: 400,
+    read: whole(0, 36_500),
+    doc: "Rows of the audit are removed after so many days; 0 keeps them for ever.",
+  }),
+  logLevel: setting({
+    env: "LOG_LEVEL",
+    default: "info",
+    initial: "info" as (typeof logLevels)[number],
+    read: oneOf(...logLevels),
+    doc: "Least level of what is logged.",
+  }),
+  accessLog: setting({
+    env: "ACCESS_LOG",
+    default: "on",
+    initial: "on" as "on" | "off",
+    read: oneOf("on", "off"),
+    doc: "A line of level `info` for each request to the base URL: method, path without its query, status, milliseconds, request ID, user and address.",
+  }),
+} as const

@@ -1,0 +1,92 @@
+import { bounds } from "#contract"
+import { port, portRange, proxies, text, url, whole } from "./parse.ts"
+import { setting } from "./setting.ts"
+
+/** How Quayside is reached: ports, addresses, proxies, connections. */
+export const networkSettings = {
+  port: setting({
+    env: "PORT",
+    default: "8080",
+    initial: 8080,
+    read: port,
+    doc: "Port of the base URL: HTTP API and web UI. 0 takes a free one.",
+  }),
+  appsPort: setting({
+    env: "APPS_PORT",
+    default: "8081",
+    initial: 8081,
+    read: port,
+    doc: "Port of the apps URL: the gateway to running projects.",
+  }),
+  appsPorts: setting({
+    env: "APPS_PORTS",
+    default: "none: runs have names below the apps URL",
+    initial: undefined as { first: number; last: number } | undefined,
+    read: portRange,
+    doc: "Ports that runs have of their own, such as `21000-21999`, for servers that people reach by a plain name or address without a wildcard. A port belongs to one person for ever, so take enough: some ten for each account.",
+  }),
+  appsPortsPerPerson: setting({
+    env: "APPS_PORTS_PER_PERSON",
+    default: String(bounds.gateway.portsPerPerson.value),
+    initial: bounds.gateway.portsPerPerson.value as number,
+    read: whole(1, 65_535),
+    doc: "Ports of the range that one person may come to have; never more than half of the range.",
+  }),
+  filesPort: setting({ env: "FILES_PORT", default: "8082", initial: 8082, read: port, doc: "Port of the files URL: WebDAV." }),
+  host: setting({
+    env: "HOST",
+    default: "localhost",
+    initial: "localhost",
+    read: text,
+    doc: "Name or address to listen on. `localhost` is both loopback addresses; the start fails when one of them is taken.",
+  }),
+  baseUrl: setting({
+    env: "BASE_URL",
+    default: "http://localhost:<port>",
+    initial: "",
+    read: url,
+    doc: "The address at which people reach API and web UI.",
+  }),
+  appsUrl: setting({
+    env: "APPS_URL",
+    default: "http://localhost:<appsPort>",
+    initial: "",
+    read: url,
+    doc: "The address of the gateway; no other address may be the same. Each run's own origin is a name below it.",
+  }),
+  filesUrl: setting({
+    env: "FILES_URL",
+    default: "http://localhost:<filesPort>",
+    initial: "",
+    read: url,
+    doc: "The address of the WebDAV server; no other address may be the same.",
+  }),
+  trustedProxies: setting({
+    env: "TRUSTED_PROXIES",
+    default: "none",
+    initial: [] as string[],
+    read: proxies,
+    doc: "Addresses and networks, with commas between, whose `X-Forwarded-For` counts.",
+  }),
+  maxConnections: setting({
+    env: "MAX_CONNECTIONS",
+    default: "20000",
+    initial: bounds.http.connections.value,
+    read: whole(100, 1_000_000),
+    doc: "Connections to API and gateway together, and as many again to files; fewer where the process may have fewer descriptors (`ulimit -n`).",
+  }),
+  maxConnectionsPerAddress: setting({
+    env: "MAX_CONNECTIONS_PER_ADDRESS",
+    default: "1024",
+    initial: bounds.http.connectionsPerAddress.value,
+    read: whole(10, 1_000_000),
+    doc: "Connections of one address on which nobody has signed in yet.",
+  }),
+  maxConnectionsPerPerson: setting({
+    env: "MAX_CONNECTIONS_PER_PERSON",
+    default: "4096",
+    initial: bounds.http.connectionsPerPerson.value,
+    read: whole(10, 1_000_000),
+    doc: "Connections of one person, WebSockets and streams of events included.",
+  }),
+} as const

@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs"
+import { nearestName } from "#contract"
+import { accountsSettings } from "./accounts.ts"
+import { engineSettings } from "./engine.ts"
+import { logsSettings } from "./logs.ts"
+import { networkSettings } from "./network.ts"
+import { runsSettings } from "./runs.ts"
+import { SettingError } from "./setting.ts"
+import { storageSettings } from "./storage.ts"
+
+/**
+ * The settings as one table: environment variables, configuration file, `quayside serve --help` and
+ * the reference page are made from it.
+ */
+export const settingsTable = {
+  ...networkSettings,
+  ...storageSettings,
+  ...accountsSettings,
+  ...engineSettings,
+  ...runsSettings,
+  ...logsSettings,
+} as const
+
+export type SettingName = keyof typeof settingsTable
+export type Settings = { -readonly [K in SettingName]: (typeof settingsTable)[K]["initial"] }
+
+/** Lower-case, hyphenated form of a name, as command-line options are written. */
+export function optionName(name: string): string {
+  return name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)
+}
+
+/** Where values come from; a later one wins: file, environment, command line. */
+export interface SettingSources {
+  env: Readonly<Record<string, string | undefined>>
+  options: Readonly<Record<string, string>>
+  /** Path of a JSON file with the names of the table. */
+  file: string | undefined
+  /** Told what is passed over, in one sentence. */
+  warn: (text: string) => void
+}
+
+/** All settings with their values. Throws `SettingError` on an unknown name or a wrong value. */
+export function readSettings(sources: SettingSources): Settings {
+  const given = new Map<SettingName, { text: string; from: string }>()
+  if (sources.file !== undefined) readFile(sources.file, given)
+  readEnvironment(sources, given)
+  for (const [option, value] of Object.entries(sources.options)) {
+    const name = names.find((each) => optionName(each) === option)
+    if (!name)
+      throw unknown(
+        `--${option}`,
+        names.map((each) => `--${optionName(each)}`),
+      )
+    given.set(name, { text: value, from: `--${option}` })
+  }
+  const settings: Record<string, unknown> = Object.fromEntries(names.map((name) => [name, settingsTable[name].initial]))
+  for (const [name, { text: value, from }] of given) settings[name] = readValue(name, value, from)
+  return settings as unknown as Settings
+}
+
+const names = Object.keys(settingsTable) as SettingName[]
+const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl", "oidcClientSecret"]
+
+function readValue(name: SettingName, value: string, from: string): unknown {
+  try {
+    return settingsTable[name].read(value)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    const came = secretNames.includes(name) ? "" : `; got ${JSON.stringify(value.slice(0, 100))}`
+    throw new SettingError(`${from} must be ${error.message}${came}`)
+  }
+}
+
+/**
+ * Whether it is what Kubernetes tells each container of a service in its namespace. One that is
+ * called `quayside` or `quayside-apps` puts its address where a setting has a port.
+ */
+function isInjected(variable: string, value: string, isKnown: boolean): boolean {
+  if (variable.includes("_SERVICE_") || /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true
+  return /^(tcp|udp|sctp):\/\//.test(value) && (!isKnown || variable.endsWith("_PORT"))
+}
+
+function readEnvironment({ env, warn }: SettingSources, given: Map<SettingName, { text: string; from: string }>): void {
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith("QUAYSIDE_") || value === undefined || value === "") continue
+    const name = names.find((each) => `QUAYSIDE_${settingsTable[each].env}` === variable)
+    if (isInjected(variable, value, name !== undefined)) warn(`${variable} looks like what Kubernetes injects and is passed over`)
+    else if (name) given.set(name, { text: value, from: variable })
+    else if (variable !== "QUAYSIDE_CONFIG")
+      throw unknown(
+        variable,
+        names.map((each) => `QUAYSIDE_${settingsTable[each].env}`),
+      )
+  }
+}
+
+function readFile(file: string, given: Map<SettingName, { text: string; from: string }>): void {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"))
+  } catch (error) {
+    throw new SettingError(`The configuration file ${file} cannot be read as JSON: ${(error as Error).message}`)
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new SettingError(`The configuration file ${file} must hold a JSON object`)
+  for (const [key, entry] of Object.entries(value)) {
+    const name = names.find((each) => each === key)
+    if (!name) throw unknown(`${key} in ${file}`, names)
+    given.set(name, { text: Array.isArray(entry) ? entry.join(",") : String(entry), from: `${key} in ${file}` })
+  }
+}
+
+function unknown(name: string, known: readonly string[]): SettingError {
+  const near = nearestName(name, known)
+  return new SettingError(`${name} is no setting of Quayside${near === undefined ? "" : `; did you mean ${near}?`}`)
+}
+
+/** `quayside serve --help`. */
+export function settingsHelp(): string {
+  const rows = names.map((name) => {
+    const { doc, default: initial } = settingsTable[name]
+    return `  --${optionName(name)} VALUE\n      ${doc}\n      Environment: QUAYSIDE_${settingsTable[name].env}. Default: ${initial}.`
+  })
+  return `quayside serve [options]: start the server\n\n  --config FILE\n      JSON with the settings below by their names in camel case (environment: QUAYSIDE_CONFIG). Environment and options win.\n\n${rows.join("\n")}\n`
+}
