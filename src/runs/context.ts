@@ -7,7 +7,7 @@ import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
 
-/** What happens to runs, told to the rest of the program. */
+/** Callbacks for what happens to runs. */
 export interface RunEvents {
   /**
    * Inside the transaction that changes the run, so that its journal and audit rows belong to it;
@@ -15,35 +15,36 @@ export interface RunEvents {
    */
   stateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /**
-   * Inside the same transaction: a person asked for a start, a stop or more time, for the audit.
-   * Not told for what Quayside does by itself.
+   * Called inside the same transaction when a person requested a start, a stop or more time, for
+   * the audit. Not called for what Quayside does by itself.
    */
   requested(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
-  /** At most every 500 ms for each run, while it is being started. Must not throw. */
+  /** Called at most every 500 ms for each run while it starts. Must not throw. */
   progress(run: RunRow, progress: Progress): void
-  /** Something that people should know and that changed no state. Must not throw. */
+  /** A message for people that changes no state. Must not throw. */
   warning(run: RunRow, text: string): void
 }
 
-/** How something is prepared for a run. */
+/** Options of `prepare`. */
 export interface PrepareOptions {
   report(progress: Progress): void
   /**
-   * Aborted when the run is to stop: what was begun is taken back, and the promise settles then.
+   * Aborted when the run is to stop. The preparation is then undone, and the promise settles after
+   * that.
    */
   signal: AbortSignal
 }
 
-/** A run's plan by the rights of now, or why the run must end. */
+/** A run's plan by current rights, or why the run must end. */
 export type ReplanResult = { plan: RunPlan } | { refusal: Reason }
 
-/** Why a person wants a run to be stopped, and who, for the audit. */
+/** A stop with its reason, and the person who requested it, for the audit. */
 export interface StopRequest {
   reason: Reason
   actor: Actor | undefined
 }
 
-/** What all parts of this folder share. */
+/** Dependencies of all modules of this folder. */
 export interface RunsContext {
   readonly store: Store
   readonly engine: Engine
@@ -54,25 +55,16 @@ export interface RunsContext {
   readonly runCache: RunCache
   /** Aborted by `close`. */
   readonly closed: AbortSignal
-  /** How many programs are being asked whether they are ready. */
+  /** Probes in progress, and the limit per person. */
   readonly probes: { count: number; turns: ProbeLimiter }
-  /**
-   * Stops that were asked for and carried out while the database could not take them, by the run's
-   * ID.
-   */
+  /** Stops done in the engine that the full database could not take, by run ID. */
   readonly pendingStops: Map<number, StopRequest>
-  /** On what terms the run's person may have its image now. */
+  /** The policy by which the run's person may have its image now. */
   imagePolicy(run: RunRow): Promise<ImagePolicy>
-  /**
-   * Plans a run that waits anew, and judges the plan of one that is being started, by what these
-   * reads tell.
-   */
+  /** Plans a queued run again, and checks the plan of a starting one, by what `reads` returns. */
   replan(reads: Reads, run: RunRow): Promise<ReplanResult>
-  /**
-   * Makes what the run mounts and is not there yet, before the engine is asked to start it; again
-   * at each attempt.
-   */
+  /** Makes missing mount sources before the engine is called; repeated by each attempt. */
   prepare(run: RunRow, how: PrepareOptions): Promise<void>
-  /** Asks for a look at the engine soon. */
+  /** Schedules an observation of the engine. */
   scheduleObservation(): void
 }

@@ -11,7 +11,7 @@ export interface RunTarget {
   readonly key: string
   readonly userId: number
   readonly projectId: number
-  /** Who decides what its pages do, by a name; other names hold the project's ID. */
+  /** Identifies who decides what the run's pages do; other names contain the project's ID. */
   readonly authors: string
   readonly state: RunRow["state"]
   /** Known only while the run is `ready`. */
@@ -24,16 +24,16 @@ export interface RunTarget {
 export interface RunListener {
   /** After each COMMIT that changed the run. */
   changed(run: RunRow): void
-  /** Something that the run waits for failed and is tried again. */
+  /** A step that the run waits for failed and will be retried. */
   errored?(error: EngineError): void
 }
 
-/** Ended runs of which a late reader could still bring an older row. */
+/** IDs of ended runs for which a late reader could still bring an older row. */
 const maxEndedIds = 1_000
 
 /**
- * The last committed row of every live run, and where it is reached. Versions only grow here,
- * whatever order readers bring rows in.
+ * The last committed row and the address of every live run. Older versions are ignored, in whatever
+ * order they arrive.
  */
 export class RunCache {
   readonly #rows = new Map<number, RunRow>()
@@ -41,8 +41,8 @@ export class RunCache {
   readonly #ids = new Map<string, number>()
   readonly #endedIds = new Set<number>()
   /**
-   * As far as this process saw: a restart forgets turns of runs that are over, which gives each
-   * person one turn at most.
+   * As observed by this process. A restart forgets turns of ended runs, which gives each person at
+   * most one extra turn.
    */
   readonly serviceHistory = new ServiceHistory()
   #positions: ReadonlyMap<number, number> | undefined
@@ -62,7 +62,7 @@ export class RunCache {
     return [...this.#rows.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** The queue in the order of turns, and a run that might join it as the last one. */
+  /** The queue in fair order, optionally with a run that might join it as the last one. */
   queue(joining?: QueuedRun): QueuedRun[] {
     const waiting: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
     if (joining) waiting.push(joining)

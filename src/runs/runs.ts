@@ -34,75 +34,75 @@ export interface RunsOptions {
   events?: Partial<RunEvents>
   settings?: RunSettingsOptions
   /**
-   * On what terms a run's person may have its image, asked at each attempt to start it. Default:
-   * without credentials, and built here only where an administrator registered it.
+   * The image policy for a run's person, called at each attempt to start it. Default: no
+   * credentials, and local images only if registered by an administrator.
    */
   imagePolicy?: (run: RunRow) => Promise<ImagePolicy>
   /**
-   * Makes what a run mounts and is not there yet, while it is `pulling`, at each attempt to start
-   * it. An `EngineError` is the run's reason. Default: nothing.
+   * Makes missing mount sources while the run is `pulling`, at each attempt. An `EngineError`
+   * becomes the run's reason. Default: nothing.
    */
   prepare?: (run: RunRow, how: PrepareOptions) => Promise<void>
   /**
-   * A run's plan by the rights of now: asked when something changed that a queued run depends on,
-   * when it leaves the queue, before it is prepared, and right before its mounts are made. A
-   * refusal ends the run. Default: the plan that it has.
+   * Plans a run by current rights. Called when something changed that a queued run depends on, when
+   * it leaves the queue, before it is prepared, and right before its mounts are made. A refusal
+   * ends the run. Default: the unchanged plan.
    */
   replan?: (reads: Reads, run: RunRow) => Promise<ReplanResult>
-  /** What people store. Default: nobody is held to `MaxStorage`, and no room is kept. */
+  /** Accounting of stored files. Default: `MaxStorage` is not enforced, and no room is reserved. */
   storage?: { quotas: StorageQuotas; meter: StorageMeter }
 }
 
 export interface StartOptions {
   idempotency?: IdempotencyKey | undefined
-  /** Who asked, for the audit. */
+  /** The person who requested it, for the audit. */
   actor?: Actor | undefined
 }
 
-/** Runs, from the wish to the end. Nothing here asks who may: that is the caller's duty. */
+/** Runs, from request to end. The caller checks permissions. */
 export interface Runs extends AsyncDisposable {
   /**
-   * Begins to compare with the engine what is wanted. Until then starts and stops are done, but
-   * what happens by itself is not noticed, and the queue stands.
+   * Starts to compare desired and observed state. Until then starts and stops work, but exits go
+   * unnoticed, and the queue stands still.
    */
   startSupervisor(): void
 
   /**
-   * Stores the wish, resolves with the run as it then stands, and sees to it. What cannot be is a
-   * run in state `failed` with its reason, not an exception; only a second live run of the same
-   * person and project (`AlreadyRunning`) and an idempotency key with another body (`conflict`)
-   * make no run. A repeated key gives its run as it now stands.
+   * Stores the desired state and starts the run. Resolves with the run as it then is. A start that
+   * cannot work is a run in state `failed` with its reason, not an exception. Only a second live
+   * run of the same person and project (`AlreadyRunning`) and an idempotency key with another body
+   * (`conflict`) make no run. A repeated key returns its run as it is now.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
 
   /**
-   * The run that a start of the person under this key made, as it now stands; undefined when none
-   * did. Rejects as `start` does.
+   * The run that the person's start with this key made, as it is now; undefined without one.
+   * Rejects as `start` does.
    */
   findByIdempotencyKey(userId: number, idempotency: IdempotencyKey): Promise<RunRow | undefined>
 
   /**
-   * What would become of a start that came now, judged as `start` judges it, and its position in
-   * the queue should it wait; nothing is stored. Rejects with `AlreadyRunning`.
+   * The outcome of a start at this moment, decided as `start` does, and its queue position if it
+   * has to wait. Stores nothing. Rejects with `AlreadyRunning`.
    */
   preview(request: StartRequest): Promise<AdmissionDecision & { position: number }>
 
   /**
-   * Resolves when the run is `ready` or over, or still `queued` after `queuedMs`; also when it is
-   * `stopping` and the engine keeps it from being over. Rejects with `not_found`, or the signal's
+   * Resolves when the run is `ready` or has ended, or is still `queued` after `queuedMs`; also when
+   * it is `stopping` and the engine prevents its end. Rejects with `not_found`, or the signal's
    * reason.
    */
   waitUntilSettled(id: number, options?: SettleOptions): Promise<RunRow>
 
   /**
-   * Resolves with the run when the engine holds nothing of it; at once when it is over. Undefined:
-   * no such run. Rejects with a `Failure` (503) when the engine cannot be reached or the container
-   * does not go; the run then stays `stopping` and is stopped as soon as possible. Its first reason
-   * is kept.
+   * Resolves with the run when the engine has no container of it; at once when it has ended.
+   * Undefined: no such run. Rejects with a `Failure` (503) when the engine cannot be reached or the
+   * container does not stop; the run then stays `stopping` and is stopped as soon as possible. The
+   * first reason wins.
    */
   stop(id: number, options: StopOptions): Promise<RunRow | undefined>
 
-  /** A live run as the gateway needs it, from memory. */
+  /** A live run for the gateway, from memory. */
   target(id: number): RunTarget | undefined
   targetByKey(key: string): RunTarget | undefined
   targets(): RunTarget[]
@@ -112,41 +112,43 @@ export interface Runs extends AsyncDisposable {
    */
   row(id: number): RunRow | undefined
 
-  /** The run was used just now. */
+  /** Marks the run as active now. */
   markActive(id: number): void
-  /** When it was last used, as far as this process saw; newer than what is stored. */
+  /** The last activity in this process; newer than what is stored. */
   lastActivity(id: number): number | undefined
   /**
-   * What it used, oldest first: every 10 s for an hour. Empty when it is not ready yet, or over.
+   * Usage samples, oldest first: every 10 s for an hour. Empty before the run is ready and after
+   * its end.
    */
   usageSamples(id: number): Promise<readonly UsageSample[]>
   /**
-   * As if the run had been used just now, written at once; resolves with the run as it then stands,
-   * undefined when it is not `ready`.
+   * Marks the run as active and writes that at once. Resolves with the run as it then is, undefined
+   * when it is not `ready`.
    */
   keepAlive(id: number, actor?: Actor): Promise<RunRow | undefined>
-  /** How far the present step of a start is; newer than what is stored. */
+  /** The progress of a start; newer than what is stored. */
   progress(id: number): Progress | null
-  /** From 1; null when it does not wait. */
+  /** From 1; null when it is not queued. */
   queuePosition(id: number): number | null
   /**
-   * Its output, oldest first; kept after the end. `follow` goes on until the program ends. Rejects
-   * with a `Failure` (503) when the engine cannot be asked.
+   * Its output, oldest first; stored after the end. `follow` continues until the program exits.
+   * Rejects with a `Failure` (503) when the engine cannot be reached.
    */
   logs(run: RunRow, options?: LogOptions): AsyncIterable<LogLine>
   /**
-   * What the nodes have and have left, after reserve and overcommit. Rejects with an `EngineError`
-   * when the engine was never reached.
+   * Total and free resources of the nodes, after reserve and overcommit. Rejects with an
+   * `EngineError` when the engine was never reached.
    */
   nodeUsage(): Promise<NodeUsage[]>
 
-  /** Stops watching over runs, and no run. */
+  /** Stops the background tasks, and no run. */
   close(): Promise<void>
 }
 
 /**
- * Takes up all live runs; `begin` watches over them until closed. Rejects when the database cannot
- * be read; an engine that cannot be reached is waited for.
+ * Loads all live runs, resumes their starts and stops, and starts the background tasks;
+ * `startSupervisor` compares with the engine. Rejects when the database cannot be read; an
+ * unreachable engine is awaited.
  */
 export async function openRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
@@ -255,10 +257,7 @@ async function keepAlive(
   })
 }
 
-/**
- * Looks at what runs use and holds them to their limits, until Quayside closes. What cannot be
- * looked at is not judged by.
- */
+/** Samples usage and enforces limits until Quayside closes. Unknown figures are not enforced. */
 async function enforceLimits({ clock, closed, logger, settings }: RunsContext, usage: UsageMonitor, warden: LimitEnforcer): Promise<void> {
   const attempt = async (what: string, work: () => Promise<void>) => {
     if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))
@@ -268,7 +267,7 @@ async function enforceLimits({ clock, closed, logger, settings }: RunsContext, u
   while (!closed.aborted) {
     await attempt("what runs use was not looked at", () => usage.takeSamples())
     const paused = pause()
-    // What a look tells is not left until the next sample, nor is a long one waited for.
+    // New measurements are evaluated before the next sample, but slow ones are not awaited.
     await Promise.race([usage.layersUpdated(), paused])
     await attempt("runs were not held to their limits", () => warden.enforce())
     await paused

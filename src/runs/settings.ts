@@ -2,63 +2,61 @@ import { bounds, defaultLimits, type EffectiveLimits } from "#contract"
 
 const { runs, storage } = bounds
 
-/** How runs are admitted and watched over. Times are milliseconds. */
+/** Settings of admission and supervision. Times are milliseconds. */
 export interface RunSettings {
-  /** For a run that asks for 0. Default 1. */
+  /** For a run that requests 0. Default 1. */
   defaultCpus: number
-  /** MiB, for a run that asks for 0. Default 2,048. */
+  /** MiB, for a run that requests 0. Default 2,048. */
   defaultMemoryMiB: number
   /**
-   * So many CPUs are handed out for each that a node has beyond the reserve. Default 4. A single
-   * run never gets more than a node really has.
+   * CPUs allocated per CPU of a node beyond the reserve. Default 4. A single run never gets more
+   * than a node has.
    */
   cpuOvercommit: number
   /** The same for memory. Default 1. */
   memoryOvercommit: number
-  /** Kept back on each node for the system. Default no CPU and 512 MiB. */
+  /** Reserved on each node for the system. Default no CPU and 512 MiB. */
   reserve: { cpus: number; memoryMiB: number }
   timeoutsMs: StateTimeoutsMs
-  /** How long a program may take to end when asked to. Default 10,000. */
+  /** Time for a program to exit when asked to. Default 10,000. */
   graceMs: number
-  /** How often the engine is looked at when it says nothing. Default 3,000. */
+  /** Interval of observations without news from the engine. Default 3,000. */
   observeEveryMs: number
-  /** How often a mark of activity is written at most. Default 30,000. */
+  /** Shortest interval between writes of activity. Default 30,000. */
   activityEveryMs: number
-  /**
-   * How often it is looked at what runs use, and whether they keep to their limits. Default 10,000.
-   */
+  /** Interval of usage samples and of the enforcement of limits. Default 10,000. */
   sampleEveryMs: number
   /**
-   * The limits of people who are no administrators, where nobody set another one. Memory and disk
-   * are MiB. Default: `defaultLimits`.
+   * Limits of people who are no administrators and have none set. Memory and disk are MiB. Default:
+   * `defaultLimits`.
    */
   defaultLimits: EffectiveLimits
-  /** So many ended runs of a person are kept. Default 1,000. */
+  /** Maximum number of ended runs per person. Default 1,000. */
   maxEndedRuns: number
-  /** So long ended runs are kept. Default 400. */
+  /** Maximum age of ended runs. Default 400. */
   maxEndedDays: number
-  /** How often it is looked whether the history is too long. Default 60,000. */
+  /** Interval of pruning the history. Default 60,000. */
   historyEveryMs: number
-  /** How many samples of each run are kept. Default 360. */
+  /** Maximum number of samples per run. Default 360. */
   maxSamples: number
-  /** How often it is counted what runs wrote to their own file systems. Default 60,000. */
+  /** Interval of measuring runs' own file systems. Default 60,000. */
   layersEveryMs: number
-  /** It is counted at once where so many bytes of disk were taken since. Default 1 GiB. */
+  /** They are measured at once when so many bytes of disk were taken since. Default 1 GiB. */
   layersAfterBytes: number
-  /** How often it is looked at how much room the disk of people's files has. Default 3,000. */
+  /** Interval of checking the free disk of people's files. Default 3,000. */
   diskSpaceEveryMs: number
-  /** How long a container that nobody knows is left alone. Default 10 minutes. */
+  /** Time before an orphaned container is stopped. Default 10 minutes. */
   orphanGraceMs: number
   /**
-   * Where the output of runs that are over is kept: for each the last 10,000 lines, 4 MiB at most.
-   * Made when missing. Default: it is not kept.
+   * Directory for the output of ended runs: for each the last 10,000 lines, 4 MiB at most. Made
+   * when missing. Default: output is not stored.
    */
   logsDir?: string | undefined
   /** Default 30. */
   maxLogDays: number
 }
 
-/** How long a run may stay in each state. */
+/** Deadlines of the states. */
 export interface StateTimeoutsMs {
   /** From the request. Default 24 h. */
   queued: number

@@ -1,8 +1,7 @@
 import type { Clock } from "#kit"
 
 /**
- * Wakes one waiter. A ring while nobody waits is kept for the next wait, so none is missed between
- * looking and waiting.
+ * Wakes one waiter. A notification without a waiter is stored for the next wait, so none is lost.
  */
 export class Signal {
   #rung = false
@@ -13,7 +12,7 @@ export class Signal {
     this.#wake()
   }
 
-  /** Resolves when rung, after `ms`, or when the signal is aborted; never rejects. */
+  /** Resolves on `notify`, after `ms`, or when the signal is aborted; never rejects. */
   async wait(clock: Clock, signal: AbortSignal, ms?: number): Promise<void> {
     const over = new AbortController()
     const rung = new Promise<void>((resolve) => {
@@ -29,5 +28,5 @@ export class Signal {
   }
 }
 
-/** Timers overflow at 2^31 ms; whoever waits for longer looks again after this. */
+/** Timers overflow at 2^31 ms; longer waits wake early and are repeated. */
 const longestSleep = 3_600_000

@@ -6,7 +6,7 @@ import { allocatableNodes, availableNodes, type Node } from "./scheduler.ts"
 const maxAgeMs = 30_000
 const timeoutMs = 5_000
 
-/** What the engine last said that its nodes have. */
+/** The capacity of the engine's nodes, cached. */
 export class CapacityCache {
   readonly #ctx: RunsContext
   #known: { nodes: NodeCapacity[]; at: number } | undefined
@@ -16,15 +16,15 @@ export class CapacityCache {
   }
 
   /**
-   * The nodes as admission counts them: remembered ones, even old, before none. Rejects as
-   * `Engine.capacity` does when nothing was ever learnt.
+   * The nodes for admission, from the cache even if old. Rejects as `Engine.capacity` does when
+   * nothing is cached.
    */
   async nodes(): Promise<Node[]> {
     if (!this.#known) await this.refresh()
     return allocatableNodes(this.#known?.nodes ?? [], this.#ctx.settings)
   }
 
-  /** Asks the engine when it has not been asked lately. */
+  /** Refreshes the cache when it is older than 30 s. */
   async refreshIfStale(): Promise<void> {
     if (!this.#known || this.#ctx.clock.now() - this.#known.at >= maxAgeMs) await this.refresh()
   }
@@ -36,7 +36,7 @@ export class CapacityCache {
   }
 }
 
-/** What a node has and has left, counted as admission counts: after reserve and overcommit. */
+/** A node's total and free resources, after reserve and overcommit. */
 export interface NodeUsage {
   name: string
   cpus: { total: number; free: number }

@@ -12,12 +12,12 @@ import { fitsNow, type Placement, schedule, unschedulableReason } from "./schedu
 
 type Readable = Pick<Reads, "runs" | "users" | "groups">
 
-/** What would become of a start that came now. */
+/** The outcome of a start at this moment. */
 export interface AdmissionDecision {
   demand: ResourceRequest & { nodes: number }
-  /** Why it cannot be. */
+  /** The reason why it cannot start. */
   refusal: Reason | undefined
-  /** Where it goes at once; undefined when it is refused or has to queue. */
+  /** Its placement when it can start at once; undefined when it is refused or queued. */
   placement: Placement | undefined
   /** Those of the person. */
   limits: EffectiveLimits
@@ -33,9 +33,9 @@ interface AdmissionState {
 }
 
 /**
- * The one judgement of starts, real ones and previews. Rejects with `AlreadyRunning`. It reads the
- * runs that hold something and the person's own; the queue is read only while there is room that
- * the start might get, so a long queue does not slow down what joins it.
+ * Decides about starts and previews alike. Rejects with `AlreadyRunning`. It reads the runs that
+ * hold resources and the person's own totals; the queue only while there is room that the start
+ * might get. A long queue therefore does not slow down new starts.
  */
 export async function decideAdmission(ctx: RunsContext, reads: Readable, judged: AdmissionInput): Promise<AdmissionDecision> {
   const { request } = judged
@@ -67,13 +67,13 @@ function refusalOf(
   return demand.nodes > 1 ? reasonFor("nodes_unsupported") : unschedulableReason(demand, nodes)
 }
 
-/** Why the run may not wait, either. */
+/** The reason why the run may not be queued, either. */
 async function queueRefusal(reads: Readable, { own, limits, quotas }: AdmissionState): Promise<Reason | undefined> {
   const isShared = quotas.some((quota) => typeof quota.limits.MaxQueued === "number")
   return queueLimitRefusal(own.queued, { limits, quotas, all: isShared ? await reads.runs.queued() : [] })
 }
 
-/** Where it can start at once; undefined when it has to queue. */
+/** The placement of a start; undefined when it has to queue. */
 async function findPlacement(
   ctx: RunsContext,
   reads: Readable,

@@ -4,13 +4,13 @@ import type { JournalRow, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { endQueuedRun } from "./queue.ts"
 
-/** Where more has happened than this since the last look, all that wait are judged. */
+/** Beyond this number of new rows, all queued runs are checked. */
 const maxNewRows = 1_000
 
 /**
- * Judges queued runs anew whenever the journal tells of something that they depend on, whichever
- * process wrote it, until Quayside closes: what is no longer allowed ends a run now, not when
- * capacity comes free. What this misses is caught when the run leaves the queue.
+ * Checks queued runs when the journal names something that they depend on, whichever process wrote
+ * it, until Quayside closes. A withdrawn right ends a run now, not when capacity becomes free.
+ * Anything missed here is found when the run leaves the queue.
  */
 export async function replanQueuedRuns(ctx: RunsContext): Promise<void> {
   const { clock, closed, settings, logger } = ctx
@@ -23,7 +23,7 @@ export async function replanQueuedRuns(ctx: RunsContext): Promise<void> {
   }
 }
 
-/** What was judged by all of the journal up to a row. */
+/** The queued runs checked, and the last row of the journal read. */
 interface ReplanState {
   upTo: number
   ids: ReadonlySet<number>
@@ -42,19 +42,19 @@ async function replanOnce(ctx: RunsContext, judged: ReplanState): Promise<void> 
   const failures: unknown[] = []
   for (const run of waiting) {
     if (ctx.closed.aborted) return
-    // Thousands may wait: others have their turn in between.
+    // Thousands may wait: yield to other work in between.
     await turn()
     if (isGap || !judged.ids.has(run.id) || concerns(run)) await replanRun(ctx, run).catch((error: unknown) => failures.push(error))
   }
-  // One that cannot be judged keeps none of the others from it; all are judged again.
+  // A failed check does not stop the others; all are checked again.
   if (failures.length > 0) throw failures[0]
   judged.upTo = Math.max(last, news.at(-1)?.id ?? 0)
   judged.ids = new Set(waiting.map(({ id }) => id))
 }
 
 /**
- * Whether a run depends on any of what these rows tell of. A change of a person or a group may
- * concern everybody.
+ * Whether a run depends on the resource of any of these rows. A change of a person or group may
+ * affect everybody.
  */
 function affectedBy(news: readonly JournalRow[]): (run: RunRow) => boolean {
   const things = new Set(news.map(({ resource }) => `${resource.type} ${resource.id}`))
@@ -65,7 +65,7 @@ function affectedBy(news: readonly JournalRow[]): (run: RunRow) => boolean {
     spec.mounts.some(({ dataId }) => dataId !== undefined && things.has(`data ${dataId}`))
 }
 
-/** Most are as they were: only what is to be written costs a transaction. */
+/** Most plans are unchanged, so only changed ones open a transaction. */
 async function replanRun(ctx: RunsContext, run: RunRow): Promise<void> {
   if (!isChanged(await ctx.replan(ctx.store, run), run)) return
   await ctx.store.change(

@@ -8,7 +8,7 @@ import type { CapacityCache } from "./capacity-cache.ts"
 import { fairOrder, type QueuedRun } from "./fair-order.ts"
 import { schedule } from "./scheduler.ts"
 
-/** Lets queued runs go as far as there is room, in one transaction. */
+/** Starts queued runs while there is room, in one transaction. */
 export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
@@ -38,10 +38,7 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
   })
 }
 
-/**
- * The plan of a run that waited was made when it was asked for: it goes by one that is made now, in
- * the transaction that lets it go, or it ends.
- */
+/** Plans the run again by current rights in the transaction that starts it, or ends it. */
 async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: number; fields: Partial<RunRow> }): Promise<void> {
   const run = await tx.runs.get(id)
   if (!run) return
@@ -50,19 +47,19 @@ async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: numbe
   else await transitionIn(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: revised.plan } })
 }
 
-/** The engine was never asked for it, so that it is over at once. */
+/** Ends a queued run at once, since the engine was never called for it. */
 export async function endQueuedRun(ctx: RunsContext, tx: Change, { id, why }: { id: number; why: Reason }): Promise<RunRow | undefined> {
   await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })
   return transitionIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
 }
 
-/** When a run left the queue, and when its longest time will be over. */
+/** The start time, and when the maximum run time will be over. */
 export function startTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
   const hours = limits?.MaxRunHours ?? null
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
 }
 
-/** Where a run would stand that somebody asked for now, from 1. */
+/** The queue position, from 1, of a run requested now. */
 export function positionOfNewRun(runCache: RunCache, userId: number, now: number): number {
   const joining: QueuedRun = { id: Number.POSITIVE_INFINITY, userId, createdAt: now }
   return runCache.queue(joining).indexOf(joining) + 1

@@ -3,14 +3,14 @@ import type { Holdings, Limits, RunRow } from "#store"
 import type { ResourceRequest } from "./resource-request.ts"
 
 /**
- * The amounts among the limits; disk and storage do not count when a run is admitted, but while it
- * runs. Null or absent is unlimited.
+ * Limits with amounts. Disk and storage count while a run is live, not at admission. Null or absent
+ * is unlimited.
  */
 export type RunLimits = Partial<
   Pick<Limits, "MaxRuns" | "MaxCpus" | "MaxMemory" | "MaxGpus" | "MaxDisk" | "MaxStorage" | "MaxQueued" | "MaxObjects">
 >
 
-/** What the members of a group may hold all together. */
+/** A limit on what all members of a group hold together. */
 export interface GroupQuota {
   groupName: string
   limits: RunLimits
@@ -19,8 +19,8 @@ export interface GroupQuota {
 }
 
 /**
- * Why the person's own limits, or those of a group of theirs even with nobody else in it, forbid
- * one run more beside those they have, queued ones included; undefined when they do not.
+ * The reason why the limits of the person, or of one of their groups, forbid one more run beside
+ * their live and queued ones; undefined when they allow it.
  */
 export function limitRefusal(
   demand: ResourceRequest,
@@ -40,8 +40,8 @@ export function limitRefusal(
 }
 
 /**
- * Why the person may not have one more queued run: their own limit, or one of all members of a
- * group of theirs. `all` is the whole queue.
+ * The reason why the person may not have one more queued run, by their own limit or a group's.
+ * `all` is the whole queue.
  */
 export function queueLimitRefusal(
   own: number,
@@ -79,7 +79,7 @@ function add(total: ResourceTotals, run: ResourceRequest): void {
   total.gpus += run.gpus
 }
 
-/** The first amount of which the runs and one more would hold more than allowed. */
+/** The first limit that one more run would exceed. */
 function exceededLimit(demand: ResourceRequest, held: ResourceTotals, limits: RunLimits) {
   const checks: { limit: number | null | undefined; wanted: number; what: string }[] = [
     { limit: limits.MaxRuns, wanted: held.runs + 1, what: "runs at once" },
@@ -92,7 +92,7 @@ function exceededLimit(demand: ResourceRequest, held: ResourceTotals, limits: Ru
 
 type LiveRun = ResourceRequest & Pick<RunRow, "userName" | "state">
 
-/** What is held of each group's limit. */
+/** The usage of each group's quota. */
 export class GroupUsage {
   readonly #shares: { quota: GroupQuota; held: ResourceTotals }[]
 
@@ -101,7 +101,7 @@ export class GroupUsage {
     this.#shares = quotas.map((quota) => ({ quota, held: sumResources(holders.filter(({ userName }) => quota.members.has(userName))) }))
   }
 
-  /** Whether the groups' limits have room for it; counted as held from now on, in either case. */
+  /** Adds the run to the usage of its groups, and returns whether it fits. */
   reserve(run: ResourceRequest & Pick<RunRow, "userName">): boolean {
     const own = this.#shares.filter(({ quota }) => quota.members.has(run.userName))
     const fits = own.every(({ quota, held }) => !exceededLimit(run, held, quota.limits))

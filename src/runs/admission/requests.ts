@@ -3,7 +3,7 @@ import type { EngineError } from "#engine"
 import type { RunPlan, RunRow } from "#store"
 import type { Node } from "./scheduler.ts"
 
-/** A start that somebody asked for, with everything looked up that it names. */
+/** A requested start with everything looked up that it names. */
 export interface StartRequest {
   userId: number
   userName: string
@@ -13,11 +13,11 @@ export interface StartRequest {
    * Whole counts and MiB; 0 means the default. `gpuMemoryMiB` is what each GPU must have at least.
    */
   resources: { nodes: number; cpus: number; memoryMiB: number; gpus: number; gpuMemoryMiB: number }
-  /** Why it cannot be, where the caller knows already: the run is stored as `failed` with it. */
+  /** A reason known by the caller why it cannot start: the run is stored as `failed` with it. */
   refusal?: Reason | undefined
 }
 
-/** The caller's own key for a start; a second start under it gives the same run. */
+/** The caller's own key for a start; a second start with it returns the same run. */
 export interface IdempotencyKey {
   key: string
   /** sha256 of the body. */
@@ -36,7 +36,7 @@ export class AlreadyRunning extends Failure {
   }
 }
 
-/** What a start is judged by, beside what the database holds. */
+/** Input of admission beside the database. */
 export interface AdmissionInput {
   request: StartRequest
   nodes: Node[] | EngineError

@@ -11,8 +11,8 @@ export interface Placement {
 }
 
 /**
- * A node as admission counts it: `cpus` and `memoryMiB` after reserve and overcommit, `largest`
- * what a single run can get.
+ * A node for admission: `cpus` and `memoryMiB` after reserve and overcommit, `largest` the maximum
+ * of a single run.
  */
 export interface Node {
   name: string
@@ -36,7 +36,7 @@ export function allocatableNodes(
   })
 }
 
-/** Why no node could ever hold it, all of them being empty; undefined when one could. */
+/** The reason why not even an empty node could run it; undefined when one could. */
 export function unschedulableReason(demand: ResourceRequest, nodes: readonly Node[]): Reason | undefined {
   if (nodes.some((node) => couldFit(node, demand))) return undefined
   const cpus = Math.max(0, ...nodes.map((node) => node.largest.cpus))
@@ -69,24 +69,22 @@ function couldFit(node: Node, demand: ResourceRequest): boolean {
   return demand.cpus <= largest.cpus && demand.memoryMiB <= largest.memoryMiB && fittingGpus(gpus, demand).length >= demand.gpus
 }
 
-/** Devices with enough memory, those with the least first. */
+/** Devices with enough memory, smallest first. */
 function fittingGpus(gpus: readonly GpuDevice[], { gpuMemoryMiB }: ResourceRequest): GpuDevice[] {
   return gpus.filter((gpu) => gpu.memoryMiB >= gpuMemoryMiB).sort((a, b) => a.memoryMiB - b.memoryMiB)
 }
 
 export interface ClusterState {
   nodes: readonly Node[]
-  /** All live runs, the queued ones in the order of their turns. */
+  /** All live runs, the queued ones in fair order. */
   live: readonly (ResourceRequest & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
-  /** Devices that something holds which is none of these runs. */
+  /** Devices of containers that are none of these runs. */
   orphanDevices?: ReadonlySet<string>
-  /** What groups may hold all together; those without a limit need not be told. */
+  /** Quotas of groups; groups without a limit may be missing. */
   quotas?: readonly GroupQuota[]
 }
 
-/**
- * What each node has left: less than nothing when capacity shrank below what had been handed out.
- */
+/** The free capacity of each node; negative when capacity shrank below what was allocated. */
 export function availableNodes({ nodes, live, orphanDevices }: Omit<ClusterState, "quotas">): Node[] {
   const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !orphanDevices?.has(id)) }))
   for (const run of live) {
@@ -96,11 +94,10 @@ export function availableNodes({ nodes, live, orphanDevices }: Omit<ClusterState
 }
 
 /**
- * Which of the queued runs can be started now, and where. They come in their order; what an earlier
- * one waits for is kept back from later ones on the node that could hold it, so that small runs
- * cannot starve a large one, yet may pass it where they do not stand in its way. A run that waits
- * for others of its group takes nothing from any node, and what it waits for is kept back from
- * later ones of the group.
+ * The queued runs that can start now, and their nodes. They come in order. What an earlier run
+ * needs is reserved on the node that could run it, so small runs cannot starve a large one. They
+ * may overtake it where they do not delay it. A run that waits for its group's quota reserves
+ * nothing on nodes, but reserves the quota.
  */
 export function schedule(hall: ClusterState): Map<number, Placement> {
   const free = availableNodes(hall)
@@ -119,15 +116,12 @@ export function schedule(hall: ClusterState): Map<number, Placement> {
   return placements
 }
 
-/**
- * Whether no node has anything left, not even for the smallest run: the rest of the queue need not
- * be looked at.
- */
+/** Whether no node has room even for the smallest run: the rest of the queue is skipped. */
 function isExhausted(free: readonly Node[]): boolean {
   return free.every(({ cpus, memoryMiB }) => cpus < 1 || memoryMiB < 1)
 }
 
-/** Whether the run could start if nobody waited. */
+/** Whether the run could start with an empty queue. */
 export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, hall: ClusterState): boolean {
   return new GroupUsage(hall).reserve(demand) && availableNodes(hall).some((node) => couldFit(node, demand) && hasAvailable(node, demand))
 }
@@ -136,9 +130,7 @@ function hasAvailable(free: Node, demand: ResourceRequest): boolean {
   return demand.cpus <= free.cpus && demand.memoryMiB <= free.memoryMiB && fittingGpus(free.gpus, demand).length >= demand.gpus
 }
 
-/**
- * Runs without GPUs stay off nodes that have them where they can; else the emptiest node is best.
- */
+/** Runs without GPUs avoid nodes with GPUs; otherwise the emptiest node is best. */
 function bestNode(nodes: Node[]): Node | undefined {
   return nodes.sort((a, b) => a.gpus.length - b.gpus.length || b.memoryMiB - a.memoryMiB)[0]
 }

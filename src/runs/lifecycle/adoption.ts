@@ -6,10 +6,10 @@ import { loadLimits } from "../limits/effective-limits.ts"
 import { ruleOfType } from "../project-types.ts"
 
 /**
- * Takes a running container that no row knows up again under its own number, as after a restored
- * backup: its person and project must be there, and its number, place and devices nobody else's.
- * Resolves with whether it did; rejects with `engine_unreachable`. Its program goes on; what the
- * container does not tell is taken from the project as it is now.
+ * Adopts a running container without a row under its own ID, as after a restored backup. Its person
+ * and project must exist, and its ID, project and devices be free. Resolves with whether it was
+ * adopted; rejects with `engine_unreachable`. Its program continues; what the container does not
+ * tell is taken from the project as it is now.
  */
 export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promise<boolean> {
   try {
@@ -17,7 +17,7 @@ export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promi
     if (!spec) return false
     return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
-    // Out of reach, nothing is known of it: it is asked about again.
+    // An unreachable engine says nothing: the container is examined again later.
     const isRefused = error instanceof DuplicateError || (error instanceof EngineError && error.code !== "engine_unreachable")
     if (isRefused) return false
     throw error

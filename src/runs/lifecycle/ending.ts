@@ -6,12 +6,12 @@ import { FinalLogs } from "../logs/logs.ts"
 import { withLogTail } from "./reasons.ts"
 import { endStateOf, transition, transitionIn } from "./transitions.ts"
 
-/** Nothing of the run is in the engine: it is over at once. */
+/** Ends a run of which the engine has nothing. */
 export async function failRun(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
   await writeEnd(ctx, run, { path: ["failed"], why, endTime: ctx.clock.now() })
 }
 
-/** The engine may hold something of the run: it is over when the engine holds nothing any more. */
+/** Begins to stop a run of which the engine may have a container. */
 export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
   const silent = why.code === "lost" || why.code === "engine_unreachable"
   const told = silent ? why : await withLogTail(ctx.engine, run.key, why)
@@ -20,8 +20,8 @@ export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason)
 }
 
 /**
- * A stop that the database could not take before is the first cause: that the engine no longer has
- * the run follows from it.
+ * A stop that the database could not take before is the first cause: the missing container follows
+ * from it.
  */
 async function writeEnd(
   ctx: RunsContext,
@@ -42,11 +42,11 @@ async function writeEnd(
 }
 
 /**
- * Writes that the run is to stop. A full disk must keep nobody from ending what fills it: where it
- * has no room even for that, the run is ended in the engine first, since with its container often
- * goes what fills it. The wish is then kept in memory for whoever writes next that the run is over;
- * a process that dies before leaves a run that is `lost`. Rejects with an `EngineError` when the
- * engine could not do it, and with `storage_full` when it did and there is still no room.
+ * Writes that the run is to stop. On a full disk that rejects even this, the run is first stopped
+ * in the engine, since its container may be what fills the disk. The request then stays in memory
+ * as the reason of the next write; a process that dies before leaves a `lost` run. Rejects with an
+ * `EngineError` when the engine failed, and with `storage_full` when the run was stopped and there
+ * is still no room.
  */
 export async function stopDespiteFullDisk<T>(
   ctx: RunsContext,
@@ -73,7 +73,7 @@ export async function stopDespiteFullDisk<T>(
   }
 }
 
-/** The first wish counts. */
+/** The first request wins. */
 async function stopBeforeWriting(ctx: RunsContext, run: RunRow, wish: StopRequest): Promise<void> {
   const isFirst = !ctx.pendingStops.has(run.id)
   if (isFirst) ctx.pendingStops.set(run.id, wish)
@@ -86,8 +86,8 @@ async function stopBeforeWriting(ctx: RunsContext, run: RunRow, wish: StopReques
 }
 
 /**
- * Makes the engine hold nothing of the run and says that it is over. Rejects when the engine could
- * not do it; whoever waits for the run is told.
+ * Removes the run's container and writes its end. Rejects when the engine failed; waiters of the
+ * run are notified.
  */
 export async function finishStop(ctx: RunsContext, run: RunRow): Promise<void> {
   await removeContainer(ctx, run).catch((error: EngineError) => {
@@ -97,10 +97,7 @@ export async function finishStop(ctx: RunsContext, run: RunRow): Promise<void> {
   await transition(ctx, run.id, { path: [endStateOf(run)], fields: { endTime: ctx.clock.now() } })
 }
 
-/**
- * Makes the engine hold nothing of the run, and keeps what it printed. Rejects with an
- * `EngineError`.
- */
+/** Removes the run's container and stores its output. Rejects with an `EngineError`. */
 async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
   const finalLogs = new FinalLogs(ctx, run)
   finalLogs.start()

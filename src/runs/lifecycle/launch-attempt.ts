@@ -34,17 +34,17 @@ export class LaunchAttempt implements Disposable {
     this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#controller.abort(this.#timeoutError()))
   }
 
-  /** How far it came. From `creating` on, nobody but the engine knows what it holds of the run. */
+  /** The state reached. From `creating` on, only the engine knows what exists of the run. */
   get state(): LaunchState {
     return this.#state
   }
 
-  /** Whether the engine did not let go of a start that was cut short. */
+  /** Whether the engine did not return from a canceled start. */
   get isStuck(): boolean {
     return this.#stuck
   }
 
-  /** Whether `Engine.start` has resolved, so that the container is this process's to judge. */
+  /** Whether `Engine.start` has resolved, so that observations of the container count. */
   get isStarted(): boolean {
     return this.#started
   }
@@ -53,14 +53,14 @@ export class LaunchAttempt implements Disposable {
     return this.#progress.progress
   }
 
-  /** Ends the attempt: `go` resolves with this reason once the engine has let go. */
+  /** Cancels the attempt: `run` resolves with this reason once the engine has returned. */
   abort(reason: unknown): void {
     this.#controller.abort(reason)
   }
 
   /**
-   * Resolves with why the start failed, or with nothing when `ready` is committed or the run has
-   * left this path. Rejects when the database cannot be written.
+   * Resolves with the failure, or with nothing when `ready` is committed or the run has left this
+   * path. Rejects when the database cannot be written.
    */
   async run(): Promise<{ failure: unknown } | undefined> {
     this.#idleTimeout.start(this.#ctx.settings.timeoutsMs[this.#state])
@@ -90,7 +90,7 @@ export class LaunchAttempt implements Disposable {
     )
     this.#started = true
     this.#enterState("starting")
-    // The program's own time begins now, however long the engine took to start it.
+    // The program's own deadline begins now, however long the engine took.
     this.#idleTimeout.start(this.#ctx.settings.timeoutsMs.starting)
     this.#writer.write("starting", containerFactsOf(started, this.#ctx))
     const onProbe = (result: ProbeResult) => {
@@ -100,8 +100,8 @@ export class LaunchAttempt implements Disposable {
   }
 
   /**
-   * Judges the plan by the rights of now, and writes down where less of it is allowed. Rejects with
-   * what ends the run.
+   * Checks the plan by current rights, and writes a reduced one. Rejects with the reason that ends
+   * the run.
    */
   async #replan(): Promise<void> {
     const { id, spec } = this.#run
@@ -117,23 +117,21 @@ export class LaunchAttempt implements Disposable {
     })
   }
 
-  /**
-   * Asked by the engine when nothing is left to wait for: fetching an image may have taken hours.
-   */
+  /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #resolveMounts(): Promise<Mount[]> {
     await this.#replan()
     return engineMountsOf(this.#run.spec)
   }
 
-  /** Long before the engine knows of the run: a failure leaves nothing there. */
+  /** Before the engine knows of the run: a failure leaves nothing there. */
   #prepare(): Promise<void> {
     const report = (progress: Progress) => this.#report({ state: "pulling", progress })
     return this.#ctx.prepare(this.#run, { report, signal: this.#controller.signal })
   }
 
   /**
-   * An engine cleans up when a start is cut short, and is waited for; one that never lets go must
-   * not keep the run from being stopped.
+   * An engine cleans up after a canceled start, and is awaited. If it never returns, the run can
+   * still be stopped.
    */
   #untilStuck<T>(starting: Promise<T>): Promise<T> {
     const { clock, settings } = this.#ctx
@@ -181,14 +179,12 @@ export class LaunchAttempt implements Disposable {
   }
 }
 
-/**
- * The database did not answer whether the run is allowed: the start is taken back, and tried again.
- */
+/** The database did not answer whether the run is allowed: the start is undone and retried. */
 export class ReplanUnavailable extends Error {}
 
 /**
- * With placement by Quayside, nodes and devices are what admission handed out, whatever the engine
- * calls them.
+ * With placement by Quayside, nodes and devices are those of admission, whatever the engine calls
+ * them.
  */
 function containerFactsOf({ imageDigest, nodeNames, gpuDevices }: StartResult, { engine }: RunsContext): ContainerFacts {
   return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }

@@ -5,7 +5,7 @@ import type { RunsContext } from "../context.ts"
 const reportEveryMs = 500
 const storeEveryMs = 10_000
 
-/** Keeps the progress in memory, tells it now and then, and writes it rarely. */
+/** Holds the progress in memory, publishes it at intervals, and writes it rarely. */
 export class ProgressReporter {
   readonly #ctx: RunsContext
   readonly #run: RunRow
@@ -19,7 +19,7 @@ export class ProgressReporter {
     this.#storedAt = ctx.clock.now()
   }
 
-  /** Whether it is another progress than the last. */
+  /** Returns whether the progress changed. */
   report(progress: Progress | null): boolean {
     const last = this.progress
     this.progress = progress

@@ -10,7 +10,7 @@ export function reasonFor(code: ReasonCode, msg: string = reasonSentences[code])
   return { code, msg }
 }
 
-/** What went wrong, as far as its text may be shown to the person who started the run. */
+/** The reason of a failed start, with a text that its person may see. */
 export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine refused")
@@ -21,7 +21,8 @@ export function reasonOfError(error: unknown, logger: Logger): Reason {
 }
 
 /**
- * Why a run that was started is not running; `undefined` means that the engine no longer has it.
+ * The reason why a started run is not running; `undefined` means that the engine has no container
+ * of it.
  */
 export function reasonOfExit(seen: ObservedRun | undefined): Reason {
   if (seen?.state !== "exited") return reasonFor("lost")
@@ -32,15 +33,15 @@ export function reasonOfExit(seen: ObservedRun | undefined): Reason {
 }
 
 /**
- * Adds the last lines of output where there are any: at most 4 KiB, cut at a line's beginning where
- * possible. Waits for them 2 s at most.
+ * Adds the last lines of output, at most 4 KiB, cut at the start of a line if possible. Waits 2 s
+ * at most.
  */
 export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
   const lines: string[] = []
   try {
     for await (const line of engine.logs(key, { tail: tailLines, signal: AbortSignal.timeout(tailMs) })) lines.push(line.text)
   } catch {
-    // The reason counts; its illustration may be missing.
+    // The log tail is optional.
   }
   const logTail = lastBytes(lines.join("\n"))
   return logTail === "" ? why : { ...why, logTail }

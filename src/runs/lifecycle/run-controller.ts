@@ -11,7 +11,7 @@ const minRetryMs = 250
 const maxRetryMs = 5_000
 
 /**
- * The loop of one live run: does what the row's state asks for, until the run is over or Quayside
+ * The loop of one live run: does what the row's state requires until the run has ended or Quayside
  * closes.
  */
 export class RunController {
@@ -20,8 +20,8 @@ export class RunController {
   readonly #ctx: RunsContext
   readonly #signal = new Signal()
   /**
-   * Whether the engine may have been asked for it before the present attempt: then one looks before
-   * one acts, and an engine out of reach is waited for.
+   * Whether an earlier attempt may have called the engine. The engine is then observed first, and
+   * awaited while unreachable.
    */
   #wasSubmitted: boolean
   #launch: LaunchAttempt | undefined
@@ -53,7 +53,7 @@ export class RunController {
     this.#signal.notify()
   }
 
-  /** Whether its container is known to have been there, so that its absence means something. */
+  /** Whether its container is known to have existed, so that its absence means something. */
   get hasContainer(): boolean {
     return this.#launch?.isStarted ?? this.#ctx.runCache.row(this.id)?.state === "ready"
   }
@@ -63,15 +63,14 @@ export class RunController {
   }
 
   /**
-   * What the engine holds of the run; called only when `holds` was true before the engine was
-   * asked.
+   * The engine's container of the run. Called only when `hasContainer` was true before the
+   * observation.
    */
   handleObservation(seen: ObservedRun | undefined): void {
     if (seen?.state === "running") this.#handleRunning(seen)
     else {
       this.#exit ??= { seen }
-      // Before it is written that the run is over, which may take long: its address can be another
-      // one's soon.
+      // Before the end is written, which may take long: the address may soon be another run's.
       this.#ctx.runCache.setAddress(this.id, undefined)
       this.#launch?.abort(new ContainerGone())
       this.#signal.notify()
@@ -85,7 +84,7 @@ export class RunController {
       this.#warnedOfMemory = true
       this.#ctx.events.warning(run, "A process of the run used more memory than the run has and was killed")
     }
-    // An engine may tell of many at once before it knows when each of them began.
+    // An engine may list containers before it knows when each of them started.
     const startedAt = seen.startedAt ?? this.#startedAt
     const restarted = this.#startedAt !== null && this.#startedAt !== startedAt
     this.#startedAt = startedAt
@@ -93,7 +92,7 @@ export class RunController {
     if (run.state === "ready" && !this.#ctx.runCache.target(this.id)?.address) this.#signal.notify()
   }
 
-  /** Hurries whatever waits for another attempt. */
+  /** Retries at once what waits for another attempt. */
   wake(): void {
     this.#signal.notify()
   }
@@ -154,7 +153,7 @@ export class RunController {
     }
   }
 
-  /** A program that ended while nobody looked is not started a second time. */
+  /** A program that exited unobserved is not started a second time. */
   async #hasExited(run: RunRow): Promise<boolean> {
     const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
     if (seen?.state !== "exited") return false
@@ -182,5 +181,5 @@ export class RunController {
   }
 }
 
-/** The container is gone, or Quayside closes: nothing that the engine refused. */
+/** The container is gone, or Quayside closes: not an error of the engine. */
 class ContainerGone extends Error {}

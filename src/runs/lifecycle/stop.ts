@@ -12,7 +12,7 @@ import { waitForRun } from "./wait-for-run.ts"
 
 export interface StopOptions {
   by: RequestedStopCode
-  /** Who asked, for the audit. */
+  /** The person who requested it, for the audit. */
   actor?: Actor | undefined
   signal?: AbortSignal | undefined
 }

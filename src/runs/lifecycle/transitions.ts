@@ -7,31 +7,28 @@ type Fields = Partial<Omit<RunRow, "id" | "key" | "userName" | "state">>
 type TransitionContext = Pick<RunsContext, "store" | "events" | "runCache">
 
 export interface Transition {
-  /**
-   * The states to go through, one after the other, in one transaction; those that the run has
-   * behind it are passed over.
-   */
+  /** The states to pass in one transaction; those that the run has already passed are skipped. */
   path: readonly RunState[]
-  /** Set with the last of them. */
+  /** Set together with the last state. */
   fields?: Fields
-  /** Where the run is reached, told together with the new state. */
+  /** The run's address, published together with the new state. */
   address?: Address
   /**
-   * Whether the fields are also set when the run already is at the path's end. Never for an end:
-   * its first cause counts.
+   * Whether the fields are also set when the run is already at the path's end. Never for an end,
+   * whose first cause wins.
    */
   updatesAtEnd?: boolean
 }
 
 /**
- * Takes a run along a path. Undefined, and nothing is changed, when the table of states does not
- * allow it (any more).
+ * Moves a run along a path. Undefined, without any change, when the states do not allow it (any
+ * more).
  */
 export function transition(ctx: TransitionContext, id: number, step: Transition): Promise<RunRow | undefined> {
   return ctx.store.change((tx) => transitionIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
 }
 
-/** A run that ends is what gives room on a full disk. */
+/** Ends of runs make room on a full disk. */
 function isEnd({ path }: Transition): boolean {
   return path.some((state) => state === "stopping" || !isLive(state))
 }
@@ -49,7 +46,7 @@ export async function transitionIn(ctx: TransitionContext, tx: Change, step: Tra
   return moved
 }
 
-/** What is left of the path, or undefined when the table does not allow it. */
+/** The remaining path; undefined when the states do not allow it. */
 function remainingStates(from: RunState, path: readonly RunState[]): RunState[] | undefined {
   const ahead = path.slice(path.indexOf(from) + 1)
   const allowed = ahead.every((state, n) => canTransition(ahead[n - 1] ?? from, state))
@@ -73,8 +70,7 @@ async function enterStates(
 }
 
 /**
- * Ends by what a person, or a rule that a person made, wanted: not failures, even when the run
- * never got ready.
+ * Stops requested by a person or by a rule of one: not failures, even if the run never was ready.
  */
 const requestedStopCodes = [
   "stopped_by_user",
@@ -85,7 +81,7 @@ const requestedStopCodes = [
 ] as const satisfies Reason["code"][]
 export type RequestedStopCode = (typeof requestedStopCodes)[number]
 
-/** How a run that is `stopping` is over once the engine holds nothing of it. */
+/** The final state of a `stopping` run once the engine has no container of it. */
 export function endStateOf(run: RunRow): "ended" | "failed" {
   const pendingStops = run.reason !== null && (requestedStopCodes as readonly string[]).includes(run.reason.code)
   return pendingStops || run.readyTime !== null ? "ended" : "failed"

@@ -8,8 +8,8 @@ const timeoutMs = 3_000
 const maxResponseCharacters = 1024 * 1024
 
 /**
- * Whether the program itself says that it computes, where its type has a way to ask. A program that
- * does not answer says nothing.
+ * Whether the program itself reports that it computes, if its type can be asked. A program that
+ * does not answer reports nothing.
  */
 export async function isComputing(ctx: RunsContext, run: RunRow): Promise<boolean> {
   const { kernelsPath } = ruleOfType(run.spec.type)
@@ -47,7 +47,7 @@ function fetchText({ host, port, path, headers }: ProbeRequest): Promise<string>
       })
       response.on("end", () => resolve(text)).on("error", reject)
     })
-    // Of an answer that changes the protocol Node tells nothing but that the connection is closed.
+    // For a response that switches the protocol, Node reports only that the connection closed.
     request.on("error", reject).on("close", () => reject(new Error("The connection was closed without an answer")))
   })
 }

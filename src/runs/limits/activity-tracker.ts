@@ -1,6 +1,6 @@
 import type { RunsContext } from "../context.ts"
 
-/** When runs were last used: kept in memory, written rarely. */
+/** The last activity of runs: in memory at once, written rarely. */
 export class ActivityTracker {
   readonly #ctx: RunsContext
   readonly #unwritten = new Map<number, number>()
@@ -17,12 +17,12 @@ export class ActivityTracker {
     this.#last.set(id, now)
   }
 
-  /** Milliseconds since the epoch; undefined when this process saw none. */
+  /** Milliseconds since the epoch; undefined without activity in this process. */
   lastActivityOf(id: number): number | undefined {
     return this.#last.get(id)
   }
 
-  /** Writes the marks every now and then until Quayside closes, and once more then. */
+  /** Writes activity periodically until Quayside closes, and once more then. */
   async run(): Promise<void> {
     const { clock, closed, settings, logger } = this.#ctx
     while (!closed.aborted) {

@@ -6,14 +6,12 @@ type Readable = Pick<Reads, "users" | "groups">
 
 const unlimited = Object.fromEntries(limitNames.map((name) => [name, null])) as EffectiveLimits
 
-/** What applies to one person; amounts of memory and disk in MiB. */
+/** The effective limits of one person; memory and disk in MiB. */
 export async function effectiveLimitsOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<EffectiveLimits> {
   return (await loadLimits(reads, [userId], defaults)).limits.get(userId) ?? defaults
 }
 
-/**
- * What bounds some people: each one's own limits, and what groups of theirs may hold all together.
- */
+/** The limits of some people, and the quotas of their groups. */
 export interface LoadedLimits {
   limits: ReadonlyMap<number, EffectiveLimits>
   quotas: readonly GroupQuota[]
@@ -35,8 +33,8 @@ export async function loadLimits(reads: Readable, userIds: Iterable<number>, def
 }
 
 /**
- * The lowest limit that the person or a group of theirs sets; the default where none of them sets
- * one. Administrators have no defaults.
+ * The lowest limit set for the person or one of their groups; the default without any.
+ * Administrators have no defaults.
  */
 function combineLimits(user: UserRow | undefined, groups: readonly GroupRow[], defaults: EffectiveLimits): EffectiveLimits {
   const given: Limits[] = [...(user ? [user.limits] : []), ...groups.map((group) => group.limits)]
@@ -51,8 +49,8 @@ function combineLimits(user: UserRow | undefined, groups: readonly GroupRow[], d
 }
 
 /**
- * MiB that one run of the person's may write to its own file system: all that they, or a group of
- * theirs all together, may write to those of all their runs. Undefined is unlimited.
+ * MiB that one run of the person may write to its own file system: the lowest limit of the person
+ * and their groups. Undefined is unlimited.
  */
 export async function maxDiskMiBOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
   const { limits, quotas } = await loadLimits(reads, [userId], defaults)
@@ -60,10 +58,7 @@ export async function maxDiskMiBOf(reads: Readable, userId: number, defaults: Ef
   return set.length === 0 ? undefined : Math.min(...set)
 }
 
-/**
- * What the person may still take beside their own runs, where a limit of theirs or of a group of
- * theirs says so; null is unlimited.
- */
+/** The resources that the limits of the person and their groups still allow; null is unlimited. */
 export async function remainingResourcesOf(reads: Readable & Pick<Reads, "runs">, userId: number, defaults: EffectiveLimits) {
   const { limits, quotas } = await loadLimits(reads, [userId], defaults)
   const own = await reads.runs.holdings(userId)

@@ -2,14 +2,11 @@ import type { RunsContext } from "../context.ts"
 import { removeLogs } from "../logs/logs.ts"
 
 const dayMs = 24 * 3_600_000
-/** Runs are removed so many at a time, and other changes have the writer in between. */
+/** Runs removed in one transaction; other changes proceed between the batches. */
 const batchSize = 200
 const pauseMs = 50
 
-/**
- * Removes ended runs that are too old, and those that a person has too many of, until Quayside
- * closes.
- */
+/** Removes ended runs beyond the maximum age and number until Quayside closes. */
 export async function pruneHistory(ctx: RunsContext): Promise<void> {
   const { clock, closed, logger, settings } = ctx
   const pause = (ms: number) => clock.sleep(ms, closed).catch(() => {})
@@ -34,7 +31,7 @@ async function pruneOnce(ctx: RunsContext, pause: () => Promise<void>): Promise<
   }
 }
 
-/** The output goes after COMMIT; what a crash leaves of it goes by its age. */
+/** Output is removed after COMMIT; what a crash leaves is removed by age. */
 async function deleteEndedRuns(ctx: RunsContext, which: { userId: number } | { until: number }, limit: number): Promise<number> {
   const runs = await ctx.store.change((tx) => tx.runs.prune(which, limit))
   await removeLogs(ctx, runs)

@@ -10,11 +10,9 @@ import type { UsageMonitor } from "./usage-monitor.ts"
 
 const minute = 60_000
 const mib = 2 ** 20
-/**
- * How long before its end somebody is warned, at most; half of the idle time where that is less.
- */
+/** The longest time between warning and end; half of the idle time if that is less. */
 const maxWarningLeadMs = 5 * minute
-/** The part of a disk limit at which somebody is warned. */
+/** The part of a disk limit at which a warning is sent. */
 const warningShare = bounds.storage.warnPercents.value / 100
 
 /** What counts towards one limit, and the run that wrote most of it. */
@@ -24,17 +22,17 @@ interface DiskUse {
   limit: number
 }
 
-/** Holds runs to the limits of time, use and disk: warns first, then ends them. */
+/** Enforces limits of time, activity and disk: sends a warning first, then ends the run. */
 export class LimitEnforcer {
   readonly #ctx: RunsContext
   readonly #usage: UsageMonitor
   readonly #activity: ActivityTracker
-  /** Runs that were warned of their longest time, and of their disk. */
+  /** Runs with a warning about their maximum time, and about their disk. */
   readonly #warnedOfTime = new Set<number>()
   readonly #warnedOfDisk = new Set<number>()
-  /** Runs that were told of the bound that the engine holds them to. */
+  /** Runs with a warning about the engine's own disk limit. */
   readonly #warnedOfEngineLimit = new Set<number>()
-  /** When each idle run was warned, and of which last use. */
+  /** The time of each idle run's warning, and the last activity that it was about. */
   readonly #warnedOfIdleness = new Map<number, { usedAt: number; at: number }>()
 
   constructor(ctx: RunsContext, parts: { usage: UsageMonitor; activity: ActivityTracker }) {
@@ -44,8 +42,8 @@ export class LimitEnforcer {
   }
 
   /**
-   * Looks at every run once. Rejects when the limits cannot be read; a run that cannot be judged is
-   * judged again the next time.
+   * Checks every run once. Rejects when the limits cannot be read. A run that cannot be checked is
+   * checked again the next time.
    */
   async enforce(): Promise<void> {
     const { runCache, logger, settings, store } = this.#ctx
@@ -84,10 +82,9 @@ export class LimitEnforcer {
   }
 
   /**
-   * A run is idle when nobody reached it, it did not work, and it does not say that it computes;
-   * where the engine cannot tell whether it works, it is not judged. The warning comes first, from
-   * this process, and the end no sooner than the warning promised: what happened while no process
-   * looked counts for nothing.
+   * A run is idle without requests, work or a report that it computes. It is skipped when the
+   * engine cannot measure its work. The warning comes from this process, and the end no sooner than
+   * the warning says: time without a watching process does not count.
    */
   async #enforceIdleTime(run: RunRow, limits: Limits | undefined): Promise<boolean> {
     const { clock, events } = this.#ctx
@@ -113,7 +110,7 @@ export class LimitEnforcer {
     return false
   }
 
-  /** For each limit of disk the run that wrote most of what counts towards it, with the sum. */
+  /** For each disk limit, the run that wrote most of what counts towards it, with the sum. */
   *#largestWriters({ limits, quotas }: LoadedLimits): Iterable<DiskUse> {
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "stopping")
     const writers = rows.map((run) => ({ run, bytes: this.#usage.layerOf(run)?.bytes ?? 0 })).sort((a, b) => b.bytes - a.bytes)
@@ -141,8 +138,8 @@ export class LimitEnforcer {
   }
 
   /**
-   * The bound is that of the run's start: where more is allowed by now, the program is refused all
-   * the same, and only a new start gives it more.
+   * The engine's limit is that of the run's start. If more is allowed by now, only a new start
+   * gives it more.
    */
   #warnOfEngineLimit(run: RunRow): void {
     const { bytes = 0, maxMiB = null } = this.#usage.layerOf(run) ?? {}

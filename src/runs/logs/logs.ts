@@ -16,8 +16,8 @@ const collectTimeoutMs = 1_000
 const dayMs = 24 * 3_600_000
 
 /**
- * A run's output: the engine's while the run is live, what was kept of it afterwards. Rejects with
- * a `Failure` when the engine cannot be asked.
+ * A run's output: from the engine while the run is live, from storage afterwards. Rejects with a
+ * `Failure` when the engine cannot be reached.
  */
 export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
   const now = ctx.runCache.row(run.id) ?? run
@@ -29,7 +29,7 @@ export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptio
   }
 }
 
-/** Collects the last output of a run that is about to be removed, while it is being stopped. */
+/** Collects the last output of a run while it is being stopped. */
 export class FinalLogs {
   readonly #ctx: RunsContext
   readonly #key: string
@@ -51,8 +51,8 @@ export class FinalLogs {
   }
 
   /**
-   * Call once the engine has removed the run: writes what came. Never rejects, since output that
-   * cannot be kept keeps no run from ending.
+   * Called once the engine has removed the run: writes the collected output. Never rejects, since a
+   * run must end without its output too.
    */
   async save(): Promise<void> {
     const { clock, logger } = this.#ctx
@@ -62,7 +62,7 @@ export class FinalLogs {
     await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not kept"))
   }
 
-  /** The run is still there. */
+  /** Called when the run still exists. */
   discard(): void {
     this.#over.abort()
   }
@@ -101,7 +101,7 @@ export class FinalLogs {
 }
 
 /**
- * Removes a person's oldest output beyond what is kept: who starts runs that print fills nobody's
+ * Removes a person's oldest output beyond the maximum, so that one person's runs cannot fill the
  * disk.
  */
 async function prunePerson(directory: string): Promise<void> {
@@ -122,11 +122,10 @@ async function prunePerson(directory: string): Promise<void> {
 async function* keptLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
   const own = fileOf(directoryOf(settings.logsDir, userId), key)
-  // Beside the directories of people lies what was kept before there were any.
+  // Older versions stored output beside the directories of people.
   const file = existsSync(own) ? own : fileOf(settings.logsDir, key)
   const young = (line: LogLine) => since === undefined || line.time > since
-  // Counted first and then read again: a reader that takes its time must not hold all lines in
-  // memory.
+  // Counted first and then read again: a slow reader must not hold all lines in memory.
   let passed = 0
   if (tail !== undefined) {
     for await (const line of linesOf(file, signal)) if (young(line)) passed += 1
@@ -139,7 +138,7 @@ async function* keptLogs({ settings }: RunsContext, { key, userId }: RunRow, { t
   }
 }
 
-/** None where there is no such file. */
+/** Yields nothing when the file does not exist. */
 async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIterable<LogLine> {
   try {
     const input = createReadStream(file, signal ? { signal } : {})
@@ -158,13 +157,13 @@ function fileOf(logsDir: string, key: string): string {
   return join(logsDir, `${key}.jsonl`)
 }
 
-/** Removes the kept output of runs that are forgotten. */
+/** Removes the stored output of deleted runs. */
 export async function removeLogs({ settings: { logsDir } }: RunsContext, runs: readonly Pick<RunRow, "key" | "userId">[]): Promise<void> {
   if (logsDir === undefined) return
   for (const { key, userId } of runs) await rm(fileOf(directoryOf(logsDir, userId), key), { force: true })
 }
 
-/** Removes output older than the setting says, now and once a day, until Quayside closes. */
+/** Removes output older than the setting, now and once a day, until Quayside closes. */
 export async function pruneLogs(ctx: RunsContext): Promise<void> {
   const { clock, closed, logger, settings } = ctx
   const { logsDir } = settings

@@ -7,8 +7,8 @@ interface PersonProbes {
 }
 
 /**
- * Lets so many programs of one person be asked at a time: after a restart hundreds may wait, and
- * those that take a connection and say nothing keep it for seconds.
+ * Limits concurrent probes per person. After a restart hundreds may wait, and silent programs block
+ * a probe for seconds.
  */
 export class ProbeLimiter {
   readonly #turns = new Map<number, PersonProbes>()

@@ -17,7 +17,7 @@ export type ProbeResult =
   | { ready: false; code: "port_not_open" }
   | { ready: false; code: "not_answering"; detail: string }
 
-/** Asks once whether the program is ready. Rejects only with the signal's reason. */
+/** Probes once whether the program is ready. Rejects only with the signal's reason. */
 export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted()
   using stop = abortAfter(target.timeoutMs, signal)
@@ -59,7 +59,7 @@ function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: A
     )
     request.on("socket", (socket) => socket.once("connect", () => (connected = true)))
     const give = () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen)
-    // Of an answer that changes the protocol Node tells nothing but that the connection is closed.
+    // For a response that switches the protocol, Node reports only that the connection closed.
     request.on("error", give).on("close", give)
   })
 }
@@ -68,7 +68,7 @@ async function probeWebSocket({ address, base, headers, readiness }: ProbeTarget
   const host = address.host.includes(":") ? `[${address.host}]` : address.host
   const path = base + readiness.path
   const banner = readiness.kind === "websocket" ? readiness.banner : ""
-  // Most installations never ask for it.
+  // Imported late, since most installations never need it.
   const { WebSocket } = await import("ws")
   const socket = new WebSocket(`ws://${host}:${address.port}${path}`, {
     headers: { ...headers },

@@ -7,27 +7,24 @@ import { ruleOfType } from "../project-types.ts"
 import { type ProbeResult, probe } from "./probe.ts"
 
 const maxProbeMs = 3_000
-/**
- * An engine may give another address once the program listens; asking costs more than trying the
- * port.
- */
+/** The engine may change the address when the program listens; a lookup costs more than a probe. */
 const addressEveryMs = 250
 
 export interface ReadinessOptions {
-  /** Told what each attempt found, so that whoever loses patience can say why. */
+  /** Called with the result of each probe, to explain a timeout. */
   onProbe(result: ProbeResult): void
   signal: AbortSignal
 }
 
 /**
- * So many are asked at full pace; more share it, so that a hundred starts at once do not spend the
- * processor on questions.
+ * So many programs are probed at the full rate; more share it, so that many starts do not use up
+ * the processor.
  */
 const fullRateProbes = 5
 
 /**
- * Resolves with the program's address as soon as it answers as its type should. Rejects with the
- * signal's reason, or when the engine cannot be asked for the address.
+ * Resolves with the address of the program once its probe succeeds. Rejects with the signal's
+ * reason, or when the engine cannot look up the address.
  */
 export async function waitUntilReady(ctx: RunsContext, run: RunRow, patience: ReadinessOptions): Promise<Address> {
   ctx.probes.count += 1
@@ -60,9 +57,7 @@ async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal 
   }
 }
 
-/**
- * Short at first: what a person waits for is the program's own start and, on average, half of this.
- */
+/** Short at first, since a person waits for the program's start plus half of this on average. */
 function probeIntervalMs(elapsed: number): number {
   if (elapsed < 3_000) return 20
   return elapsed < 20_000 ? 50 : 250
