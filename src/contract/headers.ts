@@ -1,7 +1,7 @@
 import type { JsonSchema } from "./fields/field.ts"
 import type { Endpoint } from "./table.ts"
 
-/** A header that some operations look at. */
+/** A header that some operations read. */
 export interface Header {
   name: string
   description: string
@@ -18,7 +18,7 @@ const ifMatch: Header = {
   description: "The object's `ETag`, or several, or `*`: the request fails with 412 unless the object still has it.",
   schema: { type: "string", pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
 }
-const byChoice = {
+const named = {
   Prefer: {
     name: "Prefer",
     description: "`respond-async`: the answer comes at once, with the state at that time.",
@@ -32,11 +32,11 @@ const byChoice = {
   },
 } as const satisfies Record<string, Header>
 
-/** Those that an operation says itself that it looks at. */
-export type OptionalHeader = keyof typeof byChoice
+/** The headers that a row of the table names itself. */
+export type OptionalHeader = keyof typeof named
 
-/** What an operation looks at beyond the headers of every request. */
+/** The headers that an operation reads beside those of every request. */
 export function endpointHeaders({ method, path, answer, headers = [] }: Endpoint): Header[] {
   const conditional = (method === "PUT" || method === "DELETE") && path !== "/session"
-  return [...headers.map((name) => byChoice[name]), ...(conditional ? [ifMatch] : []), ...("events" in answer ? [lastEventId] : [])]
+  return [...headers.map((name) => named[name]), ...(conditional ? [ifMatch] : []), ...("events" in answer ? [lastEventId] : [])]
 }

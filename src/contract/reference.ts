@@ -21,8 +21,8 @@ export interface OperationReference {
   headers: ReferenceRow[]
   body: ReferenceRow[]
   answer: string
-  /** Who may, in one sentence. */
-  proof: string
+  /** The permission that it needs, in one sentence. */
+  permission: string
 }
 
 /** The operations of the table in its order, by their tags. */
@@ -53,7 +53,7 @@ function entryOf(operation: string, endpoint: Endpoint): OperationReference {
     })),
     body: body ? bodyEntries(body) : [],
     answer: answerOf(endpoint.answer),
-    proof: proofOf(endpoint),
+    permission: permissionOf(endpoint),
   }
 }
 
@@ -80,9 +80,9 @@ function answerOf(answer: Endpoint["answer"]): string {
   return "this description"
 }
 
-function proofOf({ permission, fromLoopback }: Endpoint): string {
-  if (permission === "none") return "no proof needed"
-  return fromLoopback ? `${permission}; no proof needed from the same machine` : permission
+function permissionOf({ permission, fromLoopback }: Endpoint): string {
+  if (permission === "none") return "no credential needed"
+  return fromLoopback ? `${permission}; no credential needed from the same machine` : permission
 }
 
 const docOf = (schema: JsonSchema) => String(schema.description ?? "")

@@ -54,11 +54,11 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE"
 export interface Endpoint {
   method: Method
   path: string
-  tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and proof" | "Installation"
+  tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and credentials" | "Installation"
   summary: string
-  /** The query's parameters; any other is refused. */
+  /** The query's parameters; any other is rejected. */
   query: Params
-  /** Headers that change what it does. `If-Match` of PUT and DELETE need not be said. */
+  /** Headers that change what it does. `If-Match` of PUT and DELETE is implied. */
   headers?: readonly OptionalHeader[]
   /**
    * The body's fields; absent: no body is read. `either`: of each group at least one field is
@@ -79,11 +79,10 @@ export interface Endpoint {
     | { lines: Structure }
     | { events: Structure }
   /**
-   * What the caller must be allowed to do: an action of the table of rights. `none`: no proof of
-   * identity is asked for.
+   * The action of the table of rights that the caller needs. `none`: no credential is needed.
    */
   permission: string
-  /** Callers on the same machine need no proof. */
+  /** Callers on the same machine need no credential. */
   fromLoopback?: true
   /** Largest body in bytes. Default 1 MiB. */
   maxBody?: number
@@ -401,7 +400,7 @@ export const endpoints = {
   whoami: {
     method: "GET",
     path: "/whoami",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Read who the caller is",
     query: none,
     answer: { one: whoami },
@@ -410,7 +409,7 @@ export const endpoints = {
   createUser: {
     method: "POST",
     path: "/user",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Create an account",
     query: none,
     body: { fields: userFields, mode: "create" },
@@ -420,7 +419,7 @@ export const endpoints = {
   updateUser: {
     method: "PUT",
     path: "/user",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Change an account; a person may change their own password (CurrentPassword needed)",
     query: none,
     body: { fields: userChangeFields, mode: "update" },
@@ -430,7 +429,7 @@ export const endpoints = {
   deleteUser: {
     method: "DELETE",
     path: "/user",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Delete an account: its runs are stopped; its images, datasets and projects stay",
     query: oneId,
     answer: { done: true },
@@ -439,7 +438,7 @@ export const endpoints = {
   readUser: {
     method: "GET",
     path: "/user",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Read one account",
     query: { ID: idParam, UserName: exactParam },
     answer: { one: userModel },
@@ -448,7 +447,7 @@ export const endpoints = {
   listUsers: {
     method: "GET",
     path: "/users",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "List accounts, newest first",
     query: { ID: idsParam, UserName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
     answer: { list: userModel },
@@ -457,7 +456,7 @@ export const endpoints = {
   createGroup: {
     method: "POST",
     path: "/group",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Create a group",
     query: none,
     body: { fields: groupFields, mode: "create" },
@@ -467,7 +466,7 @@ export const endpoints = {
   updateGroup: {
     method: "PUT",
     path: "/group",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Change a group",
     query: none,
     body: { fields: groupFields, mode: "update" },
@@ -477,7 +476,7 @@ export const endpoints = {
   deleteGroup: {
     method: "DELETE",
     path: "/group",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Delete a group",
     query: oneId,
     answer: { done: true },
@@ -486,7 +485,7 @@ export const endpoints = {
   readGroup: {
     method: "GET",
     path: "/group",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Read one group",
     query: { ID: idParam, GroupName: exactParam },
     answer: { one: groupModel },
@@ -495,7 +494,7 @@ export const endpoints = {
   listGroups: {
     method: "GET",
     path: "/groups",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "List groups: for members their own, for administrators all",
     query: { ID: idsParam, GroupName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
     answer: { list: groupModel },
@@ -504,7 +503,7 @@ export const endpoints = {
   createToken: {
     method: "POST",
     path: "/token",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Create a token for oneself; its secret is answered once",
     query: none,
     body: { fields: tokenFields, mode: "create" },
@@ -514,7 +513,7 @@ export const endpoints = {
   listTokens: {
     method: "GET",
     path: "/tokens",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "List one's own tokens",
     query: { ...paging },
     answer: { list: tokenModel },
@@ -523,7 +522,7 @@ export const endpoints = {
   deleteToken: {
     method: "DELETE",
     path: "/token",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Revoke one of one's own tokens",
     query: oneId,
     answer: { done: true },
@@ -532,7 +531,7 @@ export const endpoints = {
   createGrant: {
     method: "POST",
     path: "/grant",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Grant a person or a group a right on an image, dataset, project or run; replaces an earlier grant to the same one",
     query: none,
     body: {
@@ -549,7 +548,7 @@ export const endpoints = {
   deleteGrant: {
     method: "DELETE",
     path: "/grant",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Revoke a grant, by ID or by other fields when they pick exactly one",
     query: grantQuery,
     answer: { done: true },
@@ -558,7 +557,7 @@ export const endpoints = {
   listGrants: {
     method: "GET",
     path: "/grants",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "List grants on one's own resources, and those to oneself or one's groups, newest first",
     query: { ...grantQuery, ID: idsParam, ...paging },
     answer: { list: grantModel },
@@ -567,7 +566,7 @@ export const endpoints = {
   createSession: {
     method: "POST",
     path: "/session",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Sign in: sets the browser's cookie",
     query: none,
     body: { fields: sessionFields, mode: "create" },
@@ -577,7 +576,7 @@ export const endpoints = {
   deleteSession: {
     method: "DELETE",
     path: "/session",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Sign out: ends the browser's session; with All=1, by any credential that may write, all sessions of the person",
     query: { All: allParam },
     answer: { done: true },
@@ -587,7 +586,7 @@ export const endpoints = {
   createFilesToken: {
     method: "POST",
     path: "/files-token",
-    tag: "People and proof",
+    tag: "People and credentials",
     summary: "Create a Bearer token for the files address only; it lasts 5 minutes",
     query: none,
     answer: { one: filesToken },

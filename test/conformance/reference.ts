@@ -50,8 +50,8 @@ function shown(text: string): string {
 function api(): string {
   const sections = [...operationsByTag()].map(([tag, operations]) => {
     const parts = operations.map(
-      ({ method, path, summary, query, headers, body, answer, proof }) =>
-        `### ${method} ${path}\n\n${summary}. Answers ${shown(answer)}. Right: ${shown(proof)}.\n${entries("Query", query)}${entries("Header", headers)}${entries("Body", body)}`,
+      ({ method, path, summary, query, headers, body, answer, permission }) =>
+        `### ${method} ${path}\n\n${summary}. Answers ${shown(answer)}. Right: ${shown(permission)}.\n${entries("Query", query)}${entries("Header", headers)}${entries("Body", body)}`,
     )
     return `## ${tag}\n\n${parts.join("\n")}`
   })

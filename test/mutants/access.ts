@@ -18,7 +18,7 @@ export const access = [
       [
         "an operation that nobody said who may use",
         "  whoami: {\n",
-        '  whoElse: { method: "GET", path: "/whoelse", tag: "People and proof", summary: "", query: none, answer: { one: whoami }, permission: "self:read" },\n  whoami: {\n',
+        '  whoElse: { method: "GET", path: "/whoelse", tag: "People and credentials", summary: "", query: none, answer: { one: whoami }, permission: "self:read" },\n  whoami: {\n',
       ],
     ],
   ),

@@ -28,9 +28,9 @@ ${sections.join("\n")}
 `
 }
 
-function operationHtml({ method, path, summary, query, headers, body, answer, proof, operation }: OperationReference): string {
+function operationHtml({ method, path, summary, query, headers, body, answer, permission, operation }: OperationReference): string {
   return `<article id="${h(operation)}"><h3><code>${h(method)} ${h(path)}</code></h3><p>${prose(summary)}.</p>
-${table("Query", query)}${table("Headers", headers)}${table("Body", body)}<p>Answers ${h(answer)}. Right: ${h(proof)}.</p></article>`
+${table("Query", query)}${table("Headers", headers)}${table("Body", body)}<p>Answers ${h(answer)}. Right: ${h(permission)}.</p></article>`
 }
 
 function structures(about: Parameters<typeof openApi>[0]): string[] {
