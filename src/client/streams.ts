@@ -5,24 +5,27 @@ import type { LogLine, ServerEvent } from "#contract"
  * Beside the server's events there is `position`: nothing happened, and the stream got so far.
  */
 export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
-  for await (const block of readParts(response, "\n\n")) {
-    const event = parseEvent(block)
-    if (event) yield event
+  for await (const blocks of readParts(response, "\n\n")) {
+    for (const block of blocks) {
+      const event = parseEvent(block)
+      if (event) yield event
+    }
   }
 }
 
 /** The JSON lines of a response as they come, until it ends. */
 export async function* readLines(response: Response): AsyncGenerator<LogLine, void, undefined> {
-  for await (const line of readParts(response, "\n")) yield JSON.parse(line) as LogLine
+  for await (const lines of readParts(response, "\n")) for (const line of lines) yield JSON.parse(line) as LogLine
 }
 
-async function* readParts(response: Response, separator: string): AsyncGenerator<string, void, undefined> {
+/** The parts of each chunk that end in the separator. */
+async function* readParts(response: Response, separator: string): AsyncGenerator<string[], void, undefined> {
   if (!response.body) return
   let rest = ""
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
     const parts = (rest + text).split(separator)
     rest = parts.pop() ?? ""
-    yield* parts
+    yield parts
   }
 }
 

@@ -3,7 +3,7 @@ import type { AuditRow } from "#store"
 import type { ApiSettings, Context, Handlers, Result, Services } from "../context.ts"
 import { docsPage, docsSecurityPolicy } from "../pages/docs.ts"
 import { ReadyJson } from "../rendered.ts"
-import { iso, toListResponse, toPageRequest } from "../responses/lists.ts"
+import { toListResponse, toPageRequest, toTimestamp } from "../responses/lists.ts"
 
 async function listAudit({ services, query }: Context<"listAudit">): Promise<Result<"listAudit">> {
   const page = toPageRequest(query)
@@ -21,7 +21,7 @@ async function listAudit({ services, query }: Context<"listAudit">): Promise<Res
 function toAuditResponse(row: AuditRow): AuditEntry {
   return {
     ID: row.id,
-    Time: iso(row.at),
+    Time: toTimestamp(row.at),
     Actor: row.actor,
     Action: row.action,
     Thing: row.resource && { Type: row.resource.type, ID: row.resource.id },

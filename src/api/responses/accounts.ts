@@ -1,11 +1,11 @@
 import type { GroupRow, UserRow } from "#store"
-import { iso, splitWords, toSortColumn } from "./lists.ts"
+import { splitWords, toSortColumn, toTimestamp } from "./lists.ts"
 
-export const stamps = (row: UserRow | GroupRow) => ({
+export const toStamps = (row: UserRow | GroupRow) => ({
   ID: row.id,
-  CreatedAt: iso(row.createdAt),
-  UpdatedAt: iso(row.updatedAt),
-  DeletedAt: iso(row.deletedAt),
+  CreatedAt: toTimestamp(row.createdAt),
+  UpdatedAt: toTimestamp(row.updatedAt),
+  DeletedAt: toTimestamp(row.deletedAt),
 })
 
 export function listFilter<Row>(query: { ID?: number[]; q?: string; sort?: { by: string; descending: boolean } }, where: Partial<Row>) {

@@ -18,9 +18,9 @@ export function splitWords(q: string | undefined): string[] | undefined {
   return words.length === 0 ? undefined : words
 }
 
-export function iso(time: number): string
-export function iso(time: number | null): string | null
-export function iso(time: number | null): string | null {
+export function toTimestamp(time: number): string
+export function toTimestamp(time: number | null): string | null
+export function toTimestamp(time: number | null): string | null {
   return time === null ? null : rfc3339(time)
 }
 

@@ -2,22 +2,24 @@ import { bounds, type List } from "#contract"
 import type { Page, PageRequest } from "#store"
 import { LongList } from "../rendered.ts"
 import { toListResponse } from "./lists.ts"
-import type { Draft } from "./resources.ts"
+import type { OutlineResponses } from "./resources.ts"
 
 const maxAtOnce = bounds.texts.plainAnswerBytes.value
 
 /** How a list is answered: at once where it is small, else row by row. */
-export interface Listing<Row, A> {
+export interface FoundPage<Row, A> {
   found: Page<Row>
   page: PageRequest
-  draft: Draft<A>
+  draft: OutlineResponses<A>
   /**
    * The whole answers of those of these rows that still match and may still be seen, in any order.
    */
   read(ids: readonly number[]): Promise<(A & { ID: number })[]>
 }
 
-export async function answerList<Row extends { id: number }, A extends object>(listing: Listing<Row, A>): Promise<List<A> | LongList<A>> {
+export async function toListResult<Row extends { id: number }, A extends object>(
+  listing: FoundPage<Row, A>,
+): Promise<List<A> | LongList<A>> {
   const { found, page, draft, read } = listing
   const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxAtOnce
   if (isSmall && !draft.isCut) return toListResponse(found, page, draft.answers)
@@ -28,7 +30,7 @@ export async function answerList<Row extends { id: number }, A extends object>(l
   return new LongList(rest, slices.length, async (at) => inOrder(slices[at] as number[], read))
 }
 
-async function inOrder<A>(ids: readonly number[], read: Listing<unknown, A>["read"]): Promise<A[]> {
+async function inOrder<A>(ids: readonly number[], read: FoundPage<unknown, A>["read"]): Promise<A[]> {
   const answers = new Map((await read(ids)).map((answer) => [answer.ID, answer]))
   return ids.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
 }

@@ -1,19 +1,19 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, type Resource } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
 import type { DataRow, ImageRow, LinkOutline, LinkRow, Outlines, ProjectRow, Reads } from "#store"
-import { iso } from "./lists.ts"
+import { toTimestamp } from "./lists.ts"
 
-function stampsOf(row: { id: number; createdAt: number; updatedAt: number; deletedAt: number | null }) {
-  return { ID: row.id, CreatedAt: iso(row.createdAt), UpdatedAt: iso(row.updatedAt), DeletedAt: iso(row.deletedAt) }
+function toStamps(row: { id: number; createdAt: number; updatedAt: number; deletedAt: number | null }) {
+  return { ID: row.id, CreatedAt: toTimestamp(row.createdAt), UpdatedAt: toTimestamp(row.updatedAt), DeletedAt: toTimestamp(row.deletedAt) }
 }
 
 /** Written out rather than put together: lists are made of these. */
 export function toImageResponse(row: ImageRow): Image {
   return {
     ID: row.id,
-    CreatedAt: iso(row.createdAt),
-    UpdatedAt: iso(row.updatedAt),
-    DeletedAt: iso(row.deletedAt),
+    CreatedAt: toTimestamp(row.createdAt),
+    UpdatedAt: toTimestamp(row.updatedAt),
+    DeletedAt: toTimestamp(row.deletedAt),
     Name: row.name,
     Image: row.image,
     Comment: row.comment,
@@ -30,9 +30,9 @@ export function toImageResponse(row: ImageRow): Image {
 export function toDataResponse(row: DataRow): Data {
   return {
     ID: row.id,
-    CreatedAt: iso(row.createdAt),
-    UpdatedAt: iso(row.updatedAt),
-    DeletedAt: iso(row.deletedAt),
+    CreatedAt: toTimestamp(row.createdAt),
+    UpdatedAt: toTimestamp(row.updatedAt),
+    DeletedAt: toTimestamp(row.deletedAt),
     Type: row.type,
     Name: row.name,
     Comment: row.comment,
@@ -48,7 +48,7 @@ function withoutDoc<T extends { Doc: string }>({ Doc: _doc, ...rest }: T): Omit<
 }
 
 /** Those that the caller may see inside another object, as such objects show them. */
-async function parts<Row extends { id: number }, Part extends { ID: number; Doc: string }>(
+async function visibleParts<Row extends { id: number }, Part extends { ID: number; Doc: string }>(
   reads: Pick<Reads, "grants">,
   caller: Caller,
   made: { rows: readonly Row[]; action: Action; resource: (row: Row) => Resource; answer: (row: Row) => Part },
@@ -59,14 +59,14 @@ async function parts<Row extends { id: number }, Part extends { ID: number; Doc:
   return new Map(seen.map((row) => [row.id, withoutDoc(made.answer(row))]))
 }
 
-const asImage = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: toImageResponse } as const
-const asData = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: toDataResponse } as const
+const imageParts = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: toImageResponse } as const
+const dataParts = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: toDataResponse } as const
 
 /**
  * Answers of rows of which long texts may be missing, and about how many bytes each whole answer
  * has.
  */
-export interface Draft<A> {
+export interface OutlineResponses<A> {
   answers: A[]
   bytes: number[]
   /** Whether a text is missing in any of the answers. */
@@ -76,7 +76,7 @@ export interface Draft<A> {
 /** What the names, times and flags of one object take in an answer, about. */
 const baseBytes = 600
 
-export function draftOf<Row, A>({ rows, bytes, isCut = false }: Outlines<Row>, answer: (row: Row) => A): Draft<A> {
+export function toOutlineResponses<Row, A>({ rows, bytes, isCut = false }: Outlines<Row>, answer: (row: Row) => A): OutlineResponses<A> {
   return { answers: rows.map(answer), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isCut }
 }
 
@@ -99,33 +99,33 @@ export async function toProjectResponses(reads: ProjectReads, caller: Caller, ro
     images: async (ids) => ({ rows: await images.parts(ids) }),
     data: async (ids) => ({ rows: await data.parts(ids) }),
   }
-  return (await draftProjects(reads, caller, { found: { rows: [...rows] }, partReads: whole })).answers
+  return (await addProjectParts(reads, caller, { found: { rows: [...rows] }, partReads: whole })).answers
 }
 
 /** The same for a page, without long texts: as many queries. */
-export function projectDraft(reads: ProjectReads, caller: Caller, found: Outlines<ProjectRow>): Promise<Draft<Project>> {
+export function toProjectOutlines(reads: ProjectReads, caller: Caller, found: Outlines<ProjectRow>): Promise<OutlineResponses<Project>> {
   const { images, data, projects } = reads
   const outlines: PartReads = {
     links: (ids) => projects.linkOutlines(ids),
     images: (ids) => images.partOutlines(ids),
     data: (ids) => data.partOutlines(ids),
   }
-  return draftProjects(reads, caller, { found, partReads: outlines })
+  return addProjectParts(reads, caller, { found, partReads: outlines })
 }
 
-async function draftProjects(
+async function addProjectParts(
   reads: ProjectReads,
   caller: Caller,
   { found, partReads }: { found: Outlines<ProjectRow>; partReads: PartReads },
-): Promise<Draft<Project>> {
+): Promise<OutlineResponses<Project>> {
   const { rows } = found
   if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
   const ids = rows.map((row) => row.id)
   const links = await partReads.links(ids)
   const foundImages = await partReads.images([...new Set(rows.map((row) => row.imageId))])
   const foundData = await partReads.data([...new Set(links.map((link) => link.dataId))])
-  const images: Map<number, ImagePart> = await parts(reads, caller, { rows: foundImages.rows, ...asImage })
-  const data: Map<number, DataPart> = await parts(reads, caller, { rows: foundData.rows, ...asData })
+  const images: Map<number, ImagePart> = await visibleParts(reads, caller, { rows: foundImages.rows, ...imageParts })
+  const data: Map<number, DataPart> = await visibleParts(reads, caller, { rows: foundData.rows, ...dataParts })
   const running = new Set(await reads.runs.readyProjects(caller.userId, ids))
   const linksOf = Map.groupBy(links, (link) => link.projectId)
   const answers = rows.map((row) => {
@@ -150,7 +150,7 @@ function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, numbe
 
 function toProjectResponse(row: ProjectRow, parts: { image: ImagePart; train: ProjectData[]; running: boolean }): Project {
   return {
-    ...stampsOf(row),
+    ...toStamps(row),
     ProjectName: row.projectName,
     UserName: row.userName,
     GroupName: row.groupName,

@@ -3,12 +3,12 @@ import { isLive, type Project, type Reason, type RunningProject } from "#contrac
 import type { Outlines, ProjectRow, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
-import { iso } from "./lists.ts"
-import { type Draft, projectDraft, toProjectResponses } from "./resources.ts"
+import { toTimestamp } from "./lists.ts"
+import { type OutlineResponses, toProjectOutlines, toProjectResponses } from "./resources.ts"
 
 /** Runs as this caller sees them, with their projects. */
 export async function toRunResponses(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
-  return (await draftRuns(services, caller, { found: { rows: [...rows] }, isWhole: true })).answers
+  return (await addProjects(services, caller, { found: { rows: [...rows] }, isWhole: true })).answers
 }
 
 /** One run as this caller sees it. */
@@ -19,22 +19,22 @@ export async function toRunResponse(services: Services, caller: Caller, row: Run
 }
 
 /** The same for a page, without long texts: as many queries. */
-export function runDraft(services: Services, caller: Caller, found: Outlines<RunRow>): Promise<Draft<RunningProject>> {
-  return draftRuns(services, caller, { found, isWhole: false })
+export function toRunOutlines(services: Services, caller: Caller, found: Outlines<RunRow>): Promise<OutlineResponses<RunningProject>> {
+  return addProjects(services, caller, { found, isWhole: false })
 }
 
-async function draftRuns(
+async function addProjects(
   services: Services,
   caller: Caller,
   { found, isWhole }: { found: Outlines<RunRow>; isWhole: boolean },
-): Promise<Draft<RunningProject>> {
+): Promise<OutlineResponses<RunningProject>> {
   const { rows } = found
   if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
   const { store } = services
   const ids = [...new Set(rows.map((row) => row.projectId))]
   const foundProjects = isWhole ? { rows: await store.projects.getMany(ids) } : await store.projects.outlines(ids)
   const projects = new Map(foundProjects.rows.map((row) => [row.id, row]))
-  const drafts = await projectDrafts(services, caller, { found: foundProjects, isWhole })
+  const drafts = await toVisibleProjects(services, caller, { found: foundProjects, isWhole })
   const answers = new Map(drafts.answers.map((project) => [project.ID, project]))
   const projectBytes = new Map(drafts.answers.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
   const resources = await loadGrants(store, caller, {
@@ -44,7 +44,9 @@ async function draftRuns(
   const whole = rows.map((row, i) => {
     const project = answers.get(row.projectId) ?? { ID: row.projectId }
     const resource = resources[i] as Resource
-    return can(caller, "run:details", resource) === "yes" ? toWholeRun(services, caller, { row, project, resource }) : outline(row, project)
+    return can(caller, "run:details", resource) === "yes"
+      ? toWholeRun(services, caller, { row, project, resource })
+      : toOutlinedRun(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
   return { answers: whole, bytes, isCut: drafts.isCut }
@@ -54,11 +56,11 @@ async function draftRuns(
 const runBytes = 800
 
 /** Those of these projects that the caller may see inside of runs. */
-async function projectDrafts(
+async function toVisibleProjects(
   { store }: Services,
   caller: Caller,
   { found, isWhole }: { found: Outlines<ProjectRow>; isWhole: boolean },
-): Promise<Draft<Project>> {
+): Promise<OutlineResponses<Project>> {
   const resources = await loadGrants(store, caller, {
     actions: ["project:refer"],
     resources: found.rows.map((row) => projectResource(row)),
@@ -67,7 +69,7 @@ async function projectDrafts(
   const rows = found.rows.filter((_, i) => isSeen[i])
   if (isWhole) return { answers: await toProjectResponses(store, caller, rows), bytes: [], isCut: false }
   const bytes = found.bytes?.filter((_, i) => isSeen[i])
-  return projectDraft(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
+  return toProjectOutlines(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
 }
 
 function toWholeRun(
@@ -84,7 +86,7 @@ function toWholeRun(
     ID: row.id,
     Project: project,
     ProjectID: row.projectId,
-    StartTime: iso(row.startTime),
+    StartTime: toTimestamp(row.startTime),
     UserName: row.userName,
     Nodes: row.nodes,
     Cpus: row.cpus,
@@ -97,10 +99,10 @@ function toWholeRun(
     Reason: reason,
     QueuePosition: runs.queuePosition(row.id),
     Progress: isLive(row.state) ? (runs.progress(row.id) ?? row.progress) : null,
-    ReadyTime: iso(row.readyTime),
-    EndTime: iso(row.endTime),
-    LastActivity: iso(runs.lastActivity(row.id) ?? row.lastActivity),
-    ExpiresAt: iso(row.expiresAt),
+    ReadyTime: toTimestamp(row.readyTime),
+    EndTime: toTimestamp(row.endTime),
+    LastActivity: toTimestamp(runs.lastActivity(row.id) ?? row.lastActivity),
+    ExpiresAt: toTimestamp(row.expiresAt),
     NodeNames: row.nodeNames,
     GpuDevices: row.gpuDevices,
     ImageDigest: row.imageDigest,
@@ -112,12 +114,12 @@ function withoutLog({ logTail: _hidden, ...reason }: Reason): Reason {
 }
 
 /** What the owner of a project learns of a run of it by somebody else. */
-function outline(row: RunRow, project: Project | { ID: number }): RunningProject {
+function toOutlinedRun(row: RunRow, project: Project | { ID: number }): RunningProject {
   return {
     ID: row.id,
     Project: project,
     ProjectID: row.projectId,
-    StartTime: iso(row.startTime),
+    StartTime: toTimestamp(row.startTime),
     UserName: row.userName,
     Nodes: 0,
     Cpus: 0,

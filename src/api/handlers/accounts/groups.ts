@@ -6,7 +6,7 @@ import type { Change, GroupRow, Reads } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { listFilter, stamps } from "../../responses/accounts.ts"
+import { listFilter, toStamps } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toListResponse, toPageRequest } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
@@ -14,7 +14,7 @@ import { requireId } from "../resources/owned-resource.ts"
 async function toGroupResponse({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
   return {
-    ...stamps(row),
+    ...toStamps(row),
     GroupName: row.groupName,
     Comment: row.comment,
     Members: members,

@@ -4,7 +4,7 @@ import { effectiveLimitsOf } from "#runs"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
 import { toLimitsResponse } from "../../responses/limits.ts"
-import { iso } from "../../responses/lists.ts"
+import { toTimestamp } from "../../responses/lists.ts"
 
 async function toWhoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
   const limits = toLimitsResponse(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
@@ -68,7 +68,7 @@ async function endAllSessions(context: Context<"deleteSession">): Promise<void> 
 
 function createFilesToken({ services, caller }: Context<"createFilesToken">): Result<"createFilesToken"> {
   const { token, expiresAt } = services.identity.createFilesToken(caller)
-  return { Token: token, ExpiresAt: iso(expiresAt) }
+  return { Token: token, ExpiresAt: toTimestamp(expiresAt) }
 }
 
 export const sessionHandlers = {

@@ -3,16 +3,16 @@ import type { Token } from "#contract"
 import type { TokenRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
-import { iso, toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
 
 function toTokenResponse(row: TokenRow): Token {
   return {
     ID: row.id,
     Name: row.name,
-    CreatedAt: iso(row.createdAt),
-    ExpiresAt: iso(row.expiresAt),
-    LastUsedAt: iso(row.lastUsedAt),
+    CreatedAt: toTimestamp(row.createdAt),
+    ExpiresAt: toTimestamp(row.expiresAt),
+    LastUsedAt: toTimestamp(row.lastUsedAt),
     Scopes: row.scopes,
   }
 }

@@ -4,7 +4,7 @@ import type { UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { listFilter, stamps } from "../../responses/accounts.ts"
+import { listFilter, toStamps } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toListResponse, toPageRequest } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
@@ -12,7 +12,7 @@ import { removeFromAllGroups } from "./groups.ts"
 
 function toUserResponse({ settings }: Services, row: UserRow): User {
   return {
-    ...stamps(row),
+    ...toStamps(row),
     UserName: row.userName,
     Email: row.email,
     Comment: row.comment,

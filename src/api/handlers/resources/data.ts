@@ -11,7 +11,7 @@ import {
 import type { DataRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { draftOf, toDataResponse } from "../../responses/resources.ts"
+import { toDataResponse, toOutlineResponses } from "../../responses/resources.ts"
 import { list, type ResourceDefinition, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
 
 export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
@@ -24,7 +24,7 @@ export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   writes: (tx) => tx.data,
   resource: (row) => dataResource(row),
   answers: async (_context, rows) => rows.map(toDataResponse),
-  draft: async (_context, found) => draftOf(found, toDataResponse),
+  draft: async (_context, found) => toOutlineResponses(found, toDataResponse),
   stored: toDataResponse,
   async change(tx, { services, caller }, { row, given }) {
     const resource = dataResource(row)

@@ -17,7 +17,7 @@ import { checkSharedDirectory, granteesOf, resolveGroup } from "#projects"
 import type { Change, GrantFilter, GrantRow, Reads } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
-import { iso, toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 
 type Granted = GrantRow["resourceType"]
 /** What a grant may be on: the field that names it, and what messages call it. */
@@ -33,8 +33,8 @@ function toGrantResponse(row: GrantRow): Grant {
   const on = (type: Granted) => (row.resourceType === type ? row.resourceId : 0)
   return {
     ID: row.id,
-    CreatedAt: iso(row.createdAt),
-    UpdatedAt: iso(row.updatedAt),
+    CreatedAt: toTimestamp(row.createdAt),
+    UpdatedAt: toTimestamp(row.updatedAt),
     ImageID: on("image"),
     DataID: on("data"),
     ProjectID: on("project"),
@@ -42,7 +42,7 @@ function toGrantResponse(row: GrantRow): Grant {
     UserName: row.userName,
     GroupName: row.groupName,
     Access: row.access,
-    Until: iso(row.expiresAt),
+    Until: toTimestamp(row.expiresAt),
   }
 }
 

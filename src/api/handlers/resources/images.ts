@@ -13,7 +13,7 @@ import {
 import type { ImageRow, Reads } from "#store"
 import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { draftOf, toImageResponse } from "../../responses/resources.ts"
+import { toImageResponse, toOutlineResponses } from "../../responses/resources.ts"
 import { timeColumn } from "./find-one.ts"
 import { checkImageReference } from "./image-checks.ts"
 import { list, type ResourceDefinition, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
@@ -43,7 +43,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
   answers: async (_context, rows) => rows.map(toImageResponse),
-  draft: async (_context, found) => draftOf(found, toImageResponse),
+  draft: async (_context, found) => toOutlineResponses(found, toImageResponse),
   stored: toImageResponse,
   async change(tx, context, { row, given }) {
     const { caller } = context

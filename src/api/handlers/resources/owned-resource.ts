@@ -5,8 +5,8 @@ import type { HandlerContext } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import type { LongList } from "../../rendered.ts"
 import { splitWords, toPageRequest, toSortColumn } from "../../responses/lists.ts"
-import { answerList } from "../../responses/long-lists.ts"
-import type { Draft } from "../../responses/resources.ts"
+import { toListResult } from "../../responses/long-lists.ts"
+import type { OutlineResponses } from "../../responses/resources.ts"
 import { type Columns, findOne } from "./find-one.ts"
 
 interface Row {
@@ -36,7 +36,7 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   /** Of whole rows. */
   answers(context: HandlerContext, rows: R[]): Promise<A[]>
   /** Of rows as lists read them. */
-  draft(context: HandlerContext, found: Outlines<R>): Promise<Draft<A>>
+  draft(context: HandlerContext, found: Outlines<R>): Promise<OutlineResponses<A>>
   /** The stored texts, which a body may repeat unchecked. */
   stored(row: R): Partial<AnswerValues<F>>
   /** Turns a body into the row's new fields; may write what belongs to the row. */
@@ -107,7 +107,7 @@ export async function list<R extends Row, A extends { ID: number }, F extends Fi
     const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
     return kind.answers(context, await reads.getMany(still.rows.map(({ id }) => id)))
   }
-  return answerList({ found, page, draft, read: readSlice })
+  return toListResult({ found, page, draft, read: readSlice })
 }
 
 export async function read<R extends Row, A extends object, F extends Fields>(

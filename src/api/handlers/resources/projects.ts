@@ -33,7 +33,7 @@ import {
 import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { projectDraft, toProjectResponses } from "../../responses/resources.ts"
+import { toProjectOutlines, toProjectResponses } from "../../responses/resources.ts"
 import { timeColumn } from "./find-one.ts"
 import { list, type ResourceDefinition, read, remove, respondWithOne, restore } from "./owned-resource.ts"
 
@@ -64,7 +64,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
   answers: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
-  draft: ({ services, caller }, found) => projectDraft(services.store, caller, found),
+  draft: ({ services, caller }, found) => toProjectOutlines(services.store, caller, found),
   stored: textsOf,
   async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)

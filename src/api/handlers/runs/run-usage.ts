@@ -3,7 +3,7 @@ import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
-import { iso } from "../../responses/lists.ts"
+import { toTimestamp } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
 import { authorizedRun } from "./runs.ts"
@@ -19,7 +19,7 @@ async function stats(context: Context<"runStats">): Promise<Result<"runStats">> 
 function answerOf({ settings: { memoryUnit: unit } }: Services, sample: UsageSample) {
   const rounded = (figure: number | null) => (figure === null ? null : Math.round(figure * 1_000) / 1_000)
   return {
-    Time: iso(sample.time),
+    Time: toTimestamp(sample.time),
     Cpus: rounded(sample.cpus),
     Memory: fromBytes(sample.memory, unit),
     MemoryLimit: fromBytes(sample.memoryLimit, unit),
@@ -33,7 +33,7 @@ function answerOf({ settings: { memoryUnit: unit } }: Services, sample: UsageSam
 
 function unknown({ clock, settings }: Services, run: RunRow) {
   const nothing = { Cpus: null, Memory: null, GpuMemory: null, GpuBusy: null, NetworkIn: null, NetworkOut: null, Disk: null }
-  return { Time: iso(clock.now()), ...nothing, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
+  return { Time: toTimestamp(clock.now()), ...nothing, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
 }
 
 async function keep(context: Context<"keepRun">): Promise<Result<"keepRun">> {

@@ -6,9 +6,9 @@ import type { RunRow } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { JsonLines } from "../../rendered.ts"
-import { iso, toPageRequest, toSortColumn } from "../../responses/lists.ts"
-import { answerList } from "../../responses/long-lists.ts"
-import { runDraft, toRunResponse, toRunResponses } from "../../responses/runs.ts"
+import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
+import { toListResult } from "../../responses/long-lists.ts"
+import { toRunOutlines, toRunResponse, toRunResponses } from "../../responses/runs.ts"
 import { type Columns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
@@ -84,7 +84,7 @@ async function read(context: Context<"readRun">): Promise<Result<"readRun">> {
     what: "running project",
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, toViewer(context.caller), page),
-    answer: async (found) => (await runDraft(services, context.caller, found)).answers,
+    answer: async (found) => (await toRunOutlines(services, context.caller, found)).answers,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   context.setHeader("etag", etagOf(row))
@@ -110,12 +110,12 @@ async function list(context: Context<"listRuns">): Promise<Result<"listRuns">> {
   const { runs } = services.store
   const viewer = toViewer(caller)
   const found = await runs.list(filter, viewer, page)
-  const draft = await runDraft(services, caller, found)
+  const draft = await toRunOutlines(services, caller, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await runs.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
     return toRunResponses(services, caller, still.rows)
   }
-  return answerList({ found, page, draft, read: readSlice })
+  return toListResult({ found, page, draft, read: readSlice })
 }
 
 async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
@@ -133,7 +133,7 @@ async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
 }
 
 async function* toLogLines(lines: AsyncIterable<EngineLogLine>): AsyncIterable<LogLine> {
-  for await (const { time, stream, text } of lines) yield { time: iso(time), stream, text }
+  for await (const { time, stream, text } of lines) yield { time: toTimestamp(time), stream, text }
 }
 
 export const runHandlers = { stopRun: stop, readRun: read, listRuns: list, runLogs: logs } satisfies Partial<Handlers>
