@@ -22,7 +22,7 @@ testEngineConformance("fake", async () => {
       missing: { image: "fake/missing" },
       noCommand: { image: "fake/no-command" },
     },
-    localImage: "fake/localImage",
+    localImage: "fake/built",
     source: "/data",
     async [Symbol.asyncDispose]() {
       await daemon[Symbol.asyncDispose]()
