@@ -35,7 +35,7 @@ export function isRegistryPattern(text: string): boolean {
 /** Returns all addresses of a name; rejects if there are none. */
 export type ResolveHost = (name: string) => Promise<string[]>
 
-export interface RegistriesOptions {
+export interface RegistryAllowlistOptions {
   /** Patterns that `isRegistryPattern` accepts. Default: `wellKnownRegistries`. */
   allowed?: readonly string[]
   /** Default: the system's resolver. */
@@ -56,7 +56,11 @@ export class RegistryAllowlist {
   readonly #lookup: ResolveHost
   readonly #timeoutMs: number
 
-  constructor({ allowed = wellKnownRegistries, lookup: resolve = systemLookup, timeoutMs = nameLookupMs.value }: RegistriesOptions = {}) {
+  constructor({
+    allowed = wellKnownRegistries,
+    lookup: resolve = systemLookup,
+    timeoutMs = nameLookupMs.value,
+  }: RegistryAllowlistOptions = {}) {
     this.#allowed = allowed
     this.#lookup = resolve
     this.#timeoutMs = timeoutMs

@@ -28,7 +28,7 @@ import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { CallKind } from "./client/call-queue.ts"
 import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
 import { undefinedIfNotFound } from "./client/errors.ts"
-import { belongsTo, containerName, identityOf } from "./containers/labels.ts"
+import { belongsToInstance, containerName, identityOf } from "./containers/labels.ts"
 import { recoverSpec } from "./containers/recover-spec.ts"
 import { removeContainer } from "./containers/remove-container.ts"
 import { RunStarter } from "./containers/run-starter.ts"
@@ -291,7 +291,7 @@ class DockerEngine implements Engine {
   async #find(key: string, signal: AbortSignal | undefined, kind: CallKind = "read"): Promise<Dockerode.ContainerInspectInfo | undefined> {
     const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, kind })
     const found = await undefinedIfNotFound(inspect)
-    return found && belongsTo(this.#options.instance, found.Config.Labels) ? found : undefined
+    return found && belongsToInstance(this.#options.instance, found.Config.Labels) ? found : undefined
   }
 
   #info(signal: AbortSignal | undefined) {

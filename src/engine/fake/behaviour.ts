@@ -54,11 +54,11 @@ const behaviours = {
   "no-command": { start: "command_not_found" },
   "disk-full": { create: "disk_full" },
   "engine-error": { create: "engine_error" },
-} as const satisfies Record<string, Traits>
+} as const satisfies Record<string, BehaviourTraits>
 
 export type BehaviourName = keyof typeof behaviours
 
-export interface Traits {
+export interface BehaviourTraits {
   argument?: number
   listens?: boolean
   answers?: "nothing" | "500"
@@ -70,7 +70,7 @@ export interface Traits {
   stuck?: "pulling" | "creating" | "starting" | "stopping"
 }
 
-export interface Behaviour extends Traits {
+export interface Behaviour extends BehaviourTraits {
   name: BehaviourName
   argument: number
 }
@@ -80,6 +80,6 @@ export function behaviourOf(image: string): Behaviour {
   const match = /^(?:[^/]+\/)?fake\/([a-z0-9-]+)(?::(\d+))?$/.exec(image)
   const name = match?.[1] as BehaviourName | undefined
   const known = name !== undefined && Object.hasOwn(behaviours, name)
-  const traits: Traits = known ? behaviours[name] : {}
+  const traits: BehaviourTraits = known ? behaviours[name] : {}
   return { ...traits, name: known ? name : "http", argument: match?.[2] === undefined ? (traits.argument ?? 0) : Number(match[2]) }
 }

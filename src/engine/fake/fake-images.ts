@@ -5,7 +5,7 @@ import { RegistryAllowlist } from "../registry-allowlist.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
-import { checkCredentials, imageBytes, pullFakeImage } from "./fake-pull.ts"
+import { checkCredentials, fakeImageSize, pullFakeImage } from "./fake-pull.ts"
 
 interface FetchOptions {
   report: (progress: Progress | null) => void
@@ -59,7 +59,7 @@ function toLocalImage(image: string) {
 }
 
 function toImageInfo(image: string): ImageInfo {
-  const size = imageBytes(behaviourOf(image))
+  const size = fakeImageSize(behaviourOf(image))
   return { digest: fakeDigest(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
 }
 

@@ -16,7 +16,7 @@ export interface FakePull {
   signal: AbortSignal
 }
 
-export function imageBytes({ name, argument }: Behaviour): number {
+export function fakeImageSize({ name, argument }: Behaviour): number {
   return name === "huge" ? argument * 2 ** 30 : defaultBytes
 }
 
@@ -35,7 +35,7 @@ export async function pullFakeImage(
   signal.throwIfAborted()
   report(null)
   checkCredentials(behaviour, credentials)
-  const bytes = imageBytes(behaviour)
+  const bytes = fakeImageSize(behaviour)
   if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw pullError(behaviour.pull)
   const wait = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {

@@ -26,7 +26,7 @@ test("a hundred open calls do not slow down another call", { timeout: 60_000 }, 
     const before = process.cpuUsage()
     for (let n = 0; n < 20; n += 1) await client.call((docker, abort) => docker.getContainer("other").inspect(abort))
     const { user } = process.cpuUsage(before)
-    // It was ten times as much where each call looked through the others.
+    // It was ten times as much when each call formatted the others.
     assert.ok(user < 300_000, `20 calls took ${user / 1_000} ms of the processor`)
   } finally {
     ending.abort()

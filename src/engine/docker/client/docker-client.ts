@@ -1,7 +1,7 @@
 import type { Agent } from "node:http"
 import { inspect } from "node:util"
 import type Dockerode from "dockerode"
-import { bounds, reasonSentences } from "#contract"
+import { bounds } from "#contract"
 import { http } from "#http"
 import { abortable } from "#kit"
 import { EngineError } from "../../engine.ts"
@@ -129,8 +129,4 @@ function hideFromInspect<T extends object>(agent: T): T {
 async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
   const { default: Docker } = await import("dockerode")
   return new Docker({ socketPath, protocol: "http", ...({ agent, host: undefined, port: undefined, timeout: undefined } as object) })
-}
-
-export function unreachable(cause?: unknown): EngineError {
-  return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause })
 }

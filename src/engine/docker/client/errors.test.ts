@@ -3,7 +3,7 @@ import { test } from "node:test"
 import type { ReasonCode } from "#contract"
 import { isOpenFilesLimitRefused, toEngineError, toPullError } from "./errors.ts"
 
-/** What daemons from 20.10 on were seen to say. */
+/** Messages of daemons from 20.10 on. */
 const refusals: [ReasonCode, number | undefined, string][] = [
   ["disk_full", 500, "mkdir /var/lib/docker/overlay2/4f: no space left on device"],
   ["insufficient_gpu", 500, 'could not select device driver "nvidia" with capabilities: [[gpu]]'],

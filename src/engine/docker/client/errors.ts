@@ -74,9 +74,9 @@ export function toPullError(error: unknown): EngineError {
 }
 
 /** The HTTP status of the daemon's refusal, also of an `EngineError` made from it. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   const { statusCode, cause } = (error ?? {}) as { statusCode?: number; cause?: unknown }
-  return statusCode ?? (cause === undefined ? undefined : statusOf(cause))
+  return statusCode ?? (cause === undefined ? undefined : httpStatusOf(cause))
 }
 
 /** Resolves with undefined if the daemon reports that the object does not exist. */
@@ -84,7 +84,7 @@ export async function undefinedIfNotFound<T>(work: Promise<T>): Promise<T | unde
   try {
     return await work
   } catch (error) {
-    if (statusOf(error) === 404) return undefined
+    if (httpStatusOf(error) === 404) return undefined
     throw error
   }
 }

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream"
  * Parses a stream of JSON objects, one per line. Destroys the stream in the end, even if the caller
  * breaks off: the daemon continues to stream as long as the other end is open. Throws on abort.
  */
-export async function* jsonLines<T>(stream: Readable, signal: AbortSignal): AsyncIterable<T> {
+export async function* parseJsonLines<T>(stream: Readable, signal: AbortSignal): AsyncIterable<T> {
   const end = () => stream.destroy()
   if (signal.aborted) end()
   signal.addEventListener("abort", end, { once: true })

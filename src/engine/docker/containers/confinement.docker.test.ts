@@ -80,7 +80,7 @@ describe("the limits of a program in a run's container", () => {
     assert.match(said, /^pids 2048$/m)
     const bytes = 96 * 2 ** 20
     assert.match(said, new RegExp(`^memory ${bytes}$`, "m"))
-    // The older kind of cgroup counts memory and swap together, the newer one swap alone.
+    // Version 1 of control groups counts memory and swap together, version 2 swap alone.
     assert.match(said, new RegExp(`^swap (${bytes}|0)$`, "m"))
     assert.match(said, /^cpu 200000( 100000)?$/m)
   })

@@ -12,13 +12,13 @@ const never = new AbortController().signal
 const ignore = () => {}
 const mib = 2 ** 20
 
-/** Writes so many MiB, then tells how many bytes are there. */
+/** Writes this many MiB and prints the number of bytes written. */
 const writing = (count: number) => `dd if=/dev/zero of=/room/x bs=1048576 count=${count} 2>&1; stat -c '%s bytes are there' /room/x`
 const bytesIn = (output: string) => Number(/(\d+) bytes are there/.exec(output)?.[1])
 
 /**
- * An engine on a daemon of its own, whose data lie on such a file system, with images in which a
- * program may write to `/room`; and what the engine logged.
+ * An engine on its own daemon, whose data lie on such a file system, with images in which a program
+ * can write to `/room`, and with the engine's log.
  */
 async function openOn(disk: "xfs" | "btrfs") {
   const daemon: PrivateDaemon = await privateDaemon({ disk, dataMiB: 1_024 })

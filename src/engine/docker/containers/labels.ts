@@ -55,7 +55,7 @@ export function instanceLabel(instance: string): string {
   return `${labels.instance}=${instance}`
 }
 
-export function belongsTo(instance: string, found: Record<string, string> | undefined): boolean {
+export function belongsToInstance(instance: string, found: Record<string, string> | undefined): boolean {
   return found?.[labels.instance] === instance
 }
 

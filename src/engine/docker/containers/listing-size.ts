@@ -5,7 +5,7 @@ import { labelsOf } from "./labels.ts"
 const { listedBytes } = bounds.containers
 
 /** The size of a value in the daemon's JSON, which writes some characters as `\u003c`. */
-export function jsonBytes(value: object): number {
+export function jsonSize(value: object): number {
   return Buffer.byteLength(JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, "\\u0000"))
 }
 
@@ -14,7 +14,7 @@ export function jsonBytes(value: object): number {
  * lists, which contain each container's command, labels and mounts with their targets.
  */
 export function checkListingSize(spec: RunSpec, instance: string): void {
-  const bytes = jsonBytes([spec.command, labelsOf(spec, instance), spec.mounts.map(({ target }) => target)])
+  const bytes = jsonSize([spec.command, labelsOf(spec, instance), spec.mounts.map(({ target }) => target)])
   if (bytes <= listedBytes.value) return
   throw new EngineError("engine_error", `The run's command and mounts have ${bytes} bytes together; the limit is ${listedBytes.value}`)
 }

@@ -1,5 +1,5 @@
 import type { DockerClient } from "../client/docker-client.ts"
-import { statusOf, undefinedIfNotFound } from "../client/errors.ts"
+import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 
 export interface RemoveOptions {
   graceMs: number
@@ -35,7 +35,7 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
   ).then(
     () => true,
     (error: unknown) => {
-      if (statusOf(error) === 409) return false
+      if (httpStatusOf(error) === 409) return false
       throw error
     },
   )
@@ -54,5 +54,5 @@ async function waitForRemoval(client: DockerClient, id: string, signal: AbortSig
 }
 
 function ignoreStopped(error: unknown): void {
-  if (statusOf(error) !== 304) throw error
+  if (httpStatusOf(error) !== 304) throw error
 }

@@ -23,7 +23,7 @@ import { completeCall } from "./complete-call.ts"
 import { type ContainerOptions, containerOptions, homeDirectory, probeContainerOptions } from "./container-options.ts"
 import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
-import { belongsTo, containerName } from "./labels.ts"
+import { belongsToInstance, containerName } from "./labels.ts"
 import { checkListingSize } from "./listing-size.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
@@ -117,7 +117,7 @@ export class RunStarter {
   async start(request: StartRequest, signal: AbortSignal): Promise<string> {
     const { spec, report } = request
     const left = await this.#inspect(containerName(spec.key), signal)
-    if (left && !belongsTo(this.#options.instance, left.Config.Labels)) {
+    if (left && !belongsToInstance(this.#options.instance, left.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
     if (left?.State.Running) return left.Image
@@ -249,7 +249,7 @@ export class RunStarter {
    */
   async #undo(key: string): Promise<void> {
     const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoTimeoutMs)).catch(() => undefined)
-    if (found && belongsTo(this.#options.instance, found.Config.Labels)) {
+    if (found && belongsToInstance(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
     }
     await this.#releasePins(key)

@@ -4,7 +4,7 @@ import { EngineError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 import { type KernelNames, kernelNames } from "../network/kernel-names.ts"
 import { nameServers } from "../network/name-servers.ts"
-import { parseSubnet, subnetText } from "../network/subnet-pool.ts"
+import { formatSubnet, parseSubnet } from "../network/subnet-pool.ts"
 import { FirewallChains } from "./firewall-chains.ts"
 import { ipv4Rules, ipv6Rules, type NetworkPolicy } from "./firewall-rules.ts"
 import { joinGroup } from "./join-group.ts"
@@ -116,5 +116,5 @@ async function repairBridgeFiltering(): Promise<boolean> {
 function normalizeNetwork(network: string): string {
   const subnet = parseSubnet(network)
   if (!subnet) throw new TypeError(`Expected an address or a network, got ${JSON.stringify(network)}`)
-  return subnetText(subnet)
+  return formatSubnet(subnet)
 }

@@ -13,7 +13,7 @@ import { specOf } from "../../../../test/fixtures/run-spec.ts"
 const run = promisify(execFile)
 const ignore = () => {}
 
-/* A daemon of the test's own: without the defence it hangs. */
+/* A private daemon: without the check it hangs. */
 let daemon: PrivateDaemon
 let rig: DockerRig
 before(async () => {
@@ -26,7 +26,7 @@ after(async () => {
   await daemon[Symbol.asyncDispose]()
 })
 
-/** An image of busybox with whatever is made in its directories. */
+/** An image of busybox with additional files. */
 async function imageWith(name: string, make: (root: string) => void, volumes: readonly string[] = []): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), "quayside-image-"))
   try {

@@ -10,10 +10,7 @@ const credentials = { username: "robot", password: "robot-password" }
 const stranger: ImagePolicy = { verifyAccess: false, allowLocal: false }
 const never = new AbortController().signal
 
-/**
- * The registry's images have no program at all, so that a start ends with `command_not_found` where
- * it got as far.
- */
+/** The registry's images contain no program, so a successful pull ends with `command_not_found`. */
 let rig: DockerRig
 let registry: Registry
 let closed: Registry

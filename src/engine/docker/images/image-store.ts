@@ -9,7 +9,7 @@ import { ImageProvenance } from "./image-provenance.ts"
 import { pullImage } from "./pull-image.ts"
 import { requestManifest } from "./request-manifest.ts"
 
-export interface ImagesOptions {
+export interface ImageStoreOptions {
   registries: RegistryAllowlist
   /** Bytes; 0 is no limit. */
   maxBytes: number
@@ -22,7 +22,7 @@ export class ImageStore {
   readonly #maxBytes: number
   readonly #provenance: ImageProvenance
 
-  constructor(client: DockerClient, { registries, maxBytes }: ImagesOptions) {
+  constructor(client: DockerClient, { registries, maxBytes }: ImageStoreOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes

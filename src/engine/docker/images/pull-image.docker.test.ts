@@ -5,10 +5,7 @@ import { type Registry, startRegistry } from "../../../../test/fixtures/registry
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../../engine.ts"
 
-/**
- * The image has no program at all, so that a start ends with `command_not_found` where the pull
- * went well.
- */
+/** The image contains no program, so a successful pull ends with `command_not_found`. */
 let rig: DockerRig
 let registry: Registry
 before(async () => {

@@ -4,7 +4,7 @@ import type { Progress, RegistryCredentials } from "../../engine.ts"
 import { assertImageSize } from "../../image-policy.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { toPullError } from "../client/errors.ts"
-import { jsonLines } from "../client/json-lines.ts"
+import { parseJsonLines } from "../client/json-lines.ts"
 import { type PullEvent, PullProgress } from "./pull-progress.ts"
 
 export interface PullImageOptions {
@@ -24,7 +24,7 @@ export async function pullImage(client: DockerClient, reference: OciReference, o
   try {
     const stream = await client.call((docker) => docker.pull(formatOciReference(reference), daemonOptions), { signal, timeoutMs: 0 })
     const progress = new PullProgress()
-    for await (const event of jsonLines<PullEvent>(stream as Readable, signal)) {
+    for await (const event of parseJsonLines<PullEvent>(stream as Readable, signal)) {
       if (event.error !== undefined) throw new Error(event.error)
       const sum = progress.add(event)
       if (!sum) continue

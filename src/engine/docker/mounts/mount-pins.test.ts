@@ -229,7 +229,7 @@ async function mountFlags(path: string): Promise<string> {
   return lines.find((line) => line.split(" ")[4]?.endsWith(path.slice(-34)))?.split(" ")[5] ?? ""
 }
 
-/** Does something to the file system over and over, as fast as a thread can. */
+/** Runs a file system operation repeatedly, as fast as a thread can. */
 async function startThread(work: string, data: Record<string, string>): Promise<AsyncDisposable & { rounds(): number }> {
   const shared = new Int32Array(new SharedArrayBuffer(8))
   const code = `

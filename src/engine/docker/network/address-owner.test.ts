@@ -7,7 +7,7 @@ import { AddressOwners } from "./address-owner.ts"
 
 const holder = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
 
-/** Processes as the kernel shows them, each with its container and its addresses. */
+/** A directory like `/proc`, with each process's container and addresses. */
 async function processes(): Promise<
   AsyncDisposable & { path: string; put(container: string, ...hosts: string[]): Promise<void>; end(): Promise<void> }
 > {

@@ -50,8 +50,8 @@ describe("more runs of one person than a network has addresses", () => {
 
 describe("a full network and a restart with many runs", () => {
   test("the engine uses another network when one is full", async () => {
-    // The engine's own account of addresses is the one that counts: somebody uses up those of the
-    // network with room.
+    // The engine's own account of addresses counts: another client uses those of the network with
+    // room.
     const networks = await rig.networks()
     const others: string[] = []
     for (const name of networks) {

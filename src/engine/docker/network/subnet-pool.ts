@@ -41,11 +41,11 @@ export function isNetworkPool(text: string): boolean {
   return prefix >= 8 && prefix <= 24
 }
 
-export function subnetText({ first, prefix }: Subnet): string {
-  return `${addressText(first)}/${prefix}`
+export function formatSubnet({ first, prefix }: Subnet): string {
+  return `${formatAddress(first)}/${prefix}`
 }
 
-export function addressText(address: number): string {
+export function formatAddress(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".")
 }
 
@@ -68,7 +68,7 @@ export class SubnetPool {
   }
 
   get text(): string {
-    return subnetText(this.#pool)
+    return formatSubnet(this.#pool)
   }
 
   /** The number of addresses of each subnet. */

@@ -10,7 +10,7 @@ import { type AddressLease, UserNetworks } from "./user-networks.ts"
 
 const run = promisify(execFile)
 const never = new AbortController().signal
-/** More than a daemon has networks for of its own accord. */
+/** More than a daemon's default pools can provide. */
 const people = 32
 const idleMs = 1_000
 

@@ -2,11 +2,11 @@ import { access } from "node:fs/promises"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { isSubnetTaken, statusOf, undefinedIfNotFound } from "../client/errors.ts"
-import { belongsTo, instanceLabel, type NetworkIdentity, networkIdentity, networkLabels } from "../containers/labels.ts"
+import { httpStatusOf, isSubnetTaken, undefinedIfNotFound } from "../client/errors.ts"
+import { belongsToInstance, instanceLabel, type NetworkIdentity, networkIdentity, networkLabels } from "../containers/labels.ts"
 import { HostNumberPool } from "./host-numbers.ts"
 import { bridgeName, kernelNames } from "./kernel-names.ts"
-import { addressText, parseAddress, SubnetPool, subnetText } from "./subnet-pool.ts"
+import { formatAddress, formatSubnet, parseAddress, SubnetPool } from "./subnet-pool.ts"
 
 export interface UserNetworksOptions {
   instance: string
@@ -106,7 +106,7 @@ export class UserNetworks {
     let isConfirmed = false
     return {
       network: network.name,
-      address: addressText(this.#pool.at(network.number).first + host),
+      address: formatAddress(this.#pool.at(network.number).first + host),
       confirm: () => {
         isConfirmed = true
         network.hosts.confirm(host, this.#snapshots)
@@ -230,14 +230,14 @@ export class UserNetworks {
             CheckDuplicate: true,
             Driver: "bridge",
             EnableIPv6: false,
-            IPAM: { Driver: "default", Config: [{ Subnet: subnetText(subnet), Gateway: addressText(subnet.first + 1) }] },
+            IPAM: { Driver: "default", Config: [{ Subnet: formatSubnet(subnet), Gateway: formatAddress(subnet.first + 1) }] },
             Labels: networkLabels(this.#options.instance, identity),
             Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
           }),
         { kind: "create", owner: identity.user },
       )
     } catch (error) {
-      if (statusOf(error) === 409 || isSubnetTaken(error)) return false
+      if (httpStatusOf(error) === 409 || isSubnetTaken(error)) return false
       throw error
     }
     await this.#assertVisible(name, bridge)
@@ -294,7 +294,7 @@ export class UserNetworks {
     const listed = await this.#client.call((docker, abort) => docker.listNetworks({ filters, ...abort }))
     for (const { Name, Labels } of listed) {
       const identity = networkIdentity(Labels)
-      if (identity && belongsTo(this.#options.instance, Labels)) this.#remember(Name, identity)
+      if (identity && belongsToInstance(this.#options.instance, Labels)) this.#remember(Name, identity)
     }
   }
 

@@ -14,7 +14,7 @@ const interfaces = `Inter-|   Receive                                           
   eth0:    1000       9    0    0    0     0          0         0      200       3    0    0    0     0       0          0
 `
 
-/** A tree of the kernel's accounts. */
+/** A directory with the kernel's statistics. */
 async function accounts(files: Readonly<Record<string, string>>) {
   const root = await mkdtemp(join(tmpdir(), "quayside-accounts-"))
   for (const [path, text] of Object.entries(files)) {

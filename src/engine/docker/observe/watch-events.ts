@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream"
 import { type Clock, systemClock } from "#kit"
 import type { DockerClient } from "../client/docker-client.ts"
-import { jsonLines } from "../client/json-lines.ts"
+import { parseJsonLines } from "../client/json-lines.ts"
 import { instanceLabel } from "../containers/labels.ts"
 
 /** Events that do not change the result of `observe`. */
@@ -44,7 +44,7 @@ async function readEvents(client: DockerClient, { instance, onChange, signal }: 
   const stream = (await client.call((docker) => docker.getEvents({ filters, abortSignal: signal }), { signal, timeoutMs: 0 })) as Readable
   connected()
   onChange(undefined)
-  for await (const { Action = "", id } of jsonLines<{ Action?: string; id?: string }>(stream, signal)) {
+  for await (const { Action = "", id } of parseJsonLines<{ Action?: string; id?: string }>(stream, signal)) {
     if (!ignoredActions.test(Action)) onChange(id)
   }
 }

@@ -1,5 +1,5 @@
-// Sets the firewall's rules in a network namespace of its own and tells as JSON whom they keep from
-// whom. The bridge and the container on it are made by hand: no daemon is asked. Usage: unshare
+// Sets the firewall's rules in its own network namespace and prints as JSON which connections they
+// block. The bridge and the container on it are created by hand, without a daemon. Usage: unshare
 // --net --mount node isolated-firewall.ts nft|legacy
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -30,7 +30,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** The host's preferred kind, for this process alone. */
+/** Selects the host's preferred variant for this process alone. */
 function choose(): void {
   cpSync("/etc/alternatives", folder, { recursive: true, verbatimSymlinks: true })
   for (const name of ["iptables", "ip6tables"]) {
@@ -93,7 +93,7 @@ function reachesHost(port: number): Promise<boolean> {
   return connects(["nsenter", `--net=/proc/${inside.pid}/ns/net`], gateway, port)
 }
 
-/** By a process of a user, with this one's groups or with none. */
+/** Connects from a process of the user, with this process's groups or without any. */
 function reaches(uid: number, groups: "--keep-groups" | "--clear-groups" = "--clear-groups"): Promise<boolean> {
   return connects(["setpriv", "--reuid", String(uid), groups], container, 8_080)
 }
