@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, type Resource } from "#access"
+import { type Action, type Caller, can, imageResource, isAllowed, type Resource } from "#access"
 import { Failure, invalid } from "#contract"
 import type { Reads, UserRow } from "#store"
 
@@ -51,4 +51,28 @@ export async function resolveGroup(reads: Pick<Reads, "groups">, caller: Caller,
     throw invalid("GroupName", caller.isAdmin ? "a group that exists" : `a group that ${caller.userName} is in`, groupName)
   }
   return { id: group.id }
+}
+
+/**
+ * The image of a project. A body names it in `Image` or `ImageID` or both, and 0 names none; if one
+ * of them is the stored image, the other counts. The caller must be allowed to use a new image; the
+ * stored one is always accepted.
+ */
+export async function resolveImage(
+  reads: Pick<Reads, "images" | "grants">,
+  caller: Caller,
+  { given, stored }: { given: { Image?: number | undefined; ImageID?: number | undefined }; stored: number | undefined },
+): Promise<number> {
+  const image = given.Image || undefined
+  const imageId = given.ImageID || undefined
+  const added = [...new Set([image, imageId].filter((each) => each !== undefined && each !== stored))]
+  if (added.length > 1)
+    throw new Failure("invalid", `Image and ImageID name two images, ${image} and ${imageId}; one is meant`, { field: "ImageID" })
+  const wanted = added[0] ?? stored
+  if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
+  if (wanted === stored) return wanted
+  const row = await reads.images.get(wanted)
+  if (!(await isAllowed(reads, caller, "image:use", row && imageResource(row))))
+    throw invalidReference(image === wanted ? "Image" : "ImageID", "the image", wanted)
+  return wanted
 }

@@ -96,15 +96,17 @@ export const api = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/resources/projects.ts", shapes, [
-    ["of Image and ImageID the first counts", "if (news.length > 1)", "if (false)"],
+  ...faults("src/projects/references.ts", shapes, [
+    ["of Image and ImageID the first counts", "if (added.length > 1)", "if (false)"],
     [
       "a project may use an image that its owner cannot see",
-      'if (!(await isAllowed(tx, caller, "image:use", row && imageResource(row))))',
+      'if (!(await isAllowed(reads, caller, "image:use", row && imageResource(row))))',
       "if (!row)",
     ],
+  ]),
+  ...faults("src/projects/dataset-links.ts", shapes, [
     ["a dataset may be mounted twice", "if (seen.has(ID)) throw", "if (false) throw"],
-    ["a project may use a dataset that its owner cannot see", '!before.has(ID) && (mounts.get(ID) ?? "no") === "no"', "!rows.has(ID)"],
+    ["a project may use a dataset that its owner cannot see", '!before.has(ID) && (modes.get(ID) ?? "no") === "no"', "!rows.has(ID)"],
   ]),
   ...faults("src/api/responses/resources.ts", shapes, [
     [

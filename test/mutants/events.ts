@@ -53,7 +53,7 @@ export const events = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/accounts/groups.ts", told, [
+  ...faults("src/projects/group-members.ts", told, [
     [
       "who leaves a group keeps its projects",
       "await publishMemberVisibility(events, tx,",

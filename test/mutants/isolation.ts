@@ -301,7 +301,7 @@ export const isolation = [
       ],
     ],
   ),
-  ...faults("src/api/handlers/resources/projects.ts", home, [["whoever adds a mount is not noted", "moved ||", ""]]),
+  ...faults("src/api/handlers/resources/projects.ts", home, [["whoever adds a mount is not noted", "linksChanged ||", ""]]),
   ...faults(
     "src/engine/image-policy.ts",
     ["test/api/images.test.ts"],

@@ -1,8 +1,7 @@
 import { authorize, groupResource } from "#access"
 import { Failure, type Group, type Limits } from "#contract"
-import type { Events } from "#events"
-import { memberIdsOf } from "#projects"
-import type { Change, GroupRow, Reads } from "#store"
+import { memberIdsOf, publishGroupChange } from "#projects"
+import type { GroupRow, Reads } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
@@ -70,63 +69,6 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
   return {
     limits: (Limits && toStoredLimits(Limits, unit, "Limits")) as Stored<"Limits">,
     totalLimits: (TotalLimits && toStoredLimits(TotalLimits, unit, "TotalLimits")) as Stored<"TotalLimits">,
-  }
-}
-
-/** Tells the members, and those who joined or left what they see anew or no more. */
-export async function publishGroupChange(
-  { events, identity }: Pick<Services, "events" | "identity">,
-  tx: Change,
-  context: { actor: HandlerContext["actor"] },
-  what: { verb: "created" | "updated" | "deleted"; row: GroupRow; before: readonly number[]; after: readonly number[] },
-) {
-  const { verb, row, before, after } = what
-  const people = [...new Set([...before, ...after])]
-  const left = before.filter((each) => !after.includes(each))
-  const was = { ...groupResource(row), grants: left.map((userId) => ({ access: "use", userId })) }
-  await events.changed(tx, context.actor, { verb, resource: { type: "group", id: row.id }, was, people })
-  await publishMemberVisibility(events, tx, {
-    groupId: row.id,
-    people: people.filter((each) => before.includes(each) !== after.includes(each)),
-  })
-  tx.afterCommit(() => identity.invalidate(...people))
-}
-
-/**
- * Where more resources than these come and go at once, people are told to read everything again.
- */
-const toldMax = 200
-const everything = { userId: 0, groupIds: [], everything: true }
-
-async function publishMemberVisibility(events: Events, tx: Change, what: { groupId: number; people: readonly number[] }): Promise<void> {
-  const { groupId, people } = what
-  if (people.length === 0) return
-  const most = { page: 1, pageSize: toldMax }
-  const projects = await tx.projects.list({ where: { groupId } }, everything, most)
-  const granted = await tx.grants.list({ where: { groupId } }, everything, most)
-  if (projects.total + granted.total > toldMax) return events.everythingChanged(tx, people)
-  const resources = [
-    ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),
-    ...granted.rows.map(({ resourceType, resourceId }) => ({ type: resourceType, id: resourceId })),
-  ]
-  await events.visibilityChanged(tx, { resources, people })
-}
-
-/**
- * Who is deleted is in no group any more: what each of them answers has changed, so its version
- * does, and who sees it is told.
- */
-export async function removeFromAllGroups(
-  services: Services,
-  tx: Change,
-  context: { actor: HandlerContext["actor"]; userId: number },
-): Promise<void> {
-  const { userId } = context
-  for (const row of await tx.groups.ofUser(userId)) {
-    const before = await memberIdsOf(tx, row.id)
-    await tx.groups.removeMember(row.id, userId)
-    await tx.groups.update(row.id, {})
-    await publishGroupChange(services, tx, context, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })
   }
 }
 

@@ -1,5 +1,6 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, type User } from "#contract"
+import { removeFromAllGroups } from "#projects"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
@@ -8,7 +9,6 @@ import { listFilter, toStamps } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toListResponse, toPageRequest } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
-import { removeFromAllGroups } from "./groups.ts"
 
 function toUserResponse({ settings }: Services, row: UserRow): User {
   return {
