@@ -1,5 +1,4 @@
 import type { IdentityCheck } from "./database-identity.ts"
-import type { LimitedScans } from "./lists/scan-limiter.ts"
 import type { SearchCounts } from "./lists/search-counts.ts"
 import type { Dialect } from "./migrations/index.ts"
 import type { Query } from "./queries/query.ts"
@@ -15,7 +14,7 @@ export interface Session {
    * For reads that look at very many rows: these would hold up everybody else. They see what is
    * committed.
    */
-  readonly scans?: LimitedScans
+  readonly scans?: Scans
   /** How words are searched for; absent inside a transaction. */
   readonly search?: Search
 }
@@ -25,6 +24,11 @@ export interface Search {
   readonly isIndexed: boolean
   /** What some words were found to count, so that their next page is not counted again. */
   readonly counts: SearchCounts
+}
+
+/** Reads of many rows, of which each person has few at once. */
+export interface Scans {
+  of(userId: number): Session
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */

@@ -3,6 +3,7 @@ export type { SessionRow, SubjectRow, TokenRow } from "./tables/credentials.ts"
 export type { DataRow } from "./tables/datasets.ts"
 export type { GrantRow } from "./tables/grants.ts"
 export type { GroupRow } from "./tables/groups.ts"
+export type { IdempotencyEntry } from "./tables/idempotency-keys.ts"
 export type { ImageRow } from "./tables/images.ts"
 export type { MoveRow } from "./tables/moves.ts"
 export type { LinkRow, ProjectRow } from "./tables/projects.ts"
@@ -14,6 +15,7 @@ export type { UserRow } from "./tables/users.ts"
 
 import type { LinkRow } from "./tables/projects.ts"
 import type { RowOf } from "./tables/row-mapper.ts"
+import type { RunRow } from "./tables/runs.ts"
 import type { stamps } from "./tables/stamps.ts"
 
 /** What every row has that somebody may change or delete. */
@@ -56,4 +58,67 @@ export interface PageRequest {
   /** From 1. */
   page: number
   pageSize: number
+}
+
+export interface Holdings {
+  runs: number
+  queued: number
+  cpus: number
+  memoryMiB: number
+  gpus: number
+}
+/** What admission counts of a live run. */
+export type LiveRun = Pick<
+  RunRow,
+  | "id"
+  | "userId"
+  | "userName"
+  | "state"
+  | "cpus"
+  | "memoryMiB"
+  | "gpus"
+  | "gpuMemoryMiB"
+  | "nodeNames"
+  | "gpuDevices"
+  | "createdAt"
+  | "startTime"
+>
+export interface JournalEntry {
+  /** `<resource>.<verb>` */
+  event: string
+  /** What is told; `ID` at least. */
+  data: Readonly<Record<string, unknown>>
+  resource: { type: string; id: number }
+  /** For whoever decides who is told of it; itself it is told to nobody. */
+  sight?: Readonly<Record<string, unknown>>
+}
+
+export interface AuditEntry {
+  actor: string
+  action: string
+  resource: { type: string; id: number } | null
+  outcome: "done" | "refused"
+  address: string
+  requestId: string
+  /** How many times; address and request are those of the first. Default 1. */
+  count?: number
+  /** When it was first. Default: now. */
+  at?: number
+}
+
+export interface JournalRow extends Required<JournalEntry> {
+  /** Grows in the order of commits. */
+  id: number
+  at: number
+}
+
+export interface AuditRow extends Required<AuditEntry> {
+  id: number
+}
+export interface AuditFilter {
+  actor?: string
+  action?: string
+  /** Milliseconds, both included. */
+  from?: number
+  to?: number
 }

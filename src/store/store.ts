@@ -1,10 +1,18 @@
 import type {
+  AuditEntry,
+  AuditFilter,
+  AuditRow,
   DataRow,
   GrantRow,
   GroupRow,
+  Holdings,
+  IdempotencyEntry,
   ImageRow,
+  JournalEntry,
+  JournalRow,
   LinkOutline,
   LinkRow,
+  LiveRun,
   MoveRow,
   Outlines,
   Page,
@@ -349,66 +357,6 @@ export interface PortWrites {
   assign(row: RunPortRow): Promise<boolean>
 }
 
-export interface Holdings {
-  runs: number
-  queued: number
-  cpus: number
-  memoryMiB: number
-  gpus: number
-}
-/** What admission counts of a live run. */
-export type LiveRun = Pick<
-  RunRow,
-  | "id"
-  | "userId"
-  | "userName"
-  | "state"
-  | "cpus"
-  | "memoryMiB"
-  | "gpus"
-  | "gpuMemoryMiB"
-  | "nodeNames"
-  | "gpuDevices"
-  | "createdAt"
-  | "startTime"
->
-export interface IdempotencyEntry {
-  userId: number
-  key: string
-  /** sha256 of the body. */
-  bodyHash: string
-  runId: number
-  createdAt: number
-}
-
-export interface JournalEntry {
-  /** `<resource>.<verb>` */
-  event: string
-  /** What is told; `ID` at least. */
-  data: Readonly<Record<string, unknown>>
-  resource: { type: string; id: number }
-  /** For whoever decides who is told of it; itself it is told to nobody. */
-  sight?: Readonly<Record<string, unknown>>
-}
-
-export interface AuditEntry {
-  actor: string
-  action: string
-  resource: { type: string; id: number } | null
-  outcome: "done" | "refused"
-  address: string
-  requestId: string
-  /** How many times; address and request are those of the first. Default 1. */
-  count?: number
-  /** When it was first. Default: now. */
-  at?: number
-}
-
-export interface JournalRow extends Required<JournalEntry> {
-  /** Grows in the order of commits. */
-  id: number
-  at: number
-}
 export interface JournalReads {
   /** At most `limit` rows with a higher ID, oldest first. */
   after(id: number, limit: number): Promise<JournalRow[]>
@@ -416,16 +364,6 @@ export interface JournalReads {
   bounds(): Promise<{ first: number; last: number }>
 }
 
-export interface AuditRow extends Required<AuditEntry> {
-  id: number
-}
-export interface AuditFilter {
-  actor?: string
-  action?: string
-  /** Milliseconds, both included. */
-  from?: number
-  to?: number
-}
 export interface AuditReads {
   /** Newest first. */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>

@@ -1,7 +1,7 @@
 import type { Session } from "../driver.ts"
 import { blockSize } from "../queries/block-size.ts"
-import type { ListedTable } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
+import type { ListedTable } from "../tables/index.ts"
 import type { Plan } from "./plan.ts"
 
 /**

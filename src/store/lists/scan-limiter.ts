@@ -1,6 +1,6 @@
 import { bounds, Failure } from "#contract"
 import { Overloaded, Semaphore } from "#kit"
-import type { Session } from "../driver.ts"
+import type { Scans, Session } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { Value } from "../values.ts"
 
@@ -30,7 +30,7 @@ export class ScanLimiter {
 }
 
 /** Reads that look at many rows, in turns of each person. */
-export class LimitedScans {
+export class LimitedScans implements Scans {
   readonly #session: Session
   readonly #scans = new ScanLimiter()
 

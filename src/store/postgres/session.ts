@@ -1,6 +1,5 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import type { Search, Session } from "../driver.ts"
-import type { LimitedScans } from "../lists/scan-limiter.ts"
+import type { Scans, Search, Session } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type Arg, type Value, withoutNul } from "../values.ts"
@@ -35,13 +34,13 @@ export interface PostgresSessionOptions {
    * error.
    */
   send: SendQuery
-  scans?: LimitedScans
+  scans?: Scans
   search?: Search
 }
 
 /** Queries over connections to PostgreSQL. */
 export class PostgresSession implements Session {
-  readonly scans?: LimitedScans
+  readonly scans?: Scans
   readonly search?: Search
   readonly #options: PostgresSessionOptions
 

@@ -1,12 +1,10 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
-import type { ResourceTable } from "../tables/index.ts"
+import type { ListedTable } from "../tables/index.ts"
 import type { Build } from "./build.ts"
 import { inForce, ofGroups, seesGrant } from "./grants.ts"
 import { isHistory, isLive } from "./runs.ts"
 import { column, pageOf } from "./select.ts"
 import { sees } from "./visibility.ts"
-
-export type ListedTable = ResourceTable | "users" | "groups" | "runs" | "grants"
 
 /** Everything about a list that changes its text. */
 export interface ListShape {

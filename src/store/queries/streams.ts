@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely"
+import type { ListedTable } from "../tables/index.ts"
 import type { Build } from "./build.ts"
-import type { ListedTable } from "./lists.ts"
 import { column, outlineColumns, pageOf } from "./select.ts"
 import { type Stream, streamConditions } from "./visibility.ts"
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
-import type { ListedTable } from "./lists.ts"
+import type { ListedTable } from "../tables/index.ts"
 import { column } from "./select.ts"
 
 /** Who looks, as the arguments of a query name it. */

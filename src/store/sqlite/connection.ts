@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
-import type { Search, Session } from "../driver.ts"
-import type { LimitedScans } from "../lists/scan-limiter.ts"
+import type { Scans, Search, Session } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type Arg, type Value, withoutNul } from "../values.ts"
@@ -19,13 +18,13 @@ const kept = 500
  * between its rows.
  */
 export class SqliteSession implements Session {
-  readonly scans?: LimitedScans
+  readonly scans?: Scans
   readonly search?: Search
   protected readonly db: DatabaseSync
   readonly #compiler: QueryCompiler
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: LimitedScans; search?: Search } = {}) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: Scans; search?: Search } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     if (options.search) this.search = options.search

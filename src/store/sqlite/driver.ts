@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { IdentityCheck } from "../database-identity.ts"
-import type { Driver, Search, Session, Transaction } from "../driver.ts"
+import type { Driver, Scans, Search, Session, Transaction } from "../driver.ts"
 import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
@@ -87,7 +87,7 @@ class SqliteReads extends SqliteSession {
   readonly #rollback: StatementSync
   #open = false
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: LimitedScans; search: Search }) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: Scans; search: Search }) {
     super(db, compiler, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")

@@ -39,3 +39,5 @@ export type ResourceTable = (typeof resourceTables)[number]
 export type GrantableTable = ResourceTable | "runs"
 /** Tables whose rows are stamped, named, and deleted softly. */
 export type StampedTable = ResourceTable | "users" | "groups"
+/** Tables that have pages with a total. */
+export type ListedTable = ResourceTable | "users" | "groups" | "runs" | "grants"
