@@ -27,6 +27,8 @@ import type {
   UserRow,
   Viewer,
 } from "./rows.ts"
+import type { projects } from "./tables/projects.ts"
+import type { OptionalFields } from "./tables/row-mapper.ts"
 
 /**
  * The database. Reads see only what is committed; everything that is written goes through `change`.
@@ -105,7 +107,10 @@ export interface Change extends Reads {
 
 /** Fields that the store gives or keeps itself. */
 type Kept = keyof Stamped | "userName" | "groupName"
-export type NewRow<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
+/** Fields of projects that have an initial text. */
+type Initial = OptionalFields<typeof projects.fields>
+type Given<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
+export type NewRow<Row> = Row extends ProjectRow ? Omit<Given<Row>, Initial> & Partial<Pick<Row, Initial>> : Given<Row>
 
 export interface Writes<Row extends Stamped> {
   /**

@@ -11,6 +11,8 @@ export interface ColumnOptions {
    * database or the query itself makes the value in the last case. Default `always`.
    */
   written?: "always" | "once" | "never"
+  /** New rows that do not give the field have this text. */
+  initial?: string
   /** Lists leave out a longer text. In bytes; default: no limit. */
   maxListedBytes?: number
   /** Whether lists add up the text's bytes. Default: only where `maxListedBytes` is set. */
@@ -38,7 +40,9 @@ export interface Column<Name extends string = string, Field = unknown, Stored = 
 
 type Options<O extends ColumnOptions = ColumnOptions> = O
 
-export function text<const N extends string, T extends string = string>(name: N, options: Options = {}): Column<N, T, string> {
+export function text<const N extends string>(name: N): Column<N, string, string>
+export function text<const N extends string, O extends ColumnOptions>(name: N, options: O): Column<N, string, string> & O
+export function text<const N extends string>(name: N, options: Options = {}): Column<N, string, string> {
   return { name, codec: "plain", ...options }
 }
 

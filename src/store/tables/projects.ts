@@ -19,7 +19,7 @@ export const projects = describeTable({
     groupName: copiedName("group_name", { wire: "GroupName" }),
     type: oneOf<ProjectType>()("type", { wire: "Type" }),
     comment: text("comment", { wire: "Comment", countsBytes: true }),
-    doc: text("doc", { wire: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
+    doc: text("doc", { wire: "Doc", initial: "", maxListedBytes: 8_192, isOmittedInParts: true }),
     isPublic: flag("is_published", { wire: "IsPublic" }),
     isTrusted: flag("is_trusted", { wire: "IsTrusted" }),
     imageId: integer("image_id", { wire: "ImageID" }),

@@ -6,6 +6,9 @@ type FieldOf<C> = C extends Column<string, infer Field, unknown> ? Field : never
 /** The row that a table's fields make. */
 export type RowOf<F extends Fields> = { -readonly [K in keyof F]: FieldOf<F[K]> }
 
+/** The fields that a new row may leave out. */
+export type OptionalFields<F> = { [K in keyof F]: F[K] extends { initial: string } ? K : never }[keyof F]
+
 /** Reads rows that queries give as arrays. */
 export interface RowMapper<Row> {
   /** The columns in the order in which `toRow` reads them. */

@@ -70,7 +70,7 @@ export function describeTable<
       const values: Record<string, Arg> = {}
       const given = row as RowOf<F>
       for (const [field, column] of written) {
-        const value = given[field]
+        const value = given[field] === undefined ? column.initial : given[field]
         if (value !== undefined) values[column.name] = encode(column, value)
       }
       for (const [column, derive] of derivedColumns) values[column] = derive(given)
