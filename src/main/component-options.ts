@@ -2,7 +2,7 @@ import { join } from "node:path"
 import type { Identity } from "#access"
 import type { Events } from "#events"
 import { type Logger, systemClock } from "#kit"
-import type { RunEvents, StorageQuotas } from "#runs"
+import type { RunEvents, RunSettingsOptions, StorageQuotas } from "#runs"
 import type { Store } from "#store"
 import type { PublicUrls } from "./addresses.ts"
 import { createFilesAuthority } from "./files-authority.ts"
@@ -40,7 +40,7 @@ export function apiSettings(settings: Settings, { baseUrl, hostNames }: PublicUr
 }
 
 /** The settings of runs. */
-export function runSettings(settings: Settings, dataDir: string) {
+export function runSettings(settings: Settings, dataDir: string): RunSettingsOptions {
   return {
     logsDir: join(dataDir, "logs"),
     defaultCpus: settings.defaultCpus,
@@ -48,8 +48,8 @@ export function runSettings(settings: Settings, dataDir: string) {
     cpuOvercommit: settings.cpuOvercommit,
     memoryOvercommit: settings.memoryOvercommit,
     defaultLimits: settings.defaultLimits,
-    historyRuns: settings.historyRuns,
-    historyDays: settings.historyDays,
+    maxEndedRuns: settings.historyRuns,
+    maxEndedDays: settings.historyDays,
   }
 }
 

@@ -107,7 +107,7 @@ export interface Runs extends AsyncDisposable {
   targetByKey(key: string): RunTarget | undefined
   targets(): RunTarget[]
   /**
-   * The last committed row of a live run, from memory; at most `observeEvery` old where another
+   * The last committed row of a live run, from memory; at most `observeEveryMs` old where another
    * process wrote it.
    */
   row(id: number): RunRow | undefined

@@ -37,7 +37,7 @@ class Day {
   async open(): Promise<Runs> {
     this.#mortal.kill()
     this.#mortal = new CrashableProcess()
-    const settings = { observeEvery: 20, graceMs: 20 }
+    const settings = { observeEveryMs: 20, graceMs: 20 }
     this.#runs = await this.world.runs({
       store: this.#mortal.store(this.world.store),
       engine: await this.world.engine(this.#mortal.fake(this.world.fake)),

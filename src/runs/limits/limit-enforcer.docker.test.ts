@@ -14,9 +14,9 @@ import { SteppedClock } from "../testing/stepped-clock.ts"
 const minute = 60_000
 const settings = {
   graceMs: 500,
-  observeEvery: 1_000,
-  sampleEvery: 200,
-  layersEvery: 0,
+  observeEveryMs: 1_000,
+  sampleEveryMs: 200,
+  layersEveryMs: 0,
   timeoutsMs: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
 }
 
