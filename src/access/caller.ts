@@ -2,21 +2,21 @@ import { Failure } from "#contract"
 import type { Viewer } from "#store"
 
 /**
- * What a proof allows at most: `read`, `write`, or `run:<ID>`, which opens that run's address and
- * nothing else.
+ * The most that a credential allows: `read`, `write`, or `run:<ID>`, which opens only that run's
+ * address.
  */
 export type Scope = "read" | "write" | `run:${number}`
 
 /**
- * What proved who somebody is. `id` is opaque, holds no secret, and is what `Identity.recall`
- * takes.
+ * What authenticated a caller. `id` is opaque, holds no secret, and is an argument of
+ * `Identity.refreshCaller`.
  */
 export interface Credential {
   kind: "password" | "token" | "session" | "files"
   id: string
 }
 
-/** A person who proved who they are. Shared between requests: never changed. */
+/** An authenticated person. Shared between requests, so it is never changed. */
 export interface Caller {
   readonly userId: number
   readonly userName: string
@@ -27,24 +27,23 @@ export interface Caller {
   readonly credential: Readonly<Credential>
 }
 
-/** What the store's lists need to know about who looks. */
+/** The caller as the store's lists need it. */
 export function toViewer(caller: Caller): Viewer {
   return { userId: caller.userId, groupIds: caller.groupIds, everything: caller.isAdmin }
 }
 
-/** The run that a proof is limited to; undefined when it is not limited to one. */
+/** The run to which the credential is limited; undefined when it is not limited to one. */
 export function scopedRunId(caller: Pick<Caller, "scopes">): number | undefined {
   const scope = caller.scopes.find((each) => each.startsWith("run:"))
   return scope === undefined ? undefined : Number(scope.slice("run:".length))
 }
 
 /**
- * Why a proof was not accepted: 401, 403, 429 (with `Retry-After`) or 503. It can be thrown as it
- * is.
+ * Why credentials were rejected: 401, 403, 429 (with `Retry-After`) or 503. Returned or thrown.
  */
 export class Refusal extends Failure {
   readonly retryAfterSeconds: number | undefined
-  /** Whose proof it was, where it was right and yet not good for this. */
+  /** The person, if the credentials were right but do not allow this. */
   readonly userName: string | undefined
 
   constructor(

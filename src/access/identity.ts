@@ -13,8 +13,8 @@ import { PasswordChecker } from "./passwords/password-checker.ts"
 import { checkNewPassword, PasswordHasher, type PasswordHasherOptions } from "./passwords/password-hasher.ts"
 
 /**
- * Where several processes may share the database, a proof ended by another one is found out within
- * this time.
+ * The longest time until a process notices that another one ended a credential. Only PostgreSQL has
+ * several processes.
  */
 const freshMs = { sqlite: 60_000, postgres: 2_000 } as const
 
@@ -35,16 +35,16 @@ export interface IdentityOptions {
   maxCacheAgeMs?: number
 }
 
-/** Turns proofs into callers, and makes and ends what proves. */
+/** Authenticates requests, and creates and ends the credentials for it. */
 export interface Identity extends AsyncDisposable {
   /**
-   * The caller, when header or cookie secret are known from before; undefined means "ask
-   * `identify`". Costs a hash of the token and a lookup.
+   * The caller from the cache; undefined means that `authenticate` must be called. Costs one hash
+   * of the token and one lookup.
    */
   authenticateCached(authorization: string | undefined, session: string | undefined, address: string): Caller | undefined
   /**
-   * A header counts before a session, and a wrong one is not made good by a session. `address` is
-   * the caller's, after trusted proxies.
+   * A header takes precedence over a session: a valid session does not make up for a wrong header.
+   * `address` is the caller's, after trusted proxies.
    */
   authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal>
   /**
@@ -52,18 +52,19 @@ export interface Identity extends AsyncDisposable {
    */
   authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal>
   /**
-   * A name with its password, no token; for making a session, and for asking a person once more.
+   * Checks a name with its password, never a token. For sign-in, and for confirmation by the
+   * person.
    */
   checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal>
   /**
-   * The caller of an earlier proof as they are now; undefined when the proof has ended or the
-   * person may no longer sign in.
+   * The caller of an earlier credential as they are now; undefined when the credential has ended or
+   * the person can no longer sign in.
    */
   refreshCaller(userId: number, credentialId: string): Promise<Caller | undefined>
 
   /**
    * A PHC string for `UserRow.passwordHash`; throws `Failure` (`invalid`, `Password`) on what
-   * cannot be one. Before the change, never within it.
+   * cannot be one. Call it before a transaction, never within one.
    */
   hashPassword(password: string): Promise<string>
   createFilesToken(caller: Caller): { token: string; expiresAt: number }
@@ -79,20 +80,19 @@ export interface Identity extends AsyncDisposable {
   readonly sessions: Sessions
 
   /**
-   * Drops what is remembered about these people: their next request is read from the database
-   * again.
+   * Drops these people's cached callers: their next request reads the database.
    */
   invalidate(...userIds: number[]): void
-  /** After changes of groups, which concern many. */
+  /** For changes of groups, which concern many people. */
   invalidateAll(): void
   /**
-   * From now on nobody's password is checked or made any more, and whoever waits for that is
-   * refused (503). Proofs that need no hash go on.
+   * Rejects waiting and new password checks and hashes with 503. Credentials that need no hash
+   * still work.
    */
   stopPasswordChecks(): void
   /**
-   * Calls back at every `forget` (the IDs) and `forgetAll` (undefined), so that others drop what
-   * they remember.
+   * Calls the listener at every `invalidate` (with the IDs) and `invalidateAll` (undefined), so
+   * that other caches can be invalidated.
    */
   onInvalidate(listener: (userIds: readonly number[] | undefined) => void): Disposable
 }
@@ -104,7 +104,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const lastUsed = new TokenUsageRecorder({ store, clock, logger })
   const hasher = new PasswordHasher(options.hashing)
   const passwords = new PasswordChecker({ store, clock, hasher })
-  const proofs = new Authenticator({ store, clock, callers, passwords, lastUsed, filesKey: keys.files })
+  const authenticator = new Authenticator({ store, clock, callers, passwords, lastUsed, filesKey: keys.files })
   const listeners = new Set<(userIds: readonly number[] | undefined) => void>()
   const invalidate = (...userIds: number[]) => {
     callers.invalidate(new Set(userIds))
@@ -117,11 +117,11 @@ export function createIdentity(options: IdentityOptions): Identity {
     return hasher.hash(password)
   }
   return {
-    authenticateCached: (authorization, session, address) => proofs.authenticateCached(authorization, session, address),
-    authenticate: (authorization, session, address) => proofs.identify(authorization, session, address),
-    authenticateForFiles: (authorization, address) => proofs.authenticateForFiles(authorization, address),
-    checkPassword: (userName, password, address) => proofs.checkPassword(userName, password, address),
-    refreshCaller: (userId, credentialId) => proofs.recall(userId, credentialId),
+    authenticateCached: (authorization, session, address) => authenticator.authenticateCached(authorization, session, address),
+    authenticate: (authorization, session, address) => authenticator.authenticate(authorization, session, address),
+    authenticateForFiles: (authorization, address) => authenticator.authenticateForFiles(authorization, address),
+    checkPassword: (userName, password, address) => authenticator.checkPassword(userName, password, address),
+    refreshCaller: (userId, credentialId) => authenticator.refreshCaller(userId, credentialId),
     hashPassword,
     createFilesToken: (caller) => signFilesToken(keys.files, caller, clock.now()),
     ensureAdmin: (password, announce) => ensureAdmin({ store, identity: { accounts, hashPassword }, announce }, password),

@@ -10,7 +10,7 @@ import type { RunSessions } from "./sessions/run-sessions.ts"
 import type { Tickets } from "./sessions/tickets.ts"
 import type { ConnectionPools } from "./upstream/pools.ts"
 
-/** What the parts of one gateway share. */
+/** The shared dependencies of one gateway. */
 export interface GatewayContext {
   readonly runs: RunDirectory
   readonly addresses: RunAddresses

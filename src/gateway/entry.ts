@@ -7,7 +7,7 @@ import { handlePathForm } from "./forms/path-form.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { sendFailure } from "./refusals.ts"
 
-/** Answers one request, whatever becomes of it. */
+/** Handles one request. Never throws. */
 export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRequest): void {
   try {
     if (gatewayRequest.expects === "unknown")

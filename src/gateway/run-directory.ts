@@ -1,5 +1,6 @@
 /**
- * What the gateway asks of the rest. All lookups are answered from memory: no query per request.
+ * The gateway's view of runs and people. All lookups are answered from memory, without a query per
+ * request.
  */
 export interface RunDirectory {
   /** The run with this ID or key, when it is live (any state before `ended`). */
@@ -10,7 +11,7 @@ export interface RunDirectory {
   liveRuns(): LiveRun[]
 
   /**
-   * Who an `Authorization` header belongs to, or with which status and sentence to refuse it.
+   * The visitor of an `Authorization` header, or the status and message of the rejection.
    * `address` is the caller's, after trusted proxies.
    */
   authenticate(
@@ -19,18 +20,18 @@ export interface RunDirectory {
   ): Promise<Visitor | { status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number }>
 
   /**
-   * Whether this visitor may open the run now. Asked at every ticket and proof, and again every 2 s
-   * for each open connection's pair.
+   * Whether this visitor may open the run now. Called for every ticket and session, and every 2 s
+   * for each pair of visitor and run with open connections.
    */
   canOpen(visitor: Visitor, runId: number): Promise<boolean>
 
   /**
-   * A request was refused, for the audit; `code` is the failure's, or `hidden` where there is a run
-   * that this visitor may not open. Must not throw.
+   * Records a rejected request for the audit. `code` is the failure's, or `hidden` for a run that
+   * this visitor may not open. Must not throw.
    */
   recordRefusal(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
 
-  /** Bytes or a request passed; called at most once a second for each run. */
+  /** Bytes or a request passed. Called at most once a second for each run. */
   recordActivity(runId: number): void
 }
 
@@ -77,11 +78,13 @@ export interface LiveRun {
   state: string
 }
 
-/** A person who proved who they are, and by what: ending that proof ends what it opened. */
+/**
+ * An authenticated person and their credential. When the credential ends, what it opened is closed.
+ */
 export interface Visitor {
   userId: number
   /** Identifies the token or browser session; empty for a password. */
   credentialId: string
-  /** Set when the proof opens only this run. */
+  /** Set when the credential opens only this run. */
   scopedRunId?: number
 }

@@ -95,9 +95,9 @@ export const access = [
     "src/access/credentials/authenticator.ts",
     ["src/access/identity.test.ts"],
     [
-      ["a password is hashed whenever its person is read again", "if (known && !this.#isGuessed(known, address)) return known\n", ""],
-      ["a right guess tells itself by what is remembered", "return kept && !this.#isGuessed(kept.caller, address) ?", "return kept ?"],
-      ["a right guess tells itself by what is read again", "if (known && !this.#isGuessed(known, address))", "if (known)"],
+      ["a password is hashed whenever its person is read again", "if (known && !this.#isBlockedGuess(known, address)) return known\n", ""],
+      ["a right guess tells itself by what is remembered", "return kept && !this.#isBlockedGuess(kept.caller, address) ?", "return kept ?"],
+      ["a right guess tells itself by what is read again", "if (known && !this.#isBlockedGuess(known, address))", "if (known)"],
     ],
   ),
   ...faults(

@@ -115,7 +115,7 @@ export const rights = [
       'if (credentials.scheme === "files") return invalidCredentials()',
       'if (credentials.scheme === "files") return (await this.#byFilesToken(authorization)) ?? invalidCredentials()',
     ],
-    ["a right password is right for ever", "right.until <= this.#means.clock.now()) return", "right.until < 0) return"],
+    ["a right password is right for ever", "right.until <= this.#context.clock.now()) return", "right.until < 0) return"],
   ]),
   ...faults("src/access/credentials/caller-cache.ts", identity, [
     ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],

@@ -11,7 +11,7 @@ import { verifyFilesToken } from "./files-token.ts"
 import { type LoadedCaller, loadCaller, passwordCredential, sha256 } from "./load-caller.ts"
 import type { TokenUsageRecorder } from "./token-usage.ts"
 
-/** How long a Basic header with the right password is believed without another hash. */
+/** How long a right Basic header is accepted without another hash. */
 const basicMs = bounds.accounts.basicMs.value
 /**
  * Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other.
@@ -28,33 +28,34 @@ interface AuthenticatorContext {
 }
 
 /**
- * Looks proofs up, first among those that are known. See `Identity` for what each method promises.
+ * Finds the caller of credentials, in the cache first. See `Identity` for what each method
+ * promises.
  */
 export class Authenticator {
-  readonly #means: AuthenticatorContext
+  readonly #context: AuthenticatorContext
   readonly #basicKey = createSecretKey(randomBytes(32))
-  /** Which password's proof a Basic header gave, so that only its row is read again. */
-  readonly #right = new TwoGenerationCache<{ userId: number; credentialId: string; until: number }>(10_000)
+  /** The password credential that a Basic header matched, so that only its row is read again. */
+  readonly #verified = new TwoGenerationCache<{ userId: number; credentialId: string; until: number }>(10_000)
 
-  constructor(means: AuthenticatorContext) {
-    this.#means = means
+  constructor(context: AuthenticatorContext) {
+    this.#context = context
   }
 
   authenticateCached(authorization: string | undefined, session: string | undefined, address: string): Caller | undefined {
     if (authorization === undefined && session?.length !== secretLength) return undefined
-    const kept = this.#means.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
-    return kept && !this.#isGuessed(kept.caller, address) ? this.#use(kept) : undefined
+    const kept = this.#context.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
+    return kept && !this.#isBlockedGuess(kept.caller, address) ? this.#use(kept) : undefined
   }
 
   /**
-   * Whoever has guessed too often is not told that a guess was right because its person came with
-   * it a moment ago.
+   * After too many wrong guesses, a right guess is not accepted from the cache either: it would
+   * reveal the password.
    */
-  #isGuessed({ credential, userName }: Caller, address: string): boolean {
-    return credential.kind === "password" && this.#means.passwords.isThrottled(userName, address)
+  #isBlockedGuess({ credential, userName }: Caller, address: string): boolean {
+    return credential.kind === "password" && this.#context.passwords.isThrottled(userName, address)
   }
 
-  async identify(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal> {
+  async authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal> {
     const known = this.authenticateCached(authorization, session, address)
     if (known) return known
     if (authorization !== undefined) return this.#byHeader(authorization, address)
@@ -62,21 +63,21 @@ export class Authenticator {
   }
 
   async authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal> {
-    const caller = (await this.#byFilesToken(authorization)) ?? (await this.identify(authorization, undefined, address))
+    const caller = (await this.#byFilesToken(authorization)) ?? (await this.authenticate(authorization, undefined, address))
     if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
     return new Refusal("forbidden", "This token opens a run and nothing else", { userName: caller.userName })
   }
 
   async checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal> {
-    const user = await this.#means.passwords.check({ userName, password }, address)
+    const user = await this.#context.passwords.check({ userName, password }, address)
     if (user instanceof Refusal) return user
-    const { store, clock } = this.#means
+    const { store, clock } = this.#context
     return (await loadCaller(store, user.id, passwordCredential(user).id, clock.now()))?.caller ?? invalidCredentials()
   }
 
-  async recall(userId: number, credentialId: string): Promise<Caller | undefined> {
+  async refreshCaller(userId: number, credentialId: string): Promise<Caller | undefined> {
     const key = `${userId} ${credentialId}`
-    return (this.#means.callers.get(key) ?? (await this.#load(key, userId, credentialId)))?.caller
+    return (this.#context.callers.get(key) ?? (await this.#load(key, userId, credentialId)))?.caller
   }
 
   /** Tokens have entropy enough for a bare hash; a password would be guessed from one. */
@@ -86,12 +87,12 @@ export class Authenticator {
   }
 
   #use(loaded: LoadedCaller): Caller {
-    if (loaded.token) this.#means.lastUsed.record(loaded.token)
+    if (loaded.token) this.#context.lastUsed.record(loaded.token)
     return loaded.caller
   }
 
   #load(key: string, userId: number, credentialId: string, keepMs?: number): Promise<LoadedCaller | undefined> {
-    const { callers, store, clock } = this.#means
+    const { callers, store, clock } = this.#context
     return callers.load(key, () => loadCaller(store, userId, credentialId, clock.now()), keepMs)
   }
 
@@ -106,7 +107,7 @@ export class Authenticator {
   }
 
   async #byToken(key: string, token: string, userName?: string): Promise<Caller | Refusal> {
-    const { store } = this.#means
+    const { store } = this.#context
     const row = await store.tokens.byHash(sha256(token))
     if (!row) return invalidCredentials()
     if (userName !== undefined && (await store.users.get(row.userId))?.userName !== userName) return invalidCredentials()
@@ -114,10 +115,10 @@ export class Authenticator {
     return loaded ? this.#use(loaded) : invalidCredentials()
   }
 
-  async #byPassword(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+  async #byPassword(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
     const known = await this.#knownPassword(key)
-    if (known && !this.#isGuessed(known, address)) return known
-    return this.#checked(key, proof, address)
+    if (known && !this.#isBlockedGuess(known, address)) return known
+    return this.#checked(key, credentials, address)
   }
 
   /**
@@ -125,34 +126,34 @@ export class Authenticator {
    * password by now.
    */
   async #knownPassword(key: string): Promise<Caller | undefined> {
-    const right = this.#right.get(key)
-    if (right === undefined || right.until <= this.#means.clock.now()) return undefined
-    const loaded = await this.#load(key, right.userId, right.credentialId, right.until - this.#means.clock.now())
-    if (!loaded) this.#right.delete(key)
+    const right = this.#verified.get(key)
+    if (right === undefined || right.until <= this.#context.clock.now()) return undefined
+    const loaded = await this.#load(key, right.userId, right.credentialId, right.until - this.#context.clock.now())
+    if (!loaded) this.#verified.delete(key)
     return loaded?.caller
   }
 
-  async #checked(key: string, proof: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
-    const user = await this.#means.passwords.check(proof, address)
+  async #checked(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+    const user = await this.#context.passwords.check(credentials, address)
     if (user instanceof Refusal) return user
     const credentialId = passwordCredential(user).id
     const loaded = await this.#load(key, user.id, credentialId, basicMs)
-    if (loaded) this.#right.set(key, { userId: user.id, credentialId, until: this.#means.clock.now() + basicMs })
+    if (loaded) this.#verified.set(key, { userId: user.id, credentialId, until: this.#context.clock.now() + basicMs })
     return loaded?.caller ?? invalidCredentials()
   }
 
   async #bySession(secret: string): Promise<Caller | Refusal> {
     const key = sha256(secret)
-    const row = await this.#means.store.sessions.byHash(key)
+    const row = await this.#context.store.sessions.byHash(key)
     const loaded = row && (await this.#load(key, row.userId, `session:${key}`))
     return loaded ? loaded.caller : new Refusal("unauthorized", "The session has ended: sign in again with user name and password")
   }
 
-  /** Undefined when it is another proof, or none. */
+  /** Undefined when the header holds other credentials, or none. */
   async #byFilesToken(authorization: string | undefined): Promise<Caller | Refusal | undefined> {
     const credentials = authorization === undefined ? undefined : parseAuthorization(authorization)
     if (credentials === undefined || credentials instanceof Refusal || credentials.scheme !== "files") return undefined
-    const claims = verifyFilesToken(this.#means.filesKey, credentials.token)
-    return (claims && (await this.recall(claims.userId, claims.credentialId))) ?? invalidCredentials()
+    const claims = verifyFilesToken(this.#context.filesKey, credentials.token)
+    return (claims && (await this.refreshCaller(claims.userId, claims.credentialId))) ?? invalidCredentials()
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from "#kit"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 import type { LoadedCaller } from "./load-caller.ts"
 
-/** Callers by key, kept until they expire or are forgotten, and never longer than `maxAgeMs`. */
+/** Caches callers by key until they expire or are invalidated, for at most `maxAgeMs`. */
 export class CallerCache {
   readonly #clock: Clock
   readonly #maxAgeMs: number
@@ -20,7 +20,10 @@ export class CallerCache {
     return kept !== undefined && kept.validUntil > this.#clock.now() ? kept : undefined
   }
 
-  /** Loads and keeps; what was read before a forgetting is answered but not kept. */
+  /**
+   * Loads a caller and caches it. A caller that was read before an invalidation is returned but not
+   * cached.
+   */
   async load(key: string, read: () => Promise<LoadedCaller | undefined>, maxAgeMs = this.#maxAgeMs): Promise<LoadedCaller | undefined> {
     const before = this.#invalidations
     const loaded = await read()

@@ -5,13 +5,13 @@ const filesTokenMs = 5 * 60_000
 
 interface FilesTokenClaims {
   userId: number
-  /** `files:<expiry>:<id of the proof that it was made by>` */
+  /** `files:<expiry>:<id of the credential that created it>` */
   credentialId: string
 }
 
 /**
  * Signs a token that only the files address accepts. Any process with the same key can read it; it
- * ends with the proof that it was made by.
+ * ends with the credential that created it.
  */
 export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { token: string; expiresAt: number } {
   const expiresAt = now + filesTokenMs

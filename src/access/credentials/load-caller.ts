@@ -15,7 +15,7 @@ export function sha256(text: string): string {
   return hash("sha256", text)
 }
 
-/** Identifies a password without telling it: another one after every change. */
+/** Identifies a password without revealing it. It changes with the password. */
 function fingerprint(passwordHash: string): string {
   return sha256(passwordHash).slice(0, 32)
 }
@@ -28,14 +28,14 @@ type Ground = { scopes: readonly Scope[]; until: number; token?: { id: number; r
 type CallerReads = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
 
 /**
- * Who a proof belongs to now, from the rows; undefined when it has ended or its person is disabled
- * or deleted.
+ * Reads the caller of a credential from the database; undefined when the credential has ended, or
+ * its person is disabled or deleted.
  */
 export async function loadCaller(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<LoadedCaller | undefined> {
   const credential: Credential = { kind: kindOf(credentialId), id: credentialId }
   const ground = await groundOf(reads, userId, credentialId, now)
   if (!ground) return undefined
-  // The person is read after the proof: who disables somebody ends their proofs in the same
+  // The person is read after the credential: disabling a person ends their credentials in the same
   // transaction.
   const user = await reads.users.get(userId)
   if (!user || !isActiveUser(user) || !passwordStands(credentialId, user)) return undefined
@@ -91,7 +91,7 @@ async function tokenGround(reads: CallerReads, userId: number, id: number, now: 
   }
 }
 
-/** A password's proof, or a files token made by one, ends with that password. */
+/** A password credential, or a files token created with one, ends with that password. */
 function passwordStands(credentialId: string, user: UserRow): boolean {
   const origin = credentialId.startsWith("files:") ? (splitOnce(credentialId.slice("files:".length))[1] ?? "") : credentialId
   return kindOf(origin) !== "password" || origin === passwordCredential(user).id

@@ -15,8 +15,8 @@ export interface NewToken {
 
 export interface Tokens {
   /**
-   * The secret (`qs_` and 43 characters) is known only to the receiver of this answer. A proof
-   * gives no token more than it has itself.
+   * The secret (`qs_` and 43 characters) is known only to the receiver of this answer. A credential
+   * never creates a token with more rights than its own.
    */
   create(tx: Change, caller: Caller, wanted: NewToken): Promise<{ row: TokenRow; token: string }>
   /** Deletes a token of the caller; anybody else's does not exist for them. */

@@ -21,7 +21,7 @@ export class PasswordChecker {
   readonly #dummy = dummyHash()
   readonly #limit = new SignInLimiter()
   readonly #key = createSecretKey(randomBytes(32))
-  readonly #flights = new Map<string, Promise<UserRow | Refusal>>()
+  readonly #pendingChecks = new Map<string, Promise<UserRow | Refusal>>()
 
   constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: PasswordHasher }) {
     this.#store = store
@@ -36,14 +36,14 @@ export class PasswordChecker {
    * ends with that password. The same words from the same address are checked once at a time: a
    * client that opens a hundred connections at once costs one hash.
    */
-  check(proof: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
-    const words = JSON.stringify([proof.userName, proof.password, address])
+  check(credentials: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+    const words = JSON.stringify([credentials.userName, credentials.password, address])
     const key = createHmac("sha256", this.#key).update(words).digest("latin1")
-    const running = this.#flights.get(key)
+    const running = this.#pendingChecks.get(key)
     if (running) return running
-    const flight = this.#checkOnce(proof, address).finally(() => this.#flights.delete(key))
-    this.#flights.set(key, flight)
-    return flight
+    const pending = this.#checkOnce(credentials, address).finally(() => this.#pendingChecks.delete(key))
+    this.#pendingChecks.set(key, pending)
+    return pending
   }
 
   async #checkOnce({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {

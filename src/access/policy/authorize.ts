@@ -17,7 +17,7 @@ export function authorize(caller: Caller, action: Action, asked: { resource: Res
   if (verdict === "forbidden") throw forbidden(caller, action, { resource, words: `with this ${what} ` })
 }
 
-/** Tells somebody whom only their token keeps from it that another proof would do. */
+/** A 403 that says so when only the token's scopes are missing. */
 export function forbidden(caller: Caller, action: Action, asked: { resource?: Resource | undefined; words: string }): Failure {
   const { userName } = caller
   const couldOtherwise = can({ ...caller, scopes: ["read", "write"] }, action, asked.resource) === "yes"

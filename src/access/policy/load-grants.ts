@@ -66,7 +66,7 @@ function isGranted({ type, id }: Resource): boolean {
 
 const every: readonly Grant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
 
-/** A grant takes nothing away. */
+/** A grant never takes a right away. */
 function matters(caller: Caller, action: Action, resource: Resource): boolean {
   const answer = can(caller, action, resource)
   return answer !== "yes" && answer !== can(caller, action, { ...resource, grants: every })

@@ -3,8 +3,8 @@ import type { Grant, Resource } from "./policy.ts"
 import type { ResourceType } from "./rights.ts"
 
 /**
- * Stands for what is not there, where what is hidden must cost the same: nobody's, and nobody was
- * given it.
+ * Stands for a missing resource, so that it costs the same queries as a hidden one. It has no owner
+ * and no grants.
  */
 export function missingResource(type: ResourceType): Resource {
   return { type, id: 0, ownerId: 0 }
@@ -57,7 +57,7 @@ export function grantResource(row: GrantRow): Resource {
   return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [toGrant(row)] }
 }
 
-/** Something that is to be made for a person: naming somebody else is for administrators. */
+/** A resource that is about to be created for a person. Only administrators create for others. */
 export function newResource(type: "image" | "data" | "project" | "token", ownerId: number): Resource {
   return { type, ownerId }
 }

@@ -14,9 +14,9 @@ export function relationBits(...of: readonly Relation[]): RelationBits {
 }
 
 export interface Right {
-  /** The least scope that a proof needs for it. */
+  /** The scope that a credential needs for it. */
   scope: "read" | "write"
-  /** Who may: one of these relations is enough. */
+  /** One of these relations is enough. */
   who: readonly Relation[]
   /** The same as bits. */
   bits: RelationBits

@@ -10,7 +10,7 @@ import { handleOwnPath, redirectToSignIn, sessionLost, startPath } from "./enter
 import { isGatewayPath, isProgramRoot, pathAtOrigin, pathInProgram } from "./paths.ts"
 
 /**
- * Answers a request at a run's own origin, where a signed cookie of that origin is the only proof.
+ * Handles a request at a run's own origin, where only a signed cookie of that origin authenticates.
  */
 export function handleOriginForm(context: GatewayContext, gatewayRequest: GatewayRequest, key: string): void | Promise<void> {
   const { request } = gatewayRequest

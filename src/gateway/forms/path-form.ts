@@ -8,7 +8,7 @@ import type { LiveRun, Visitor } from "../run-directory.ts"
 import { parseRunPath, sanitizePath } from "./paths.ts"
 
 /**
- * Answers a request at the apps URL itself, where an `Authorization` header is the only proof and
+ * Handles a request at the apps URL itself, where only an `Authorization` header authenticates and
  * browsers load nothing.
  */
 export async function handlePathForm(context: GatewayContext, gatewayRequest: GatewayRequest): Promise<void> {

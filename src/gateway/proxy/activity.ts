@@ -1,6 +1,6 @@
 import type { Clock } from "#kit"
 
-/** Tells the host that a run is used, at most once a second for each run. */
+/** Reports that a run is used, at most once a second for each run. */
 export class ActivityReporter {
   readonly #clock: Clock
   readonly #active: (runId: number) => void
@@ -19,7 +19,7 @@ export class ActivityReporter {
     this.#active(runId)
   }
 
-  /** Forgets runs that are gone. */
+  /** Drops runs that have ended. */
   retainOnly(isLive: (runId: number) => boolean): void {
     for (const runId of this.#told.keys()) if (!isLive(runId)) this.#told.delete(runId)
   }

@@ -3,7 +3,7 @@ import type { CookieJar } from "../sessions/cookie-jar.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
 import type { RunEntityTags } from "./entity-tags.ts"
 
-/** A request that may pass: who asks, for what, and how it crosses. */
+/** An authorized request: its visitor, its run, and how it is forwarded. */
 export interface ProxyRequest {
   form: "origin" | "path"
   visitor: Visitor

@@ -9,17 +9,17 @@ const maxAnswerAgeMs = 2_000
  */
 const graceMs = 60_000
 const answerTimeoutMs = 2_500
-/** How long a client may neither send nor take anything while the program waits for it. */
+/** How long a client may neither send nor read anything while the program waits for it. */
 const stallTimeoutMs = bounds.gateway.silentMs.value
 
-/** One exchange or tunnel that is open for a visitor at a run. */
+/** One forwarded request or tunnel that is open for a visitor at a run. */
 export interface OpenConnection {
   /**
-   * Since when it has waited for the client to send or to take anything, in milliseconds since the
-   * epoch; undefined while it does not.
+   * Since when the client has neither sent nor read anything, in milliseconds since the epoch;
+   * undefined while it does.
    */
   readonly stalledSince: number | undefined
-  /** Ends it at once, both sides. */
+  /** Closes both sides at once. */
   abort(): void
 }
 
@@ -41,7 +41,7 @@ export interface ConnectionRegistryOptions {
   maxPerPair?: number
 }
 
-/** Who has what open, and whether they still may. */
+/** Knows every open connection, and closes those whose visitor lost the right to the run. */
 export class ConnectionRegistry {
   readonly #runs: RunDirectory
   readonly #clock: Clock
@@ -58,8 +58,8 @@ export class ConnectionRegistry {
   }
 
   /**
-   * Whether the visitor may open the run. A yes is at most 2 s old and then answered at once.
-   * Rejects with `unavailable` when nobody can tell.
+   * Whether the visitor may open the run. A positive answer is cached for 2 s. Rejects with
+   * `unavailable` when the answer cannot be found out.
    */
   canOpen(visitor: Visitor, target: LiveRun): boolean | Promise<boolean> {
     if (visitor.scopedRunId !== undefined && visitor.scopedRunId !== target.id) return false
@@ -76,8 +76,8 @@ export class ConnectionRegistry {
   }
 
   /**
-   * Notes what is open until the returned function is called. Refused (429) when the visitor has
-   * too much open at this run.
+   * Registers a connection until the returned function is called. Throws a 429 when the visitor has
+   * too many at this run.
    */
   add(visitor: Visitor, target: LiveRun, opening: OpenConnection): () => void {
     if (this.#isClosed) throw new Failure("unavailable", "The gateway is stopping", { headers: { "Retry-After": "2" } })
@@ -98,14 +98,14 @@ export class ConnectionRegistry {
   }
 
   /**
-   * Asks about every pair that has something open, and cuts what may no longer be. Resolves when
-   * all have answered.
+   * Rechecks every pair with open connections, and closes those that lost the right. Resolves when
+   * all are rechecked.
    */
   async recheck(): Promise<void> {
     await Promise.all([...this.#pairs].map(([id, pair]) => this.#recheck(id, pair)))
   }
 
-  /** Cuts everything, and lets nothing more be opened. */
+  /** Closes all connections and accepts no more. */
   close(): void {
     this.#isClosed = true
     for (const pair of this.#pairs.values()) cut(pair.open)

@@ -3,7 +3,7 @@ import { cookieValues } from "#http"
 import { type Clock, Signer } from "#kit"
 import type { Visitor } from "../run-directory.ts"
 
-/** A browser's proof at one run's origin. Times are milliseconds since the epoch. */
+/** A browser's session at one run's origin. Times are milliseconds since the epoch. */
 export interface RunSession {
   key: string
   visitor: Visitor
@@ -84,7 +84,7 @@ export class RunSessions {
     return cookieValues(header, this.#names.ensureNonce).some((value) => nonceHash(value) === hash)
   }
 
-  /** Takes the place of a used nonce for some seconds. */
+  /** Replaces a used nonce for some seconds. */
   justCreatedCookie(): string {
     return `${this.#names.ensureNonce}=made.${this.#clock.now()}${this.#attributes}; Max-Age=${justCreatedMs / 1000}`
   }
