@@ -64,7 +64,7 @@ test("the body of a PUT is rejected without an ID at once, and for its other fie
   assert.equal(refusal(() => changes.against({ Name: "a long name" })).field, "On", "a stored text is accepted back")
 })
 
-test("inherited members of a body are no fields of it", () => {
+test("inherited members of a body are ignored", () => {
   assert.deepEqual(parseBody(fields, Object.create({ Name: "inherited" })), {})
 })
 
@@ -97,7 +97,7 @@ test("a query is read by its table", () => {
   assert.equal(refusal(() => parseQuery(query, Array.from({ length: 201 }, (_, i) => `ID=${i}`).join("&"))).field, "ID")
 })
 
-test("the nearest known name is found, and none where nothing is like it", () => {
+test("the nearest known name is found, and none if nothing is similar", () => {
   const known = ["UserName", "IsPublish", "page", "pageSize"]
   for (const [word, near] of [
     ["username", "UserName"],
@@ -142,7 +142,7 @@ test("paths and methods of the table are unique, and a list is the plural or the
   for (const method of ["POST", "PUT", "DELETE", "GET"]) assert.ok(all.includes(`${method} /data`))
 })
 
-test("the description tells the headers that change what an operation does", () => {
+test("the description lists the headers that change an operation", () => {
   const { paths } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
     paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>
   }
@@ -192,13 +192,13 @@ test("the description and the reference say where one of several fields is neede
   )
 })
 
-test("what is described of a failure is what a `Failure` answers", () => {
+test("a `Failure` has the described body", () => {
   const body: FailureBody = {} as StructureValue<typeof failure>
   assert.ok(body)
   assert.deepEqual(Object.keys(new Failure("invalid", "m", { field: "f" }).toBody("r")), ["ok", "msg", "code", "field", "requestId"])
 })
 
-test("the description tells the further members of a failure, those of a failed start among them", () => {
+test("the description lists the further members of a failure, those of a failed start included", () => {
   const { components } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
     components: { schemas: { Failure: { properties: object; required: string[] } } }
   }
