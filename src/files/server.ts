@@ -1,16 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { bounds, Failure } from "#contract"
-import {
-  attributeRequest,
-  type ConnectionLimit,
-  handleParseErrors,
-  http,
-  isUnknownMethod,
-  type ParseError,
-  type PipeliningOptions,
-  queueRequest,
-  serverOptions,
-} from "#http"
+import { Failure } from "#contract"
+import { type ConnectionLimit, createHttpServer } from "#http"
 import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
@@ -21,38 +11,28 @@ import { answerFailure, guardHeaders } from "./respond.ts"
  */
 export function createFileServer(settings: DavHandlerOptions, connections: ConnectionLimit): Server {
   const handle = createDavHandler(settings)
-  const server = http.createServer({
-    ...serverOptions,
-    requireHostHeader: false,
-    requestTimeout: 0,
-    headersTimeout: bounds.http.headMs.value,
-    keepAliveTimeout: bounds.http.keepAliveMs.value,
-    connectionsCheckingInterval: bounds.http.headMs.value / 4,
+  const server = createHttpServer({
+    handler: (request, response, expectation) => {
+      if (expectation === "unknown") return void answerFailure(response, unknownExpectation(), { report: settings.context.reportError })
+      if (response.destroyed) return
+      const done = busy(request, response)
+      // A connection that ends early is noticed where it matters; without listeners its error would
+      // end the process.
+      request.on("error", () => {})
+      response.on("error", () => {})
+      const proceed = expectation === "continue" ? () => response.writeContinue() : () => {}
+      handle(request, response, proceed).then(done, settings.context.reportError)
+    },
+    parseErrors: { maxHeadBytes: 16 * 1024, methods: methodNames, headers: guardHeaders },
+    requestTimeoutMs: 0,
+    connections,
   })
-  connections.watch(server)
   const busy = watchStalls(server, settings.context.limits.stallMs)
-  const serve = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
-    if (response.destroyed) return
-    attributeRequest(request, response)
-    const done = busy(request, response)
-    // A connection that ends early is seen where it matters; without listeners it would end the
-    // process.
-    request.on("error", () => {})
-    response.on("error", () => {})
-    handle(request, response, proceed).then(done, settings.context.reportError)
-  }
-  const maxWaiting = bounds.http.pipelinedRequests.value
-  const plain: PipeliningOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => {}) }
-  const asking: PipeliningOptions = { maxWaiting, handler: (request, response) => serve(request, response, () => response.writeContinue()) }
-  server.on("request", (request, response) => queueRequest(request, response, plain))
-  server.on("checkContinue", (request, response) => queueRequest(request, response, asking))
-  server.on("checkExpectation", (_request, response: ServerResponse) => {
-    void answerFailure(response, new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 }), {
-      report: settings.context.reportError,
-    })
-  })
-  handleParseErrors(server, connectionRefusal)
   return server
+}
+
+function unknownExpectation(): Failure {
+  return new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 })
 }
 
 /**
@@ -74,42 +54,4 @@ function watchStalls(server: Server, stalledMs: number): (request: IncomingMessa
       if (socket && working.get(socket) === request) working.delete(socket)
     }
   }
-}
-
-/** What HTTP itself refuses has the failure object, too; as text. */
-function connectionRefusal(what: ParseError | "CONNECT"): string {
-  const { status, text, body } = protocolFailure(what)
-  const json = JSON.stringify({ ok: false, ...body })
-  const headers = {
-    ...guardHeaders,
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": Buffer.byteLength(json),
-    Allow: allow,
-    Connection: "close",
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${status} ${text}\r\n${lines.join("")}\r\n${json}`
-}
-
-const allow = methodNames.join(", ")
-
-function protocolFailure(what: ParseError | "CONNECT"): { status: number; text: string; body: { msg: string; code: string } } {
-  if (what === "CONNECT" || isUnknownMethod(what)) {
-    return { status: 405, text: "Method Not Allowed", body: { msg: "The method is not known", code: "method_not_allowed" } }
-  }
-  if (what.code === "HPE_HEADER_OVERFLOW") {
-    return {
-      status: 431,
-      text: "Request Header Fields Too Large",
-      body: { msg: "The request's headers and target have more than 16 KiB", code: "headers_too_large" },
-    }
-  }
-  if (what.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return {
-      status: 408,
-      text: "Request Timeout",
-      body: { msg: `The request's headers did not arrive in ${bounds.http.headMs.value / 1_000} s`, code: "invalid" },
-    }
-  }
-  return { status: 400, text: "Bad Request", body: { msg: "This is not an HTTP request", code: "invalid" } }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo, ListenOptions } from "node:net"
 import type { ConnectionLimit } from "#http"
 import type { Logger } from "#kit"
 import type { GatewayRequest } from "./gateway-request.ts"
-import { createHttpServer } from "./server.ts"
+import { createGatewayServer } from "./server.ts"
 
 /** The gateway's HTTP servers, one for each address, from the first connection to the last. */
 export class Servers {
@@ -100,7 +100,7 @@ export class Servers {
   }
 
   #open(address: ListenOptions): Promise<Server> {
-    const server = createHttpServer((call) => this.#take(call), this.#connections)
+    const server = createGatewayServer((call) => this.#take(call), this.#connections)
     return new Promise((resolve, reject) => {
       server.once("error", reject)
       server.listen(address, () => {

@@ -6,9 +6,9 @@ export {
   markConnectionInUse,
 } from "./connections/connection-limit.ts"
 export { connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
-export { handleParseErrors, isUnknownMethod, type ParseError } from "./connections/parse-errors.ts"
-export { detachConnection, hasPendingRequest, type PipeliningOptions, queueRequest } from "./connections/pipelining.ts"
-export { hasTinyChunks, serverOptions, tinyChunksMsg } from "./node/buffered-request.ts"
+export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
+export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"
+export { hasTinyChunks, tinyChunksMsg } from "./node/buffered-request.ts"
 export * as http from "./node/http.ts"
 export {
   isBrowserLoad,

@@ -18,9 +18,9 @@ const refusals = ["test/api/refusals.test.ts"]
  */
 export const guards = [
   ...faults(
-    "src/api/http/listener.ts",
+    "src/http/connections/http-server.ts",
     ["test/attacks/connections.test.ts"],
-    [["connections to the API are not counted", "    this.#connections?.watch(server)\n", ""]],
+    [["connections to the API are not counted", "  connections?.watch(server)\n", ""]],
   ),
   ...faults(
     "src/api/operation.ts",

@@ -1,8 +1,7 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import type { RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { attributeRequest, type ConnectionLimit, handleParseErrors, http, type PipeliningOptions, queueRequest, serverOptions } from "#http"
+import { type ConnectionLimit, createHttpServer } from "#http"
 import { sendFailure } from "./answer.ts"
-import { refusalOf } from "./refusal.ts"
 import { newRequestId } from "./request-context.ts"
 
 export interface ListenAddress {
@@ -17,14 +16,12 @@ export interface ListenAddress {
 const finishMs = 8_000
 const tellMs = 7_000
 
-const limits = {
-  requestTimeout: bounds.http.requestMs.value,
-  headersTimeout: bounds.http.headMs.value,
-  keepAliveTimeout: bounds.http.keepAliveMs.value,
-  maxHeaderSize: bounds.http.headBytes.value,
-  connectionsCheckingInterval: bounds.http.headMs.value / 4,
-  /** A missing `Host` is refused with the failure object, like a wrong one. */
-  requireHostHeader: false,
+/** Of refusals of what Node does not parse as a request. */
+const parseErrors = {
+  maxHeadBytes: bounds.http.headBytes.value,
+  methods: ["GET", "HEAD", "POST", "PUT", "DELETE"],
+  headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" },
+  newRequestId,
 }
 
 /**
@@ -33,7 +30,7 @@ const limits = {
  */
 export class Listener {
   readonly #servers: Server[] = []
-  readonly #inTurn: PipeliningOptions
+  readonly #handler: RequestListener
   readonly #connections: ConnectionLimit | undefined
   readonly #ending = new AbortController()
   #underWay = 0
@@ -42,7 +39,7 @@ export class Listener {
 
   constructor(handler: RequestListener, connections?: ConnectionLimit) {
     this.#connections = connections
-    this.#inTurn = { handler, maxWaiting: bounds.http.pipelinedRequests.value, over: () => this.#over() }
+    this.#handler = handler
   }
 
   #over(): void {
@@ -94,25 +91,34 @@ export class Listener {
   }
 
   #make(): Server {
-    const server = http.createServer({ ...limits, ...serverOptions }, (request, response) => this.#take(request, response))
-    this.#connections?.watch(server)
-    handleParseErrors(server, refusalOf)
-    server.on("checkExpectation", (_request, response) =>
-      sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId()),
-    )
-    return server
+    return createHttpServer({
+      handler: (request, response, expectation) => {
+        if (expectation === "unknown") return refuseExpectation(response)
+        if (expectation === "continue") response.writeContinue()
+        this.#handler(request, response)
+      },
+      parseErrors,
+      requestTimeoutMs: bounds.http.requestMs.value,
+      maxHeadBytes: bounds.http.headBytes.value,
+      connections: this.#connections,
+      admit: (_request, response) => this.#admit(response),
+      onDone: () => this.#over(),
+    })
   }
 
-  #take(request: IncomingMessage, response: ServerResponse): void {
+  #admit(response: ServerResponse): boolean {
     if (this.#idle) {
       response.setHeader("connection", "close")
       sendFailure(response, stops(), newRequestId())
-      return
+      return false
     }
     this.#underWay += 1
-    attributeRequest(request, response)
-    queueRequest(request, response, this.#inTurn)
+    return true
   }
+}
+
+function refuseExpectation(response: ServerResponse): void {
+  sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId())
 }
 
 function stops(): Failure {

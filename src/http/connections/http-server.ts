@@ -1,0 +1,68 @@
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http"
+import { bounds } from "#contract"
+import { serverOptions } from "../node/buffered-request.ts"
+import { createServer } from "../node/http.ts"
+import { attributeRequest, type ConnectionLimit } from "./connection-limit.ts"
+import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
+import { queueRequest } from "./pipelining.ts"
+
+/**
+ * `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it expects
+ * something else.
+ */
+export type Expectation = "continue" | "unknown"
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void
+
+export interface HttpServerOptions {
+  /** Answers one request of a connection at a time; sends `100 Continue` where that is expected. */
+  handler: RequestHandler
+  /** How requests that Node does not parse are refused. */
+  parseErrors: ParseErrorOptions
+  /** For a whole request, its body included; 0: a body may take as long as it needs. */
+  requestTimeoutMs: number
+  /** Default: Node's 16 KiB. */
+  maxHeadBytes?: number
+  connections?: ConnectionLimit | undefined
+  /** Called as each request comes; false: it was answered at once. */
+  admit?: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Called once for each request that was admitted: it was answered, or its connection ended. */
+  onDone?: () => void
+  /** Further options of Node's. */
+  node?: ServerOptions
+}
+
+/** A server of Node's with what all of ours share: time limits, connection limits, pipelining. */
+export function createHttpServer(options: HttpServerOptions): Server {
+  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, onDone, node } = options
+  const server = createServer({
+    ...serverOptions,
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: bounds.http.headMs.value,
+    keepAliveTimeout: bounds.http.keepAliveMs.value,
+    connectionsCheckingInterval: bounds.http.headMs.value / 4,
+    // A missing `Host` is refused with the failure object, like a wrong one.
+    requireHostHeader: false,
+    ...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
+    ...node,
+  })
+  connections?.watch(server)
+  const listener = (expectation?: Expectation): RequestListener => {
+    const queueing = {
+      handler: (request: IncomingMessage, response: ServerResponse) => {
+        attributeRequest(request, response)
+        handler(request, response, expectation)
+      },
+      maxWaiting: bounds.http.pipelinedRequests.value,
+      ...(onDone === undefined ? {} : { over: onDone }),
+    }
+    return (request, response) => {
+      if (admit?.(request, response) !== false) queueRequest(request, response, queueing)
+    }
+  }
+  server.on("request", listener())
+  server.on("checkContinue", listener("continue"))
+  server.on("checkExpectation", listener("unknown"))
+  handleParseErrors(server, parseErrors)
+  return server
+}
