@@ -55,7 +55,7 @@ async function createGroup(context: Context<"createGroup">): Promise<Result<"cre
   return oneGroup(services, context, row)
 }
 
-/** How long each run may go on is no amount that members could share. */
+/** Throws if a total names a duration: durations are per run, and cannot be shared. */
 function checkTotals(totals: Limits): void {
   const given = (["MaxRunHours", "IdleMinutes"] as const).find((name) => typeof totals[name] === "number")
   if (given) throw new Failure("invalid", `TotalLimits must be amounts; ${given} is for each member, in Limits`, { field: "TotalLimits" })

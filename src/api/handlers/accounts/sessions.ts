@@ -47,13 +47,13 @@ async function endSession({ services, actor }: Context<"deleteSession">, session
   const caller = await identity.authenticate(undefined, session, actor.address)
   const userName = caller instanceof Refusal ? actor.userName : caller.userName
   await store.change(async (tx) => {
-    // A secret that opens nothing leaves no trace: anybody can make one up.
+    // Anybody can make up a secret, so an unknown one is not recorded.
     if (!(await identity.sessions.end(tx, session))) return
     await events.sessionChanged(tx, { ...actor, userName }, "deleted")
   })
 }
 
-/** Ending all of somebody's needs to know whose, by whatever proof. */
+/** Ends all sessions of the person whose credential the request carries. */
 async function endAllSessions(context: Context<"deleteSession">): Promise<void> {
   const { identity, store, events } = context.services
   const { actor } = context

@@ -46,8 +46,8 @@ async function createUser(context: Context<"createUser">): Promise<Result<"creat
 }
 
 /**
- * Administrators change everything but the name; a person their own password, with the current one
- * as a second proof.
+ * Administrators change everything but the name. Other people change only their own password, and
+ * must send the current one.
  */
 async function updateUser(context: Context<"updateUser">): Promise<Result<"updateUser">> {
   const { services } = context
@@ -132,8 +132,8 @@ async function deleteUser(context: Context<"deleteUser">): Promise<Result<"delet
 }
 
 /**
- * Who is disabled or deleted runs nothing any more. The wish is written before this answers; the
- * engine follows.
+ * Stops all runs of a person who was disabled or deleted. The stop requests are stored before this
+ * returns; the engine follows.
  */
 async function stopAllOf({ store, runs, logger }: Services, userId: number): Promise<void> {
   const own = (await store.runs.live()).filter((run) => run.userId === userId)

@@ -9,11 +9,11 @@ export type Columns = Readonly<Record<string, { column?: string; toColumn?: (val
 const toTime = (value: unknown) => (value === null ? null : Date.parse(value as string))
 
 export const timeColumn = (column: string) => ({ column, toColumn: toTime })
-/** A time that is compared on the answer. */
+/** A time that is compared in the response. */
 export const timeInResponse = { toColumn: toTime }
 
 export interface FindOptions<Row, Answer> {
-  /** What messages call it. */
+  /** The word in messages. */
   what: string
   columns: Columns
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
@@ -60,7 +60,7 @@ interface Search<Answer> {
   fits(answer: Answer): boolean
 }
 
-/** The objects that fit; where there are several, two or more of them. */
+/** The matching objects; if there are several, at least two of them. */
 async function searchFor<Row, Answer extends object>(
   finding: FindOptions<Row, Answer>,
   { where, pageSize, fits }: Search<Answer>,

@@ -20,7 +20,7 @@ import { checkMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 
 type Granted = GrantRow["resourceType"]
-/** What a grant may be on: the field that names it, and what messages call it. */
+/** The types of resources that can be granted: the field of the ID, and the word in messages. */
 const kinds = {
   image: { field: "ImageID", what: "image" },
   data: { field: "DataID", what: "dataset" },
@@ -61,7 +61,7 @@ function made<Row>(row: Row | undefined, resource: (row: Row) => Resource): Reso
 
 type Given = Body<"createGrant">
 
-/** Exactly one of four IDs; 0 names nothing. */
+/** The resource of a body: exactly one of four IDs, where 0 names none. */
 function namedResource(given: Given): { type: Granted; id: number } {
   const named = types.filter((type) => given[kinds[type].field] !== 0)
   const [type] = named
@@ -83,9 +83,9 @@ async function whom(
 }
 
 /**
- * The person of a name that the caller may know of: themselves, and whoever is in one of their
- * groups; to administrators everybody. Of all other names the same is said, after the same queries,
- * whether somebody has them or not.
+ * The ID of a person whom the caller may know: themselves, and members of their groups;
+ * administrators know everybody. All other names get the same refusal, after the same queries,
+ * whether or not they exist.
  */
 async function resolveGrantee(tx: Pick<Change, "users" | "groups">, caller: Caller, userName: string): Promise<number> {
   const user = await tx.users.byName(userName)
@@ -171,7 +171,7 @@ async function list(context: Context<"listGrants">): Promise<Result<"listGrants"
   return toListResponse(found, page, found.rows.map(toGrantResponse))
 }
 
-/** The one grant that the caller sees and that has these fields. */
+/** The only grant with these fields that the caller sees. */
 async function pick(tx: Change, context: Context<"deleteGrant">): Promise<GrantRow> {
   const { query } = context
   if (Object.keys(query).length === 0)

@@ -10,8 +10,8 @@ import { respondsAsync } from "../runs/prefer.ts"
 import { requireId } from "./owned-resource.ts"
 
 /**
- * What a person writes as an image's reference must be something that may come here; administrators
- * may name what they put into the engine themselves.
+ * Throws if the image of a reference may not be pulled. Administrators may also name an image that
+ * they loaded into the engine themselves.
  */
 export function checkImageReference({ services, caller }: Pick<HandlerContext, "services" | "caller">, reference: string): void {
   const refusal = caller.isAdmin ? undefined : services.images.refusal(reference)
@@ -32,7 +32,7 @@ async function checkImage(context: Context<"checkImage">): Promise<Result<"check
   return toCheckResponse(asked, await context.services.images.state(asked).catch((error: unknown) => refuse(context, error)))
 }
 
-/** The pull goes on when its caller goes away: only the waiting ends. */
+/** The pull continues when the caller leaves; only the waiting ends. */
 async function pullImage(context: Context<"pullImage">): Promise<Result<"pullImage">> {
   const { services } = context
   const asked = await wanted(context, "image:pull")
@@ -45,7 +45,7 @@ async function pullImage(context: Context<"pullImage">): Promise<Result<"pullIma
   }
 }
 
-/** The engine's own words are for administrators. */
+/** Only administrators see the engine's own message. */
 function refuse({ caller }: ImageContext, error: unknown): never {
   if (!(error instanceof EngineError)) throw error
   const extra = caller.isAdmin && error.detail !== undefined ? { detail: error.detail } : {}

@@ -19,13 +19,10 @@ interface Row {
   userName: string
 }
 
-/**
- * What images, datasets and projects differ in, as far as reading, changing, deleting and restoring
- * them goes.
- */
+/** The differences between images, datasets and projects for the operations that they share. */
 export interface ResourceDefinition<R extends Row, A extends object, F extends Fields> {
   readonly type: "image" | "data" | "project"
-  /** What messages call it. */
+  /** The word in messages. */
   readonly what: string
   readonly columns: Columns
   readonly published: "isPublished" | "isPublic"
@@ -181,7 +178,7 @@ export async function remove<R extends Row, A extends object, F extends Fields>(
   return { ok: true }
 }
 
-/** Restoring what is not deleted changes nothing and answers it. */
+/** Restoring a resource that is not deleted changes nothing and returns it. */
 export async function restore<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },

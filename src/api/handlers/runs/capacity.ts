@@ -4,7 +4,7 @@ import { type NodeUsage, remainingResourcesOf } from "#runs"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { toRemainingAmount } from "../../units.ts"
 
-/** What the nodes have, and what the caller's own limits leave them. */
+/** The capacity of the nodes, and the resources that the caller's limits leave them. */
 async function readCapacity(context: Context<"readCapacity">): Promise<Result<"readCapacity">> {
   const { services } = context
   const nodes = await services.runs.nodeUsage().catch((error: unknown) => {

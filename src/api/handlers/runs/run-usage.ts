@@ -8,7 +8,7 @@ import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
 import { authorizedRun } from "./runs.ts"
 
-/** What a run uses now and used in the last hour; what is not known is null. */
+/** The usage of a run now and in the last hour. Unknown values are null. */
 async function stats(context: Context<"runStats">): Promise<Result<"runStats">> {
   const { services } = context
   const run = await authorizedRun(context, "run:stats")

@@ -13,7 +13,7 @@ import { type Columns, findOne, timeColumn, timeInResponse } from "../resources/
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
-/** What a project's owner is not shown of a run by somebody else is compared on the answer. */
+/** Fields that may be hidden from a project's owner are compared in the response. */
 const columns: Columns = {
   ID: { column: "id" },
   ProjectID: { column: "projectId" },
@@ -51,15 +51,15 @@ async function stop(context: Context<"stopRun">): Promise<Result<"stopRun">> {
 }
 
 /**
- * Asks for a project also where there is no run: what is hidden costs no other queries than what
- * never was.
+ * Reads the project even if there is no run, so that a hidden run takes the same queries as a
+ * missing one.
  */
 async function resourceOf({ store }: Services, run: RunRow | undefined) {
   const project = await store.projects.get(run?.projectId ?? 0)
   return run && runResource(run, project?.userId)
 }
 
-/** The run that `ID` names, if the caller may do this with it. */
+/** The run of `ID`. Throws if the caller may not do this with it. */
 export async function authorizedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })

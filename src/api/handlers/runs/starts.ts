@@ -13,7 +13,7 @@ import { authorizedRun } from "./runs.ts"
 
 type Starting = Context<"startRun"> | Context<"previewRun">
 type Beginning = Context<"startRun"> | Context<"repeatRun">
-/** `warning`: what the starter is told of the run, where it runs. */
+/** `warning` is published to the starter if the run is admitted. */
 type Wanted = StartRequest & { warning?: string }
 
 async function start(context: Context<"startRun">): Promise<Result<"startRun">> {
@@ -24,8 +24,8 @@ async function start(context: Context<"startRun">): Promise<Result<"startRun">> 
 }
 
 /**
- * Once more what a run was: its amounts, its image, its places, whatever image and project say by
- * now.
+ * Starts a run again with the resources, image and mounts of an earlier one, even if image and
+ * project have changed.
  */
 async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun">> {
   const { services } = context
@@ -54,13 +54,13 @@ function requestFor(
 ): Wanted {
   const { userId, userName } = starter
   const { plan, refusal, warning } = planned
-  // A warning may name whose the parts are: where one is hidden from the starter, there is a
-  // refusal.
+  // A warning may name the owners of image and project. If one is hidden from the starter, there is
+  // a refusal instead.
   const more = refusal ? { refusal } : warning === undefined ? {} : { warning }
   return { userId, userName, projectId: project.id, plan, resources, ...more }
 }
 
-/** Stores the wish and answers as the caller wants to wait. */
+/** Starts the run, and waits for it unless the caller asked for a response at once. */
 async function begin(services: Services, context: Beginning, { warning, ...request }: Wanted): Promise<RunningProject> {
   const asked = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, asked).catch((error: unknown) => {
@@ -76,7 +76,7 @@ async function answered(services: Services, context: Beginning, run: RunRow): Pr
   return toStartResponse(services, context.caller, row)
 }
 
-/** A repeat gives what the caller's key made, whatever became of the project meanwhile. */
+/** The run that an earlier request with the same idempotency key started, if there is one. */
 async function findEarlierStart(services: Services, context: Beginning): Promise<RunRow | undefined> {
   const asked = idempotencyOf(context)
   return asked && services.runs.findByIdempotencyKey(context.caller.userId, asked)
@@ -93,8 +93,8 @@ async function preview(context: Context<"previewRun">): Promise<Result<"previewR
 }
 
 /**
- * What a body asks for, with everything looked up that it names. Refuses what is malformed or
- * hidden.
+ * The start request of a body, with the project and the person that it names. Throws if one is
+ * missing or hidden.
  */
 async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<Wanted> {
   const { body: given } = context
@@ -105,7 +105,7 @@ async function requestOf(services: Services, context: Starting, action: "project
   await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
   if (starter !== context.caller) await checkStarter(store, starter, project)
-  // What the run would be follows from its person, not from what this proof leaves out.
+  // The plan depends on the person's rights, not on the scopes of this token.
   const whole: Caller = { ...starter, scopes: ["read", "write"] }
   const planned = await planRun(store, { starter: whole, project, internetGroups: settings.internetGroups })
   const unit = settings.memoryUnit
@@ -119,7 +119,7 @@ async function requestOf(services: Services, context: Starting, action: "project
   return requestFor(starter, { project, planned, resources })
 }
 
-/** Whoever is refused because the project runs already wants to go there. */
+/** Adds the address of the run that is already there to the failure. */
 function addRunUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
   const { run } = error
   const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.runUrl(run.id) : ""
@@ -127,8 +127,8 @@ function addRunUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning)
 }
 
 /**
- * A run that stands is answered as it is; one that failed, or was told to end before it was ever
- * ready, is a failure that names it.
+ * The response to a start. A run that failed, or was stopped before it was ready, becomes a failure
+ * with its ID.
  */
 async function toStartResponse(services: Services, caller: Caller, run: RunRow): Promise<RunningProject> {
   const [answer] = await toRunResponses(services, caller, [run])
@@ -153,8 +153,8 @@ function projectOf(given: { Project?: number | undefined; ProjectID: number }): 
 }
 
 /**
- * Who the run will belong to: the caller, or whom an administrator names. The rights that count are
- * that person's.
+ * The person who will own the run: the caller, or somebody whom an administrator names. Only the
+ * rights of that person count.
  */
 async function resolveStarter(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
   const { caller } = context
@@ -165,7 +165,7 @@ async function resolveStarter(services: Services, context: Starting, userName: s
   return starter
 }
 
-/** Nobody is given a run of what they could not start themselves. */
+/** Throws if the named person could not start the project themselves. */
 async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
   if ((await decideWithGrants(reads, starter, "project:start", projectResource(project))) === "yes") return
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
