@@ -28,22 +28,21 @@ export class Firewall {
   readonly #log: Logger
   readonly #names: KernelNames
   readonly #chains: readonly FirewallChains[]
-  /** Undefined if the rules cannot tell this process from others of its user. */
-  readonly #gid: number | undefined
+  /** `gid` is undefined if the rules cannot tell this process from others of its user. */
+  #group: { gid: number | undefined } | undefined
   #lastOperation: Promise<unknown> = Promise.resolve()
 
   constructor(options: FirewallOptions) {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#names = kernelNames(options.instance)
-    this.#gid = joinGroup(this.#names.gid)
     this.#chains = (["iptables", "ip6tables"] as const).map((family) => new FirewallChains(options.shell, family, this.#names))
   }
 
   /** Sets the rules. Rejects with one sentence if the tools or the right are missing. */
   async prepare(): Promise<void> {
     await this.ensure()
-    if (this.#gid === undefined)
+    if (this.#joinedGroup() === undefined)
       this.#log.warn({}, "every program of root can connect to runs: this system can neither join nor match a group of Quayside's own")
     this.#log.info({ chains: Object.values(this.#names.chains), by: this.#chains[0]?.tool }, "runs are confined by firewall rules")
   }
@@ -86,11 +85,17 @@ export class Firewall {
       })),
       nameServers: await nameServers(),
       uid: process.getuid?.() ?? 0,
-      gid: this.#gid,
+      gid: this.#joinedGroup(),
     }
     const hasIpv6 = await stat("/proc/net/if_inet6").catch(() => undefined)
     const [ipv4, ipv6] = this.#chains as [FirewallChains, FirewallChains]
     return [[ipv4, ipv4Rules(this.#names, reach)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
+  }
+
+  /** Joins Quayside's group at the first use. */
+  #joinedGroup(): number | undefined {
+    this.#group ??= { gid: joinGroup(this.#names.gid) }
+    return this.#group.gid
   }
 
   /** Runs operations one after another: two concurrent repairs would undo each other. */
