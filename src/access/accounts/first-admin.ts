@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto"
 import { noLimits } from "#contract"
 import type { Store } from "#store"
-import type { Identity } from "../identity.ts"
+import type { Accounts } from "./accounts.ts"
 
 const name = "admin"
 
 interface FirstAdminContext {
   store: Store
-  identity: Pick<Identity, "accounts" | "hashPassword">
+  identity: { accounts: Pick<Accounts, "create">; hashPassword: (password: string) => Promise<string> }
   announce: ((generated: string) => void) | undefined
 }
 
