@@ -3,29 +3,26 @@ import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 
 const dayMs = 86_400_000
-/** Every so often it is looked whether rows are too old. */
+/** Interval between two rounds of pruning. */
 const pruneEveryMs = 600_000
-/** Rows are removed so many at a time, and others have the writer in between. */
+/** Rows removed in one transaction; other writers proceed between the batches. */
 const batchSize = 500
 const pauseMs = 50
 
 export interface AuditPrunerOptions {
   store: Pick<Store, "change">
-  /** Rows are kept for so many days. */
+  /** Rows older than this are removed. */
   maxDays: number
-  /** So many rows of each actor are kept. Default: `bounds.runs.auditRows`. */
+  /** The maximum number of rows per actor. Default: `bounds.runs.auditRows`. */
   maxRowsPerActor?: number
   clock: Clock
   logger: Logger
 }
 
-/**
- * Removes rows of the audit by their age and by their actor's number, in small steps, until it is
- * disposed of.
- */
+/** Removes rows of the audit by age and by their actor's maximum, in small steps. */
 export class AuditPruner implements AsyncDisposable {
   readonly #options: AuditPrunerOptions
-  /** Rows that each actor wrote since their number was looked at. */
+  /** Rows that each actor wrote since the last pruning. */
   readonly #rowCounts = new Map<string, number>()
   readonly #closed = new AbortController()
   #pruning: Promise<void> = Promise.resolve()
@@ -39,7 +36,7 @@ export class AuditPruner implements AsyncDisposable {
     this.#pruning = this.#pruneUntilClosed()
   }
 
-  /** A row of this actor's is written. */
+  /** Called for each row of this actor. */
   countRow(actor: string): void {
     this.#rowCounts.set(actor, (this.#rowCounts.get(actor) ?? 0) + 1)
   }
@@ -62,8 +59,7 @@ export class AuditPruner implements AsyncDisposable {
   }
 
   /**
-   * Looks at those who wrote much. Whoever wrote little since the start of the process is looked at
-   * when that adds up.
+   * Prunes the rows of actors who wrote many. Actors who wrote few are pruned when these add up.
    */
   async #pruneActors(): Promise<number> {
     const { maxRowsPerActor = bounds.runs.auditRows.value } = this.#options
@@ -76,7 +72,7 @@ export class AuditPruner implements AsyncDisposable {
     return 0
   }
 
-  /** Resolves with whether to go on. */
+  /** Resolves with `false` once closed. */
   async #pause(ms: number): Promise<boolean> {
     const { signal } = this.#closed
     await this.#options.clock.sleep(ms, signal).catch(() => {})

@@ -3,19 +3,19 @@ import type { EventVisibility, FeedPolicy, Subscriber } from "./feed-policy.ts"
 
 const encoder = new TextEncoder()
 
-/** One event as it is sent. */
+/** An event in the format of server-sent events. */
 export function formatEvent(event: { id: number; event: string; data: object }): string {
   return `id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`
 }
 
-/** Moves a reader's place on without telling anything. */
+/** Moves a reader's position without an event. */
 export function formatPosition(id: number): string {
   return `id: ${id}\n\n`
 }
 
 /**
- * Rows that follow each other, and what each looker is sent of them. Every event is written once,
- * and whole answers once for each class of lookers.
+ * Consecutive rows, and what each subscriber gets of them. Every event is formatted once, and whole
+ * responses once per audience.
  */
 export class EventBatch<L extends Subscriber, Resources> {
   readonly last: number
@@ -34,7 +34,7 @@ export class EventBatch<L extends Subscriber, Resources> {
     for (const row of rows) for (const userId of policy.affectedUsers(row, resources)) this.#affectedUsers.add(userId)
   }
 
-  /** What they are sent of the rows after this one; undefined: nothing. */
+  /** The bytes for a subscriber of the rows after this one; undefined: nothing. */
   bytesFor(subscriber: L, after: number): Uint8Array | undefined {
     const isPart = after >= (this.#rows[0]?.id ?? 0)
     if (isPart || this.#affectedUsers.has(subscriber.userId)) return this.#make(subscriber, after)

@@ -6,7 +6,7 @@ import { JournalPruner } from "./journal-pruner.ts"
 import { JournalWriter } from "./journal-writer.ts"
 import { RefusalCounter } from "./refusal-counter.ts"
 
-/** Who does something, as the audit names them. */
+/** The person or service that acts, as the audit names them. */
 export interface Actor {
   userName: string
   /** The caller's address after trusted proxies; empty for the service itself. */
@@ -14,7 +14,7 @@ export interface Actor {
   requestId: string
 }
 
-/** What Quayside itself does, such as ending a run that exited. */
+/** The actor of what Quayside does by itself, such as ending a run that exited. */
 export const serviceActor: Actor = { userName: "", address: "", requestId: "" }
 
 export type ResourceType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
@@ -25,67 +25,56 @@ export interface Resource {
 
 export type ChangeVerb = "created" | "updated" | "deleted" | "restored"
 
-/**
- * What the change of a resource means for who sees it, as far as the resource as it now is does not
- * tell.
- */
+/** How a change affects who sees the resource, as far as its present state does not show. */
 export interface VisibilityChange {
   /**
-   * The resource as the rights saw it before: whoever saw it and does not any more is told that it
-   * is gone.
+   * The resource as the rights saw it before. Subscribers who saw it and no longer do get a
+   * deletion.
    */
   was?: object
-  /** The resource as the rights see it now; where that is the same, `was` is not kept. */
+  /** The resource as the rights see it now; if it is equal, `was` is not stored. */
   now?: object
   /** The people whose own rights changed with it. */
   people?: readonly number[]
 }
 
-/** One function per business event: what the audit, the journal and the log keep of it. */
+/** One function per business event, which writes its audit row, journal row and log line. */
 export interface Events extends AsyncDisposable {
   /**
-   * A stored resource was made, changed, deleted or restored. Part of the change's own transaction;
-   * logged after COMMIT.
+   * A stored resource was created, updated, deleted or restored. Part of the change's own
+   * transaction; logged after COMMIT.
    */
   changed(tx: Change, actor: Actor, what: { verb: ChangeVerb; resource: Resource } & VisibilityChange): Promise<void>
   /**
-   * A right on a resource was given, given anew or taken back; `people` are those who have it, or
-   * had it. The audit names the resource, the journal the grant and, for these people, the
-   * resource.
+   * A right on a resource was created, updated or deleted; `people` are those who have it, or had
+   * it. The audit names the resource, the journal the grant and, for these people, the resource.
    */
   granted(
     tx: Change,
     actor: Actor,
     what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
   ): Promise<void>
-  /**
-   * These people see these resources anew, or not any more, though nothing about the resources
-   * changed: who joined or left a group.
-   */
+  /** These people see these unchanged resources anew, or no longer: they joined or left a group. */
   visibilityChanged(tx: Change, what: { resources: readonly Resource[]; people: readonly number[] }): Promise<void>
   /**
-   * What these people see changed in more ways than are told one by one: they are to read
-   * everything again.
+   * Too much changed for these people to be sent one by one: they have to read everything again.
    */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
-  /**
-   * Nobody vouches for something any more, by somebody's change of it, which is told for itself:
-   * these people are told why.
-   */
+  /** A change by somebody ended the trust in a resource: these people learn why. */
   trustRevoked(tx: Change, what: { resource: Resource; people: readonly number[]; text: string }): Promise<void>
-  /** Somebody signed in, or ended a session. */
+  /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
-  /** Somebody asked for a run to be started or stopped. */
+  /** A person requested a start, a stop or more time. */
   runRequested(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
-  /** A run went to another state; `before` is undefined for a new one. */
+  /** A run changed its state; `before` is undefined for a new one. */
   runStateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /** How far the start of a run is. */
   runProgress(run: RunRow, progress: Progress): void
-  /** Something about a run that people should know and that changed no state. */
+  /** A message about a run that changes no state. */
   runWarning(run: RunRow, text: string): void
-  /** Somebody asked for an image to be fetched. */
+  /** A person requested the pull of an image. */
   imagePullRequested(tx: Change, actor: Actor, image: ImageRow): Promise<void>
-  /** How far such a pull is; `present` or `failed` is its last. */
+  /** The progress of such a pull; `present` or `failed` is its last. */
   imagePullProgress(
     tx: Change,
     image: ImageRow,
@@ -93,10 +82,10 @@ export interface Events extends AsyncDisposable {
   ): Promise<void>
   /**
    * Requests were refused (one, unless `count` says more): logged at once, and counted for the
-   * audit. The actor is somebody who exists, or the same for all who proved nothing.
+   * audit. The actor is an existing person, or one shared actor for callers without credentials.
    */
   requestRefused(actor: Actor, action: string, why: { code: string; count?: number }): void
-  /** Calls back after every COMMIT that wrote to the journal. */
+  /** Calls the listener after every COMMIT that wrote to the journal. */
   onJournalWrite(listener: () => void): Disposable
 }
 
@@ -106,11 +95,10 @@ export interface EventsOptions {
   clock?: Clock
   logger: Logger
   /**
-   * Called after COMMIT for every stored resource that was made, changed, deleted or restored. Must
-   * not throw.
+   * Called after COMMIT for every created, updated, deleted or restored resource. Must not throw.
    */
   onResourceChange?: (resource: Resource) => void
-  /** Rows of the audit are removed after so many days. Default 0: never. */
+  /** The maximum age of audit rows in days. Default 0: unlimited. */
   maxAuditDays?: number
 }
 
@@ -174,7 +162,7 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
       tx.afterCommit(() => logger.info({ event: "run.state", id: run.id, state: run.state, reason: run.reason?.code }, "run"))
     },
     runProgress(run, Progress) {
-      // Where the database is slower than the engine, what is said in between is left out.
+      // When the database is slower than the engine, intermediate progress is skipped.
       if (telling.has(run.id)) return
       telling.add(run.id)
       tell(ofRun(run, "progress", { Progress }))

@@ -8,37 +8,29 @@ import { type EventSink, StreamWriter } from "./stream-writer.ts"
 import { type Subscription, Subscriptions } from "./subscriptions.ts"
 
 /**
- * Deliveries are gathered for so long, except the first after a silence. Other processes' rows are
+ * Deliveries are batched for this time, except the first after a pause. Rows of other processes are
  * found within the same time.
  */
 const batchMs = 250
 const heartbeatMs = 15_000
-/**
- * Without news it is looked for some after so long, in a database that this process has for itself.
- */
+/** The interval of polling without news, in a database that only this process writes. */
 const idlePollMs = 5_000
-/**
- * Every so often it is looked whether proofs still stand; with the age of a remembered caller this
- * stays below 5 s.
- */
+/** The interval of revalidating credentials; with the age of a cached caller it stays below 5 s. */
 const revalidateMs = 500
-/** Rows that are read at once. */
+/** Rows read in one query. */
 const pageSize = 500
-/**
- * Readers are written to for so long, then others have their turn for at least as long as
- * `breathMs`.
- */
+/** Streams are written to for this time, then other work proceeds for at least `slicePauseMs`. */
 const sliceMs = 0.25
 const slicePauseMs = 1
-/** So many readers at once are told a page of what they missed. */
+/** Concurrent replays. */
 const maxReplays = 4
-/** A page of it that is not taken after so long was for nobody. */
+/** A replayed page must be accepted within this time. */
 const replayTimeoutMs = 30_000
 
 export interface EventFeedOptions<L extends Subscriber, Resources> {
   store: Pick<Store, "events" | "dialect">
   policy: FeedPolicy<L, Resources>
-  /** Calls back when there may be new rows. */
+  /** Calls the listener when there may be new rows. */
   onJournalWrite(listener: () => void): Disposable
   clock: Clock
   logger: Logger
@@ -47,14 +39,15 @@ export interface EventFeedOptions<L extends Subscriber, Resources> {
 export interface StreamOptions<L extends Subscriber> {
   subscriber: L
   credentialId: string
-  /** The row after which they want to be told; undefined: from now on. */
+  /** The row after which the stream begins; undefined: from now on. */
   after: number | undefined
-  /** So many streams somebody may have at once. Default: `bounds.rates.openStreams`. */
+  /** The maximum of concurrent streams of one person. Default: `bounds.rates.openStreams`. */
   maxStreams?: number
 }
 
 /**
- * Tells readers what happens, each what they may see: one reading of the journal for all of them.
+ * Sends events to streams, filtered by what each subscriber may see. One read of the journal serves
+ * all.
  */
 export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposable {
   readonly #options: EventFeedOptions<L, Resources>
@@ -63,9 +56,9 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   readonly #closed = new AbortController()
   readonly #listeners: Disposable[]
   #loops: Promise<unknown> = Promise.resolve()
-  /** All rows up to here were sent to those who do not catch up. Undefined while nobody reads. */
+  /** The last row sent to all live streams. Undefined without any stream. */
   #position: number | undefined
-  /** Whose rights changed by rows up to here is known. */
+  /** The last row whose changes of rights have invalidated the cache. */
   #invalidatedTo = 0
   #wake: (() => void) | undefined
   #isNews = false
@@ -89,9 +82,9 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   }
 
   /**
-   * Resolves with what begins the stream, which must be called, once it is known from where:
-   * whatever is committed from now on is told. Throws `Failure` where somebody has as many streams
-   * as they may, and when the service stops.
+   * Resolves with a function that starts the stream and must be called; everything committed from
+   * now on is sent. Throws `Failure` when a person has too many streams, and when the service
+   * stops.
    */
   async open({
     subscriber,
@@ -127,8 +120,8 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   }
 
   /**
-   * Sends what was missed, page by page, until nothing is left between it and what all are sent.
-   * While a page is taken others catch up: who takes nothing is in nobody's way.
+   * Replays missed rows page by page until the stream has caught up. Other streams catch up while a
+   * page is being accepted.
    */
   async #catchUp(subscription: Subscription<L>, stream: StreamWriter): Promise<void> {
     while (!stream.isEnded && stream.position < (this.#position ?? 0)) {
@@ -152,7 +145,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     stream.end()
   }
 
-  /** The next rows after this one, judged by who sees what at a moment after the last of them. */
+  /** The next rows, filtered by visibility after the last of them. */
   async #readBatch(after: number): Promise<EventBatch<L, Resources> | undefined> {
     const { store, policy } = this.#options
     const rows = await store.events.after(after, pageSize)
@@ -193,8 +186,8 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   }
 
   /**
-   * Readers are written to in slices with pauses, so that no request waits for more than one of
-   * them. Who is behind makes no pauses.
+   * Streams are written to in slices with pauses, so that no request waits for more than one slice.
+   * A late round makes no pauses.
    */
   async #send(tell: (stream: StreamWriter, subscriber: L) => void): Promise<void> {
     const began = performance.now()
@@ -227,7 +220,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     this.#wake?.()
   }
 
-  /** Resolves when there is something to do: news of this process, or time to look for others'. */
+  /** Resolves on news of this process, or when it is time to poll. */
   async #untilDue(): Promise<void> {
     if (this.#isNews || this.#closed.signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "#kit"
 import type { AuditEntry, Store } from "#store"
 
 const minuteMs = 60_000
-/** So many actors and actions are counted in one minute; more are written before it is over. */
+/** The maximum of counts in one minute; beyond it they are written early. */
 const maxCounts = 1_000
 
 type Counted = AuditEntry & { at: number; count: number }
@@ -45,7 +45,7 @@ export class RefusalCounter implements AsyncDisposable {
     this.#write()
   }
 
-  /** What cannot be written now is lost but for the log: it must not gather. */
+  /** Counts that cannot be written are only logged: they must not fill memory. */
   #write(): void {
     const counts = [...this.#counts.values()]
     this.#counts = new Map()

@@ -1,33 +1,31 @@
 import { bounds } from "#contract"
 import { formatEvent, formatPosition } from "./event-batch.ts"
 
-/** Where a reader's bytes go. */
+/** The receiver of a stream's bytes. */
 export interface EventSink {
   write(bytes: Uint8Array | string): void
-  /** Bytes that were written and not taken yet. */
+  /** Bytes written and not yet accepted. */
   readonly pendingBytes: number
   /**
-   * Resolves when what was written has been taken, or the reader is gone, or at the latest when
-   * this is aborted.
+   * Resolves when all bytes are accepted or the reader has disconnected, at the latest when the
+   * signal is aborted.
    */
   drained(latest: AbortSignal): Promise<void>
-  /**
-   * Ends the stream after these last words; what is not taken within some seconds is thrown away.
-   */
+  /** Ends the stream after this text; bytes not accepted within some seconds are discarded. */
   end(text: string): void
-  /** Calls back once, when the reader is gone. */
+  /** Calls the listener once, when the reader has disconnected. */
   onClose(listener: () => void): void
 }
 
-/** So many bytes may wait for a reader; one for whom more do is let go. */
+/** The maximum of pending bytes; a reader beyond it is evicted. */
 const maxPendingBytes = bounds.rates.streamBytes.value
 
 /** One stream. */
 export class StreamWriter {
   readonly sink: EventSink
-  /** The last row that was sent, or was not for them. */
+  /** The last row that was sent or filtered out. */
   position: number
-  /** Whether it is told together with all others; else it catches up. */
+  /** Whether it gets live events; otherwise it catches up. */
   isLive = false
   isEnded = false
 
@@ -40,7 +38,7 @@ export class StreamWriter {
     this.sink.write(`retry: 2000\n${formatPosition(this.position)}`)
   }
 
-  /** Who reads too slowly is let go. */
+  /** Evicts a reader that is too slow. */
   send(bytes: Uint8Array | undefined, place: number): void {
     if (this.isEnded) return
     this.position = place
@@ -49,21 +47,18 @@ export class StreamWriter {
     else this.sink.write(bytes)
   }
 
-  /** Ends the stream: when they come again, they are to read everything again. */
+  /** Ends the stream with a reset: the reader has to load everything again. */
   evict(): void {
     this.end(resetText(this.position))
   }
 
-  /** Tells them to read everything again, and that what comes next follows this row. */
+  /** Sends a reset; the next events follow this row. */
   reset(place: number): void {
     this.position = place
     this.sink.write(resetText(place))
   }
 
-  /**
-   * Keeps the connection open and the place fresh, so that somebody who is told nothing for long
-   * has no gap.
-   */
+  /** Keeps the connection open and the position fresh, so that a quiet stream gets no gap. */
   sendHeartbeat(): void {
     if (!this.isEnded && this.sink.pendingBytes === 0) this.sink.write(`: still here\n${formatPosition(this.position)}`)
   }

@@ -3,21 +3,21 @@ import { Failure } from "#contract"
 import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
 import type { StreamWriter } from "./stream-writer.ts"
 
-/** So many proofs are looked up at once, and before others have their turn. */
+/** Credentials looked up concurrently, before other work proceeds. */
 const lookupBatch = 16
 
-/** The readers of one proof. */
+/** The streams of one credential. */
 export interface Subscription<L extends Subscriber> {
   readonly userId: number
   readonly credentialId: string
   readonly streams: Set<StreamWriter>
   subscriber: L
-  /** Whether the looker may have changed since it was recalled. */
+  /** Whether the subscriber may have changed since it was loaded. */
   isStale: boolean
   checking: Promise<void> | undefined
 }
 
-/** Who reads, by what proof, and whether they still may. */
+/** All streams by person and credential, and whether they may still read. */
 export class Subscriptions<L extends Subscriber> {
   readonly #recall: FeedPolicy<L, unknown>["loadSubscriber"]
   readonly #byProof = new Map<string, Subscription<L>>()
@@ -28,12 +28,12 @@ export class Subscriptions<L extends Subscriber> {
     this.#recall = recall
   }
 
-  /** Streams that are open or about to be. */
+  /** The number of streams that are open or opening. */
   get streamCount(): number {
     return this.#streams
   }
 
-  /** Takes one of a person's streams; throws `Failure` where they have as many as they may. */
+  /** Reserves one of a person's streams; throws `Failure` at their maximum. */
   reserve(userId: number, max: number): void {
     const open = this.#byPerson.get(userId) ?? 0
     if (open >= max) {
@@ -52,7 +52,7 @@ export class Subscriptions<L extends Subscriber> {
     this.#streams -= 1
   }
 
-  /** The looker was recalled before the stream was open: they are asked for again. */
+  /** The subscriber was loaded before the stream opened, so it is stale. */
   join(subscriber: L, credentialId: string, stream: StreamWriter): Subscription<L> {
     const key = keyOf(subscriber.userId, credentialId)
     const subscription: Subscription<L> = this.#byProof.get(key) ?? {
@@ -74,14 +74,14 @@ export class Subscriptions<L extends Subscriber> {
     return this.#byProof.values()
   }
 
-  /** What was recalled of these people (undefined: of all) is not used any more. */
+  /** Marks the subscribers of these people (undefined: of all) as stale. */
   markStale(userIds: readonly number[] | undefined): void {
     for (const subscription of this.#byProof.values()) if (userIds?.includes(subscription.userId) ?? true) subscription.isStale = true
   }
 
   /**
-   * Resolves when nobody is in doubt: whoever's proof has ended is cut off. `all`: also looks at
-   * those who are not in doubt, whose proofs may have ended by themselves.
+   * Resolves when no subscription is stale; streams of ended credentials are closed. `all` also
+   * checks the others, whose credentials may have expired.
    */
   async revalidate(options: { all?: boolean } = {}): Promise<void> {
     const wanted = [...this.#byProof.values()].filter((subscription) => options.all || subscription.isStale || subscription.checking)
@@ -98,7 +98,7 @@ export class Subscriptions<L extends Subscriber> {
     return subscription.checking
   }
 
-  /** A doubt that comes while the answer is awaited makes the answer too old. */
+  /** A subscription that becomes stale during the lookup is loaded again. */
   async #lookUp(subscription: Subscription<L>): Promise<void> {
     do {
       subscription.isStale = false

@@ -1,13 +1,13 @@
 import { describeValue, Failure, nearestName, normalizeOciReference, type OciReference } from "#contract"
 import type { RegistryCredentials } from "#engine"
 
-/** Somebody on whose behalf an image is wanted. */
+/** The person for whom an image is requested. */
 export interface ImageUser {
   readonly userName: string
   readonly groupNames: readonly string[]
 }
 
-/** What one registry, or one part of it, is told on behalf of some. */
+/** The credentials for one registry, or a part of it, on behalf of some people. */
 export interface CredentialEntry extends RegistryCredentials {
   /** As a reference names it, in lower case: `ghcr.io`, `registry.lan:5000`. */
   registry: string
@@ -75,7 +75,7 @@ function invalid(what: string): Failure {
   return new Failure("invalid", what)
 }
 
-/** Who may pull what with which credentials. */
+/** Decides which credentials apply to a person and an image. */
 export class CredentialRules {
   readonly #entries: readonly CredentialEntry[]
 
@@ -84,14 +84,14 @@ export class CredentialRules {
   }
 
   /**
-   * Whether anybody has credentials for it: then it may be here because somebody pulled it with
-   * theirs.
+   * Whether any entry covers the image: it may be present because somebody pulled it with
+   * credentials.
    */
   hasRuleFor(reference: OciReference): boolean {
     return this.#of(reference).length > 0
   }
 
-  /** Of several entries for a person the one with the longest path counts, then the first. */
+  /** The entry with the longest path wins, then the first. */
   credentialsFor(person: ImageUser, reference: OciReference): RegistryCredentials | undefined {
     const own = this.#of(reference).filter((entry) => entry.for.some((each) => concerns(each, person)))
     const [best] = own.sort((a, b) => b.path.length - a.path.length)

@@ -18,8 +18,7 @@ export interface ImagesOptions {
 }
 
 /**
- * Whose image it is, and for whom it is wanted. Whether that person may use the definition is the
- * caller's to ask.
+ * An image definition and the person who requests it. The caller checks whether they may use it.
  */
 export interface ImageRequest {
   image: ImageRow
@@ -28,7 +27,7 @@ export interface ImageRequest {
   person: ImageUser & { readonly userId: number }
 }
 
-/** What is known of an image without fetching it. */
+/** What is known of an image without a pull. */
 export interface ImageState {
   /** Undefined: the engine does not have it. */
   facts: ImageInfo | undefined
@@ -36,20 +35,17 @@ export interface ImageState {
   isPulling: boolean
 }
 
-/** Which container images people may have, on what terms, and fetching them when asked to. */
+/** The policy of container images, and pulls on request. */
 export interface Images extends AsyncDisposable {
-  /**
-   * Why images of this reference may not be fetched here by anybody; undefined: nothing speaks
-   * against it.
-   */
+  /** The reason why nobody may pull this reference here; undefined: it is allowed. */
   refusal(reference: string): string | undefined
-  /** The terms on which a person may have an image now. */
+  /** The policy by which a person may have an image now. */
   policyFor(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
   /** Rejects with an `EngineError`. */
   state(wanted: ImageRequest): Promise<ImageState>
   /**
-   * Fetches it; goes on when nobody waits any more. Rejects with an `EngineError`; throws a
-   * `Failure` at once where the person fetches too many.
+   * Pulls the image, also after the caller disconnects. Rejects with an `EngineError`; throws a
+   * `Failure` at once when the person has too many pulls.
    */
   pull(wanted: ImageRequest, actor: Actor): Promise<ImageInfo>
 }

@@ -4,10 +4,10 @@ import type { Actor, Events } from "#events"
 import { type Clock, IdleTimeout, type Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
 
-/** As of a run: only the time in which no bytes arrive counts. */
+/** As for a run: the longest time without data. */
 const idleTimeoutMs = 120_000
 const progressEveryMs = 1_000
-/** One person's pulls at a time. */
+/** The maximum of concurrent pulls per person. */
 const maxPullsPerPerson = 3
 
 export interface ImagePullsOptions {
@@ -25,10 +25,7 @@ export interface PullRequest {
   actor: Actor
 }
 
-/**
- * Pulls that somebody asked for. They go on when nobody waits for them any more, and end with the
- * service.
- */
+/** Requested pulls. They continue after their caller disconnects, and end with the service. */
 export class ImagePulls implements AsyncDisposable {
   readonly #options: ImagePullsOptions
   /** By person and reference. */
@@ -44,8 +41,8 @@ export class ImagePulls implements AsyncDisposable {
   }
 
   /**
-   * Joins the person's own pull of the same image where there is one. Rejects with an
-   * `EngineError`; throws a `Failure` at once where the person has too many.
+   * Joins the person's own pull of the same image if there is one. Rejects with an `EngineError`;
+   * throws a `Failure` at once when the person has too many.
    */
   pull(request: PullRequest): Promise<ImageInfo> {
     const key = keyOf(request.userId, request.image.image)
@@ -92,7 +89,7 @@ export class ImagePulls implements AsyncDisposable {
     return { code: error.code, msg: error.message }
   }
 
-  /** That somebody cannot be told ends no pull. */
+  /** A failed write of progress does not end the pull. */
   async #publishProgress(image: ImageRow, what: Parameters<Events["imagePullProgress"]>[2]): Promise<void> {
     const { store, events, logger } = this.#options
     const written = store.change((tx) => events.imagePullProgress(tx, image, what))

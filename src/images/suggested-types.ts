@@ -2,7 +2,7 @@ import { type ProjectType, projectTypes } from "#contract"
 import type { ImageInfo } from "#engine"
 import { projectTypeRules } from "#runs"
 
-/** What programs of a type are called where an image names them. */
+/** Patterns of the program's name for each type. */
 const programPatterns: Readonly<Record<ProjectType, RegExp>> = {
   jupyter: /jupyter/,
   jupyterlab: /jupyter/,
@@ -13,8 +13,8 @@ const programPatterns: Readonly<Record<ProjectType, RegExp>> = {
 }
 
 /**
- * The types for which an image looks made, by the ports that it exposes and what it and its program
- * are called; `http` is any program. Whether it works only a start shows.
+ * Suggests types for an image by its exposed ports and the names of image and program; `http` fits
+ * any program. Only a start shows whether it works.
  */
 export function suggestTypes(reference: string, { ports, entryPoint, command }: ImageInfo): ProjectType[] {
   const words = [reference, ...entryPoint, ...command].join(" ").toLowerCase()
