@@ -167,7 +167,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob", "cat"])
   },
 
-  "Work that waits for something slow is undone after the timeoutMs, and others go on": async ({ open }) => {
+  "Work that waits for something slow is undone after the deadline, and others go on": async ({ open }) => {
     await using store = await open({ changeTimeoutMs: 1_500 })
     const { promise: never, resolve } = Promise.withResolvers<void>()
     const slow = store.change(async (tx) => {
