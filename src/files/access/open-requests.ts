@@ -1,5 +1,5 @@
+import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
-import type { DavRequest } from "../requests/dav-request.ts"
 
 /**
  * The second look falls after what is kept of proof and right, two seconds, so a withdrawal is felt
@@ -12,14 +12,21 @@ const revalidateEveryMs = 1_500
  */
 const fatalStatuses: ReadonlySet<number> = new Set([401, 403, 404])
 
+/** What is asked again and again of a request under way. */
+interface OpenRequest {
+  readonly incoming: IncomingMessage
+  readonly revalidate: () => Promise<void>
+  assertVisible(): Promise<unknown>
+}
+
 /**
  * The requests under way. One that takes long is asked about again and again: whoever may no longer
  * do what they are doing is cut off.
  */
 export class OpenRequests implements Disposable {
-  readonly #open = new Map<DavRequest, (refusal: Failure) => void>()
+  readonly #open = new Map<OpenRequest, (refusal: Failure) => void>()
   /** Those that were open at the last look. */
-  #long: ReadonlySet<DavRequest> = new Set()
+  #long: ReadonlySet<OpenRequest> = new Set()
   readonly #timer: NodeJS.Timeout
 
   constructor() {
@@ -28,7 +35,7 @@ export class OpenRequests implements Disposable {
   }
 
   /** Until what is returned is disposed of; `told` hears why it is cut off. */
-  add(request: DavRequest, told: (refusal: Failure) => void): Disposable {
+  add(request: OpenRequest, told: (refusal: Failure) => void): Disposable {
     this.#open.set(request, told)
     return { [Symbol.dispose]: () => this.#open.delete(request) }
   }
@@ -38,7 +45,7 @@ export class OpenRequests implements Disposable {
     this.#long = new Set(this.#open.keys())
   }
 
-  async #check(request: DavRequest): Promise<void> {
+  async #check(request: OpenRequest): Promise<void> {
     try {
       await request.revalidate()
       await request.assertVisible()

@@ -1,4 +1,4 @@
-import { hrefOf } from "../properties/propfind-response.ts"
+import { hrefOf } from "../requests/address.ts"
 import type { Lock } from "./lock-table.ts"
 
 export const supportedLockXml =

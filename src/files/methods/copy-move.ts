@@ -8,9 +8,9 @@ import type { DavRequest } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
 import type { StagedEntry } from "../staging/staged-entry.ts"
 import type { Reservation } from "../storage/ledger.ts"
-import { copyEntry, type Entry } from "../tree/copy-entry.ts"
+import { copyEntry } from "../tree/copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
-import { type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
+import { type Entry, type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
 
 interface Transfer {
   request: DavRequest

@@ -1,14 +1,16 @@
 import { isUtf8 } from "node:buffer"
-import { bounds } from "#contract"
+import { bounds, type Failure } from "#contract"
 import type { PathAccess } from "../access/authority.ts"
-import { fileFailure, notFound } from "../failures.ts"
+import { DavFailure, fileFailure, notFound } from "../failures.ts"
 import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { Yielder } from "../requests/yielder.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
-import { type Depth, tooDeep } from "./propfind.ts"
+
+export const depths = ["0", "1", "infinity"] as const
+export type Depth = (typeof depths)[number]
 
 /** Called for each entry; what it returns is waited for. */
 export type ListingVisitor = (resource: DavResource) => Promise<void> | undefined
@@ -124,3 +126,8 @@ async function below(
   using held = next
   await children(walk, held, { names: [...at.names, at.name], level: at.level })
 }
+
+export const tooDeep = (): Failure =>
+  new DavFailure("forbidden", "There is too much below this directory to be listed at once: use Depth 1", {
+    condition: "<D:propfind-finite-depth/>",
+  })

@@ -6,10 +6,7 @@ import { createResponseRenderer } from "../properties/propfind-response.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
 import { BufferedResponse } from "./buffered-response.ts"
-import { visitListing } from "./listing.ts"
-
-const depths = ["0", "1", "infinity"] as const
-export type Depth = (typeof depths)[number]
+import { type Depth, depths, tooDeep, visitListing } from "./listing.ts"
 
 const { listingBytes, listingBytesPerEntry } = bounds.files
 
@@ -68,11 +65,6 @@ const tooLarge = (): Failure =>
     `The answer would have more than ${listingBytes.value} bytes and ${listingBytesPerEntry.value} for each entry: ask for fewer properties`,
     { condition: "<D:propfind-finite-depth/>" },
   )
-
-export const tooDeep = (): Failure =>
-  new DavFailure("forbidden", "There is too much below this directory to be listed at once: use Depth 1", {
-    condition: "<D:propfind-finite-depth/>",
-  })
 
 function depthOf(request: DavRequest): Depth {
   const header = String(request.headers.depth ?? "infinity").toLowerCase()

@@ -95,13 +95,7 @@ function responseElement(href: string, { found, absent }: Parts): string {
   return `${text}</D:response>\n`
 }
 
-export function hrefOf({ path, isDirectory }: Pick<DavResource, "path" | "isDirectory">): string {
-  if (path === "/") return "/"
-  const encoded = path.split("/").map(encodeName).join("/")
-  return isDirectory ? `${encoded}/` : encoded
-}
-
-/** As `hrefOf`; the directory above is encoded once for all entries of a listing. */
+/** As `hrefOf` of addresses; the directory above is encoded once for all entries of a listing. */
 function hrefs(): (resource: DavResource) => string {
   let above: string | undefined
   let encoded = ""

@@ -90,3 +90,10 @@ export function encodeName(name: string): string {
     : encodeURIComponent(name).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 const plain = /^[A-Za-z0-9._~-]+$/
+
+/** The percent-encoded form of a path; a directory's ends with a slash. */
+export function hrefOf({ path, isDirectory }: { path: string; isDirectory: boolean }): string {
+  if (path === "/") return "/"
+  const encoded = path.split("/").map(encodeName).join("/")
+  return isDirectory ? `${encoded}/` : encoded
+}

@@ -1,10 +1,6 @@
-import { constants, fdatasync, open, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
-import { promisify } from "node:util"
-import { type DirectoryHandle, type EntryName, safeOpenFlags } from "../tree/directory-handle.ts"
-import { closeQuietly, ignoreErrors, removeTree } from "../tree/remove-tree.ts"
-
-const sync = promisify(fdatasync)
-const opened = promisify(open)
+import { readlinkSync, symlinkSync, unlinkSync } from "node:fs"
+import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
+import { ignoreErrors, removeTree } from "../tree/remove-tree.ts"
 
 interface MarkerLink {
   directory: DirectoryHandle
@@ -64,47 +60,5 @@ export class StagedEntry implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.remove()
-  }
-}
-
-/** A file under way. Unless it was placed, disposing it leaves nothing. */
-export class TempFile implements Disposable {
-  readonly fd: number
-  readonly #stage: StagedEntry
-  #isMoved = false
-
-  private constructor(stage: StagedEntry, fd: number) {
-    this.#stage = stage
-    this.fd = fd
-  }
-
-  /**
-   * In the thread pool: a new file waits for the file system's journal while others are flushed.
-   */
-  static async open(stage: StagedEntry): Promise<TempFile> {
-    try {
-      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | safeOpenFlags
-      return new TempFile(stage, await opened(stage.parent.pathTo(stage.name), flags, 0o644))
-    } catch (error) {
-      stage.release()
-      throw error
-    }
-  }
-
-  /** Makes what was written survive a power cut. */
-  flush(): Promise<void> {
-    return sync(this.fd)
-  }
-
-  /** Gives it its place; a file that was there under this name is replaced. */
-  moveTo(parent: DirectoryHandle, name: string): void {
-    renameSync(this.#stage.parent.pathTo(this.#stage.name), parent.pathTo(name))
-    this.#isMoved = true
-  }
-
-  [Symbol.dispose](): void {
-    closeQuietly(this.fd)
-    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#stage.parent.pathTo(this.#stage.name)))
-    this.#stage.release()
   }
 }

@@ -1,11 +1,12 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
-import type { Entry } from "../tree/copy-entry.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
+import type { Entry } from "../tree/entry-location.ts"
 import { changeMode, ignoreErrors, removeTree } from "../tree/remove-tree.ts"
 import { createProcessId, hasProcessEnded } from "./process-id.ts"
-import { StagedEntry, TempFile } from "./staged-entry.ts"
+import { StagedEntry } from "./staged-entry.ts"
+import { TempFile } from "./temp-file.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000

@@ -1,7 +1,8 @@
 import { renameSync } from "node:fs"
 import type { StagingArea } from "../staging/staging-area.ts"
-import { assertDepth, copyEntry, type Entry, forEachEntry } from "./copy-entry.ts"
+import { assertDepth, copyEntry, forEachEntry } from "./copy-entry.ts"
 import { CopyCounter, type CopyOptions } from "./copy-totals.ts"
+import type { Entry } from "./entry-location.ts"
 
 /**
  * Gives each file below an entry that has another name, there or elsewhere, a copy of its own in

@@ -4,16 +4,11 @@ import { notFound } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
 import { copyFile } from "./copy-file.ts"
 import { CopyCounter, CopyLimitError, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
-import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
+import type { DirectoryHandle } from "./directory-handle.ts"
+import type { Entry } from "./entry-location.ts"
 
 /** Each level holds a few descriptors. */
 const maxLevels = bounds.files.levels.value
-
-/** An entry of a directory that is held. */
-export interface Entry {
-  parent: DirectoryHandle
-  name: EntryName
-}
 
 /**
  * Copies a file or a directory with all below it, by descriptor: regular files and directories

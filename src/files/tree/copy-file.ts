@@ -13,10 +13,10 @@ import {
   writeSync,
 } from "node:fs"
 import { promisify } from "node:util"
-import type { Entry } from "./copy-entry.ts"
 import { copySparseFile } from "./copy-sparse.ts"
 import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
 import type { DirectoryHandle } from "./directory-handle.ts"
+import type { Entry } from "./entry-location.ts"
 
 const readBytes = promisify(read)
 const writeBytes = promisify(write)

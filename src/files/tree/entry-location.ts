@@ -1,7 +1,13 @@
 import type { Stats } from "node:fs"
 import { Failure } from "#contract"
 import { notFound } from "../failures.ts"
-import type { DirectoryHandle } from "./directory-handle.ts"
+import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
+
+/** A name in an open directory. */
+export interface Entry {
+  parent: DirectoryHandle
+  name: EntryName
+}
 
 /**
  * A name in a directory that is held, and what it was a moment ago. Links and special files do not

@@ -1,5 +1,6 @@
-import { assertDepth, type Entry, forEachEntry } from "./copy-entry.ts"
+import { assertDepth, forEachEntry } from "./copy-entry.ts"
 import { bytesOnDisk, CopyCounter, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
+import type { Entry } from "./entry-location.ts"
 
 /**
  * What a copy of the entry would hold as things stand, by the same rules and limits as the copy
