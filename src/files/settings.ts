@@ -2,7 +2,7 @@ import { bounds } from "#contract"
 import type { RequestLimits } from "./requests/dav-request.ts"
 import type { StorageSettings } from "./storage/storage.ts"
 
-/** What the file server is told; plain values, since they go to another process. */
+/** The file server's settings. Plain values, since they cross to another process. */
 export interface FileServerSettings {
   /** Host names without port, lower case; loopback ones are always allowed. */
   allowedHosts: readonly string[]

@@ -30,8 +30,8 @@ export interface FilesOptions {
   allowedHosts: readonly string[]
   logger: Logger
   /**
-   * Who the files belong to, and whom the worker runs as. Counts only when this process is root,
-   * and is needed then.
+   * The owner of the files and the user that the worker runs as. Required when this process is
+   * root; ignored otherwise.
    */
   owner?: { uid: number; gid: number }
   /** Addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` counts. Default: none. */
@@ -47,13 +47,13 @@ export interface FilesOptions {
 }
 
 export interface Files extends AsyncDisposable {
-  /** What is listened on: for `localhost` both loopback addresses, with one port. */
+  /** The bound addresses: for `localhost` both loopback ones, with one port. */
   readonly addresses: readonly ListenAddress[]
   /** The same root for the main process. Work that is under way at the end is broken off. */
   readonly tree: FileTree
-  /** How much room is left on the disk of the files root. */
+  /** Free space on the disk of the files root. */
   diskSpace(): Promise<DiskSpace>
-  /** Makes the next request ask again who somebody is and what they may do. */
+  /** Empties the cache of identities and rights. */
   invalidate(): void
   health(): Promise<{ ok: boolean; msg: string }>
 }
@@ -90,7 +90,7 @@ function diskSpaceReader(root: DirectoryHandle, { storage }: FileServerSettings)
 async function startInProcess(options: FilesOptions, root: DirectoryHandle, sockets: readonly BoundSocket[]): Promise<Files> {
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
-  // The worker loads it in its own process; nobody else needs its XML and media types.
+  // The worker loads it in its own process; the main process needs neither XML nor media types.
   const { FileServer } = await import("./process/service.ts")
   const settings = settingsOf(options)
   const service = new FileServer({ root, authority, settings, report })
@@ -133,8 +133,8 @@ async function startWorker(options: FilesOptions, root: DirectoryHandle, sockets
 }
 
 /**
- * The root before it is there: whoever asks waits until the file server runs, and is told why when
- * it does not.
+ * A file tree that can be used before the file server runs: operations wait for it, and fail when
+ * it does not start.
  */
 export function deferredTree(files: Promise<Files>): FileTree {
   return new FileTree(async (operation, how) => (await files).tree.perform(operation, how))

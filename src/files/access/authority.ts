@@ -1,8 +1,8 @@
 import type { StorageQuota } from "../storage/storage.ts"
 
 /**
- * What the file server asks of the rest: who a proof belongs to, and what that person may do with a
- * path. Values are plain, so that they can cross a process border.
+ * Answers the file server's questions: which person a credential belongs to, and what that person
+ * may do with a path. Values are plain, so that they can cross a process border.
  */
 export interface Authority {
   /** `authorization` is the header as it came; `address` the caller's, after trusted proxies. */
@@ -13,23 +13,22 @@ export interface Authority {
    */
   access(userId: number, paths: readonly string[]): Promise<PathAccess[]>
   /**
-   * For each path, in the same order, the directory by which runs have it mounted: where two
-   * answers are alike, whoever has one of the two in a run has the other as well. No answer is
-   * kept.
+   * Returns, for each path in the same order, the directory through which runs mount it. Runs that
+   * mount one of two paths with equal results can reach the other as well. Answers are not cached.
    */
   mountAreas(paths: readonly string[]): Promise<string[]>
   /**
-   * What a person may store, by user name, and what counts for it; null for who is not there. No
-   * answer is kept.
+   * Returns a person's storage quota, by user name; null when there is no such person. Answers are
+   * not cached.
    */
   storageQuota(account: string): Promise<StorageQuota | null>
-  /** Requests were refused, for the audit. Must not throw. */
+  /** Records refused requests for the audit. Must not throw. */
   recordRefusals(refusals: RefusalSummary): void
 }
 
-/** Refusals that are alike; the address is the first one's. */
+/** Equal refusals and their number; the address is the first one's. */
 export interface RefusalSummary {
-  /** Undefined where nobody was proved. */
+  /** Undefined when the caller was not authenticated. */
   userName: string | undefined
   address: string
   isWrite: boolean
@@ -51,18 +50,19 @@ export type IdentifyResult =
 export interface PathAccess {
   level: "none" | "passage" | "read" | "write"
   /**
-   * Whether the entry itself may be deleted, replaced or moved: its parent is writable too, it is
-   * no root of a home or a dataset, and none lies below it.
+   * Whether the entry itself may be deleted, replaced or moved. Its parent must be writable, and it
+   * must neither be nor contain the root of a home or a dataset.
    */
   canReplace: boolean
   /**
-   * Set where everything below has this level too, and `own` exactly where that is `write`: no root
-   * of a home or a dataset lies below. It spares a question for every file; absent is always right.
+   * Set when everything below has this level too, and `canReplace` exactly where that is `write`:
+   * no root of a home or a dataset lies below. It saves a question for every file; leaving it out
+   * is always correct.
    */
   appliesBelow?: boolean
   /**
-   * Of what may be written: the person for whom counts what is stored there; with `uniform` also
-   * for everything below. Absent: nobody.
+   * For a writable path: the person whose quota its content counts for; with `appliesBelow` also
+   * for everything below. Absent: no person.
    */
   account?: string
 }

@@ -2,17 +2,16 @@ import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
 
 /**
- * The second look falls after what is kept of proof and right, two seconds, so a withdrawal is felt
- * within three seconds of being known to the main process.
+ * Two seconds is the lifetime of cached proofs and rights. So a withdrawn right ends the request
+ * within three seconds.
  */
 const revalidateEveryMs = 1_500
 /**
- * What tells that somebody may no longer do what they are doing; at everything else (a crowd, a
- * main process that restarts) they go on.
+ * Statuses that end the request. Others, such as an overload or a restarting main process, do not.
  */
 const fatalStatuses: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** What is asked again and again of a request under way. */
+/** The part of a request that is needed to check it again. */
 interface OpenRequest {
   readonly incoming: IncomingMessage
   readonly revalidate: () => Promise<void>
@@ -20,12 +19,12 @@ interface OpenRequest {
 }
 
 /**
- * The requests under way. One that takes long is asked about again and again: whoever may no longer
- * do what they are doing is cut off.
+ * The requests under way. A long one is authenticated and authorized again at intervals; its
+ * connection is closed when that fails.
  */
 export class OpenRequests implements Disposable {
   readonly #open = new Map<OpenRequest, (refusal: Failure) => void>()
-  /** Those that were open at the last look. */
+  /** Requests that were already open at the last check. */
   #long: ReadonlySet<OpenRequest> = new Set()
   readonly #timer: NodeJS.Timeout
 
@@ -34,7 +33,10 @@ export class OpenRequests implements Disposable {
     this.#timer.unref()
   }
 
-  /** Until what is returned is disposed of; `told` hears why it is cut off. */
+  /**
+   * Registers a request until the result is disposed of. `told` receives the failure that closed
+   * it.
+   */
   add(request: OpenRequest, told: (refusal: Failure) => void): Disposable {
     this.#open.set(request, told)
     return { [Symbol.dispose]: () => this.#open.delete(request) }

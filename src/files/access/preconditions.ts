@@ -11,7 +11,7 @@ export function etagOf(stats: Stats): string {
   return `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${Math.round(stats.mtimeMs * 1000).toString(36)}"`
 }
 
-/** What stands at the target now. `etag` is empty for a directory. */
+/** The target's current validators. `etag` is empty for a directory. */
 export interface Validators {
   etag: string
   mtimeMs: number
@@ -46,7 +46,7 @@ export function isFresh(headers: IncomingHttpHeaders, current: Validators): bool
   return seconds(current.mtimeMs) <= since
 }
 
-/** Whether a range may be taken: without `If-Range`, or when it names what is there now. */
+/** Whether the range applies: there is no `If-Range`, or it names the current entity. */
 export function isRangeApplicable(ifRange: string | undefined, current: Validators): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('"')) return ifRange === current.etag

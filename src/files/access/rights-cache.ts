@@ -1,19 +1,19 @@
 import { joinPath } from "../requests/address.ts"
 import type { Authority, IdentifyResult, PathAccess } from "./authority.ts"
 
-/** Failed proofs count for a minute. */
+/** Failed authentications count for a minute. */
 const guessWindowMs = 60_000
 
 export interface RightsCacheOptions {
-  /** How long an answer is used again, in milliseconds. Default 2,000. */
+  /** How long an answer is cached, in milliseconds. Default 2,000. */
   ttlMs?: number
-  /** How many answers of each kind are kept. Default 20,000. */
+  /** Largest number of cached answers of each kind. Default 20,000. */
   maxEntries?: number
 }
 
 /**
- * The authority's answers, kept for two seconds: small requests need no question each, and a right
- * that was withdrawn is gone quickly.
+ * Caches the authority's answers for two seconds. Small requests need no question each, and a
+ * withdrawn right expires quickly.
  */
 export class RightsCache {
   readonly #authority: Authority
@@ -21,7 +21,7 @@ export class RightsCache {
   readonly #max: number
   #people: ExpiringMap<IdentifyResult>
   #accesses: ExpiringMap<PathAccess>
-  /** Addresses from which somebody guessed too fast, for as long as that may count. */
+  /** Addresses that recently sent too many wrong credentials. */
   readonly #throttledAddresses: ExpiringMap<true>
 
   constructor(authority: Authority, options: RightsCacheOptions = {}) {
@@ -33,22 +33,22 @@ export class RightsCache {
     this.#throttledAddresses = new ExpiringMap(guessWindowMs, this.#max)
   }
 
-  /** Forgets everything, answers under way included: they are given to who asked, and not kept. */
+  /** Empties the cache. Pending answers are still returned, but not cached. */
   invalidate(): void {
     this.#people = new ExpiringMap(this.#ttlMs, this.#max)
     this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)
   }
 
   /**
-   * Only a proof that held is remembered: each wrong one is told to the authority, which slows them
-   * down.
+   * Caches successful authentications only. Each wrong one reaches the authority, which slows its
+   * sender down.
    */
   async identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
     const key = `${address} ${authorization}`
-    // A guesser would be told by what is kept that a guess is right; whoever asks from elsewhere is
-    // not concerned.
+    // A cached success would tell a guesser that a guess is right. Other addresses are not
+    // affected.
     const known = this.#throttledAddresses.get(address) ? undefined : people.get(key)
     if (known) return known
     const answer = await this.#authority.identify(authorization, address)
@@ -57,7 +57,7 @@ export class RightsCache {
     return answer
   }
 
-  /** What this person may do with one path. */
+  /** Returns the person's rights on one path. */
   async access(userId: number, names: readonly string[]): Promise<PathAccess> {
     for (const { access, depth } of this.#known(userId, names)) {
       if (depth === names.length) return access
@@ -79,7 +79,7 @@ export class RightsCache {
     return (await this.#ask(userId, names)).level
   }
 
-  /** What is kept of the path and the directories above it, from the path upwards. */
+  /** Cached answers for the path and the directories above it, from the path upwards. */
   *#known(userId: number, names: readonly string[]): Iterable<CachedAccess> {
     for (let depth = names.length; depth >= 0; depth -= 1) {
       const access = this.#accesses.get(key(userId, joinPath(names.slice(0, depth))))
@@ -102,12 +102,12 @@ export class RightsCache {
     return answers.at(-1) ?? none
   }
 
-  /** For many entries of one directory; not kept. */
+  /** For many entries of one directory; bypasses the cache. */
   async fetchAccess(userId: number, paths: readonly string[]): Promise<PathAccess[]> {
     return this.#authority.access(userId, paths)
   }
 
-  /** Whether whoever has one of the paths in a run has the other as well. */
+  /** Whether runs that mount one of the paths can reach the other as well. */
   async shareMountArea(one: readonly string[], other: readonly string[]): Promise<boolean> {
     const [first, second] = await this.#authority.mountAreas([joinPath(one), joinPath(other)])
     return first !== undefined && first === second
@@ -123,7 +123,7 @@ interface CachedAccess {
 const none: PathAccess = { level: "none", canReplace: false }
 const key = (userId: number, path: string): string => `${userId} ${path}`
 
-/** A map whose entries end by age, the oldest first also by number. */
+/** A map whose entries expire. Beyond the maximum the oldest ones are evicted. */
 class ExpiringMap<T> {
   readonly #entries = new Map<string, { value: T; until: number }>()
   readonly #ttlMs: number

@@ -6,10 +6,10 @@ import { locateEntry } from "../tree/entry-location.ts"
 import { type IfConditionList, parseIfHeader, submittedTokens } from "./if-header.ts"
 import { lockedRefusal } from "./lock-table.ts"
 
-/** What a request is about to change. */
+/** A change that a request is about to make. */
 export interface PlannedChange {
   names: readonly string[]
-  /** The entry appears or vanishes, which changes the directory that holds it, too. */
+  /** The entry is created or removed, which also changes its parent. */
   changesParent: boolean
   /** Everything below it changes, too. */
   deep: boolean
@@ -51,9 +51,8 @@ function assertSubmitted(
 }
 
 /**
- * Looks up which of the other resources that the `If` header names the caller may read. A condition
- * about any other one is judged as if that did not exist: the answer must not tell whether a guess
- * about it is right.
+ * Finds the other resources in the `If` header that the caller may read. Conditions on any other
+ * one are judged as if it did not exist: the response must not reveal whether a guess is right.
  */
 export async function findReadableIfPaths(request: DavRequest): Promise<ReadonlySet<string>> {
   const header = request.headers.if?.toString()

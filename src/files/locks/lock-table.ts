@@ -27,7 +27,7 @@ export const maxLockMs = bounds.files.lockMs.value
 /** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
 export class LockTable {
   readonly #byPath = new Map<string, Lock[]>()
-  /** A person's, with some that have ended: taking one costs nothing for those of others. */
+  /** By person, including some expired ones: acquiring a lock costs nothing for those of others. */
   readonly #byPerson = new Map<number, Set<Lock>>()
 
   /** Locks that bind this path: on it, or deep ones above it. */
@@ -79,7 +79,7 @@ export class LockTable {
     )
   }
 
-  /** The entry and all below it are gone, and their locks with them. */
+  /** Releases all locks on the entry and below it. */
   releaseTree(path: string): void {
     for (const lock of [...this.#at(path), ...this.locksBelow(path)]) this.release(lock)
   }

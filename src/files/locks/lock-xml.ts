@@ -5,7 +5,7 @@ export const supportedLockXml =
   "<D:supportedlock><D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>" +
   "<D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry></D:supportedlock>"
 
-/** Who holds a lock is told where the lock begins, and not again with each entry below. */
+/** The owner element stands only at the lock's root, and is not repeated for each entry below. */
 export function lockDiscoveryXml(locks: readonly Lock[], path: string): string {
   if (locks.length === 0) return "<D:lockdiscovery/>"
   return `<D:lockdiscovery>${locks.map((lock) => activeLock(lock, path)).join("")}</D:lockdiscovery>`

@@ -4,8 +4,8 @@ import { ClientGone } from "../failures.ts"
 const chunkCharacters = 32_768
 
 /**
- * Sends a text that is made bit by bit. Nothing is sent before the first 32 Ki characters are
- * there, so a short answer has a length and a failure until then can still be answered.
+ * Sends a text that is produced in pieces. Nothing is sent before the first 32 Ki characters. A
+ * short response therefore has a length, and an early failure can still be reported.
  */
 export class BufferedResponse {
   readonly #response: ServerResponse
@@ -19,7 +19,9 @@ export class BufferedResponse {
     this.#headers = options.headers
   }
 
-  /** What is returned is to be waited for, if anything: the reader is slower than we are. */
+  /**
+   * The caller waits for a returned promise: the client reads more slowly than the text is made.
+   */
   write(text: string): Promise<void> | undefined {
     this.#text += text
     if (this.#text.length < chunkCharacters) return undefined

@@ -19,11 +19,11 @@ interface Transfer {
   /** Of a directory only itself. */
   isShallow: boolean
   isMove: boolean
-  /** For whom the source counts, and for whom the target will; undefined: nobody. */
+  /** The persons whose quota the source and the target count for; undefined: none. */
   accounts: { source: string | undefined; target: string | undefined }
 }
 
-/** Makes a copy; nobody sees half of it. */
+/** Creates a copy in one step. */
 export async function copy(request: DavRequest): Promise<void> {
   await request.assertReadable()
   const transfer = await readTransfer(request, false)
@@ -31,9 +31,8 @@ export async function copy(request: DavRequest): Promise<void> {
 }
 
 /**
- * Gives an entry another place, or a copy there instead: on another file system, and where other
- * runs have it mounted. A program keeps what it holds open, or has another name for, wherever that
- * is moved to; of a copy it has nothing.
+ * Moves an entry by renaming it. It copies instead when the target is on another file system or is
+ * mounted by other runs: an open file or a second hard link would otherwise follow the entry there.
  */
 export async function move(request: DavRequest): Promise<void> {
   await request.assertReplaceable()
@@ -104,7 +103,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   finish(transfer, endpoints.target)
 }
 
-/** Room for the copy; what a person moves within what is theirs needs none but the disk's. */
+/** Reserves space for the copy. A move within one person's quota needs only the disk's. */
 async function reserve(transfer: Transfer): Promise<Reservation> {
   const { accounts, request, isMove } = transfer
   const { storage } = request.context
@@ -119,7 +118,7 @@ function replacedSize({ request }: Transfer, { target: { stats } }: Endpoints): 
   return stats?.isFile() ? request.context.storage.sizeOf(stats) : 0
 }
 
-/** What went away by the transfer. */
+/** Records the storage that the transfer freed. */
 function updateStorage({ accounts, request, isMove }: Transfer, { source, target }: Endpoints): void {
   const { storage } = request.context
   if (target.stats?.isDirectory()) storage.recordRemoval(accounts.target, undefined)
@@ -161,7 +160,7 @@ function tryRename(transfer: Transfer): boolean {
 }
 
 /**
- * A file is replaced by a file in one step; a directory goes first, within the same turn of the
+ * A file replaces a file in one step. A directory is moved away first, within the same turn of the
  * event loop.
  */
 function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entry): void {

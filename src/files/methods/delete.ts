@@ -5,10 +5,7 @@ import type { DavRequest } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
 
-/**
- * A big tree is gone at once, yet its space takes longer to be freed; the answer waits so long for
- * that.
- */
+/** A large tree disappears at once, but its space is freed later. The response waits this long. */
 const maxWaitMs = 20_000
 
 export async function deleteEntry(request: DavRequest): Promise<void> {
@@ -19,7 +16,7 @@ export async function deleteEntry(request: DavRequest): Promise<void> {
   answerEmpty(request.response, 204)
 }
 
-/** The entry is gone when this returns. */
+/** Removes the entry before it returns. */
 function removeNow(request: DavRequest, account: string | undefined): Promise<void> {
   const { staging, locks, deadProperties, storage } = request.context
   using location = locateExistingEntry(request.context.root, request.names)

@@ -79,13 +79,13 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
   }
 }
 
-/** Who asks, as far as it is known by now. */
+/** The caller, as far as known. */
 interface Caller {
   address: string
   userName: string | undefined
 }
 
-/** What is about rights is told to the audit. */
+/** Records refusals about rights for the audit. */
 function recordRefusal(
   { recordRefusals }: FilesContext,
   { method }: IncomingMessage,

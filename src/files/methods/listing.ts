@@ -12,11 +12,11 @@ import { locateExistingEntry } from "../tree/entry-location.ts"
 export const depths = ["0", "1", "infinity"] as const
 export type Depth = (typeof depths)[number]
 
-/** Called for each entry; what it returns is waited for. */
+/** Called for each entry; the walk waits for a returned promise. */
 export type ListingVisitor = (resource: DavResource) => Promise<void> | undefined
 
 const maxLevels = bounds.files.levels.value
-/** So many names of a directory that is only passed through are asked about at once. */
+/** Names of a traversed directory that one question to the authority covers. */
 const batchSize = 500
 
 interface Walk {
@@ -26,7 +26,10 @@ interface Walk {
   slice: Yielder
 }
 
-/** Visits the call's entry and, as deep as is asked, what the caller may see below it. */
+/**
+ * Visits the request's entry and, to the requested depth, everything below it that the caller may
+ * see.
+ */
 export async function visitListing(
   request: DavRequest,
   options: { depth: Depth; level: PathAccess["level"]; visit: ListingVisitor },
@@ -110,7 +113,7 @@ async function child(
   await below(walk, folder, at)
 }
 
-/** What was swapped for a link, or vanished, since it was looked at is passed over. */
+/** Skips an entry that vanished or became a link since it was looked at. */
 async function below(
   walk: Walk,
   folder: DirectoryHandle,

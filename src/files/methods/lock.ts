@@ -17,7 +17,7 @@ const defaultLockMs = 600_000
 const maxOwnerCharacters = bounds.files.lockOwnerCharacters.value
 
 /**
- * Takes a lock, or with an empty body renews one. Where nothing is, an empty file is made and
+ * Acquires a lock, or refreshes one when the body is empty. A missing file is created empty and
  * locked.
  */
 export async function lock(request: DavRequest): Promise<void> {
@@ -68,7 +68,7 @@ function isDeep(request: DavRequest): boolean {
   return depth === "infinity"
 }
 
-/** The first wish that can be read; longer ones are cut. */
+/** Returns the first timeout that can be parsed, at most the longest one allowed. */
 function timeoutOf(request: DavRequest): number {
   const wishes = String(request.headers.timeout ?? "").split(",")
   for (const propfind of wishes) {
@@ -97,7 +97,7 @@ async function makeIfMissing(request: DavRequest): Promise<boolean> {
   return true
 }
 
-/** Gives a lock back. */
+/** Releases a lock. */
 export async function unlock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const token = /^\s*<([^<>]+)>\s*$/.exec(String(request.headers["lock-token"] ?? ""))?.[1]

@@ -7,14 +7,14 @@ import { answerEmpty } from "../respond.ts"
 import { locateNewEntry } from "../tree/entry-location.ts"
 import { allowHeaderFor } from "./method-names.ts"
 
-/** Makes a directory. */
+/** Creates a directory. */
 export async function mkcol(request: DavRequest): Promise<void> {
   await request.assertWritable()
   if (hasBody(request.incoming)) throw new Failure("unsupported_media_type", "MKCOL takes no body")
   assertValidNewName(request.names)
   using location = locateNewEntry(request.context.root, request.names)
   if (location.stats) throw exists(location.stats.isDirectory() ? "directory" : "file")
-  // Where a home or a dataset would begin, only the service makes it.
+  // Only Quayside itself creates the root of a home or a dataset.
   await request.assertReplaceable()
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(await request.storageAccount(), location.parent, { bytes })

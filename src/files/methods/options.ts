@@ -2,7 +2,7 @@ import type { DavRequest } from "../requests/dav-request.ts"
 import { answerEmpty } from "../respond.ts"
 import { methodNames } from "./method-names.ts"
 
-/** Tells what can be done at an address that the caller may see. */
+/** Lists the methods for an address that the caller may see. */
 export async function options(request: DavRequest): Promise<void> {
   await request.assertVisible()
   answerEmpty(request.response, 200, {

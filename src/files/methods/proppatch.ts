@@ -32,7 +32,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   request.sendContinue()
   const wanted = readUpdate(await readXml(request))
   const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
-  // What is only removed needs no room.
+  // Removing properties needs no space.
   using _room =
     bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.context.root, { bytes }) : undefined
   const isDirectory = checkTarget(request)
@@ -72,9 +72,9 @@ function checkTarget(request: DavRequest): boolean {
 }
 
 /**
- * The instructions in their order; of several on one property the last counts. Each value declares
- * the namespaces that it uses, so a short body may make long ones: no more are made than an entry
- * may have.
+ * Reads the instructions in order; the last one for a property counts. Each value declares the
+ * namespaces that it uses, so a short body may produce long values. Their total is held to one
+ * entry's limit.
  */
 function readUpdate(body: Buffer): Wanted[] {
   const root = parseXml(body)
@@ -99,7 +99,7 @@ function readUpdate(body: Buffer): Wanted[] {
   return [...wanted.values()]
 }
 
-/** A language that is given for all of them is kept with each. */
+/** A language given for all properties is stored with each. */
 function withLanguage(property: XmlElement, prop: XmlElement): XmlElement {
   const isLanguage = ({ name }: { name: string }) => name === "lang"
   const language = prop.attributes.find(isLanguage)

@@ -14,8 +14,7 @@ import { allowHeaderFor } from "./method-names.ts"
 import { receiveBody } from "./receive-body.ts"
 
 /**
- * Replaces a file, or makes it, in one step: whoever reads meanwhile sees the old content or the
- * new.
+ * Creates or replaces a file in one step: a concurrent reader sees the old content or the new one.
  */
 export async function put(request: DavRequest): Promise<void> {
   await request.assertReplaceable()
@@ -34,7 +33,7 @@ export async function put(request: DavRequest): Promise<void> {
   finish(request, begun, modified)
 }
 
-/** Undefined where it is not known before the end. */
+/** Undefined when the length is unknown before the end. */
 function lengthOf(request: DavRequest): number | undefined {
   const length = request.headers["content-length"]
   return length === undefined && request.headers["transfer-encoding"] !== undefined ? undefined : Number(length ?? 0)
@@ -59,7 +58,7 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
   using location = checkedLocation(request)
   assertNotClosed(location.parent)
   using stack = new DisposableStack()
-  // An empty file takes room, too.
+  // An empty file needs space, too.
   const length = lengthOf(request)
   const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
   const size = { bytes, replaced: location.stats, isOpenEnded: length === undefined }
@@ -78,7 +77,7 @@ function modifiedOf(request: DavRequest): number | undefined {
   return Number.isFinite(seconds) && Math.abs(seconds) < 2 ** 40 ? seconds : undefined
 }
 
-/** From the last check to the rename nothing else of this server runs. */
+/** Nothing else of this server runs between the last check and the rename. */
 function finish(request: DavRequest, { file, room }: StartedUpload, modified: number | undefined): void {
   const { storage } = request.context
   using location = checkedLocation(request)
@@ -107,8 +106,9 @@ function checkedLocation(request: DavRequest): EntryLocation {
 }
 
 /**
- * Better known before the body than after. `access` asks for the real user ID, which the worker
- * opens no file with; of other owners' directories an access list may say more than the mode.
+ * Checks permission before the body is sent rather than after it. `access` would ask for the real
+ * user ID, which the worker opens no file with. For other owners' directories an access list may
+ * allow more than the mode.
  */
 function assertNotClosed(directory: DirectoryHandle): void {
   const { uid, mode } = directory.stat()

@@ -10,9 +10,9 @@ const maxBufferedBytes = bounds.files.waitingBytes.value
 const smallBodyBytes = 65_536
 
 /**
- * Writes a request's body into a file as it arrives. `take` is told of the bytes before they are
- * written, and ends the reception by what it throws. Rejects with `ClientGone` when the body ends
- * early; no write is under way any more when it settles.
+ * Writes a request's body into a file as it arrives. `onBytes` is called before each write, and an
+ * error that it throws ends the reception. Rejects with `ClientGone` when the body ends early. No
+ * write is pending when the promise settles.
  */
 export async function receiveBody(request: IncomingMessage, fd: number, onBytes?: (bytes: number) => void): Promise<void> {
   if (!hasBody(request)) return

@@ -3,10 +3,10 @@ import type { Authority, IdentifyResult, PathAccess, RefusalSummary } from "../a
 import type { StorageQuota } from "../storage/storage.ts"
 import type { MessageToMain, MessageToWorker } from "./messages.ts"
 
-/** A main process that takes longer is as good as none. */
+/** A main process that takes longer counts as unavailable. */
 const replyTimeoutMs = 15_000
 
-/** Refusals are gathered for so long, and so many kinds of them at most. */
+/** Refusals are collected for this long, up to this many distinct ones. */
 const batchMs = 1_000
 const maxKinds = 500
 
@@ -41,7 +41,7 @@ export class AuthorityProxy implements Authority {
     return quota
   }
 
-  /** A flood of refusals is a message a second. */
+  /** A flood of refusals becomes one message a second. */
   recordRefusals(refusal: RefusalSummary): void {
     const key = JSON.stringify([refusal.userName, refusal.isWrite, refusal.code])
     const known = this.#refused.get(key)
@@ -51,7 +51,7 @@ export class AuthorityProxy implements Authority {
     if (this.#refused.size >= maxKinds) this.flushRefusals()
   }
 
-  /** Tells the main process what was gathered. */
+  /** Sends the collected refusals to the main process. */
   flushRefusals(): void {
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined

@@ -4,10 +4,7 @@ import type { FileServerSettings } from "../settings.ts"
 import type { StorageQuota } from "../storage/storage.ts"
 import type { CopyProgress, SerializedRefusal, TreeOperation } from "../tree/file-tree.ts"
 
-/**
- * Descriptors that the worker is born with; standard input, output, error and the channel come
- * before.
- */
+/** Descriptors that the worker inherits, after standard input, output, error and the channel. */
 export const rootDescriptor = 4
 export const firstSocketDescriptor = 5
 
@@ -16,7 +13,7 @@ export interface FileOwner {
   gid: number
 }
 
-/** What main and worker say to each other. */
+/** Messages from the main process to the worker. */
 export type MessageToWorker =
   | { type: "start"; owner: FileOwner | undefined; settings: FileServerSettings; sockets: number }
   | { type: "stop" }
@@ -29,7 +26,7 @@ export type MessageToWorker =
   /** In a list, since null is for a failure. */
   | { type: "storageReply"; id: number; answer: [StorageQuota | null] | null }
   | { type: "tree"; id: number; operation: TreeOperation }
-  /** What is under way for that call ends as soon as it can, and is answered all the same. */
+  /** The operation stops at its next step, and its reply is still sent. */
   | { type: "cancel"; id: number }
 
 export type MessageToMain =
@@ -46,14 +43,14 @@ export type MessageToMain =
   | { type: "treeProgress"; id: number; progress: CopyProgress }
   | { type: "treeReply"; id: number; outcome: TreeOutcome }
 
-/** How a `TreeCall` ended. */
+/** How a `TreeOperation` ended. */
 export type TreeOutcome = { answer: unknown } | { refusal: SerializedRefusal } | { error: SerializedError }
 
 export function failedOutcome(error: unknown): TreeOutcome {
   return error instanceof Failure ? { refusal: { code: error.code, message: error.message } } : { error: serializeError(error) }
 }
 
-/** An error that crosses the border between processes. */
+/** An error in a form that can be sent to another process. */
 export interface SerializedError {
   message: string
   stack: string

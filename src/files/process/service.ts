@@ -26,7 +26,7 @@ const earlySweepsMs = [1_000, 5_000, 30_000] as const
 
 /** The file server itself, without knowing in which process it runs. */
 export class FileServer implements AsyncDisposable {
-  /** What the main process wants done. */
+  /** Runs the main process's operations on the file tree. */
   readonly treeWorker: TreeWorker
   readonly #context: FilesContext
   readonly #servers: Server[] = []

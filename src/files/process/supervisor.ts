@@ -12,12 +12,12 @@ const pingEveryMs = 10_000
 const pongTimeoutMs = 5_000
 /** So many unanswered pings in a row end the worker. */
 const maxMissedPings = 6
-/** Work during which so many workers ended is given up: it may be what ends them. */
+/** An operation is given up after so many workers ended during it: it may be the cause. */
 const maxAttempts = 3
 
 /**
- * Keeps one worker alive; sockets and root stay here, so the next one goes on where the last one
- * stopped.
+ * Restarts the worker when it ends. The sockets and the root belong to this process, so the next
+ * worker continues with them.
  */
 export class WorkerSupervisor implements AsyncDisposable {
   readonly #options: WorkerProcessOptions
@@ -60,8 +60,8 @@ export class WorkerSupervisor implements AsyncDisposable {
   }
 
   /**
-   * Has a worker do it; the next one again when one ends meanwhile. Rejects with `unavailable` when
-   * three ended over it, or this one is being stopped.
+   * Runs the operation on the worker, and again on the next one when the worker ends meanwhile.
+   * Rejects with `unavailable` after three workers ended, or when this supervisor is being stopped.
    */
   async perform(operation: TreeOperation, options: TreeOperationOptions): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
@@ -81,7 +81,7 @@ export class WorkerSupervisor implements AsyncDisposable {
     }
   }
 
-  /** A worker that ended serves no more, whoever notices first. */
+  /** Both the restart loop and an operation may notice first that a worker ended. */
   #markEnded(worker: WorkerProcess): void {
     if (worker !== this.#worker || !this.#isReady) return
     this.#isReady = false

@@ -2,8 +2,8 @@ import { Failure } from "#contract"
 import { deserializeError, type TreeOutcome } from "./messages.ts"
 
 /**
- * What a call's outcome is to who asked: its answer, a `Failure`, the signal's reason, or a fault
- * of ours.
+ * Returns an operation's result, or throws its `Failure`, the signal's reason, or the worker's
+ * error.
  */
 export function unwrapOutcome(outcome: TreeOutcome, signal: AbortSignal | undefined): unknown {
   if ("answer" in outcome) return outcome.answer

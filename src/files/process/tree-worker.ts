@@ -10,7 +10,7 @@ export interface TreeJob {
   onProgress(progress: CopyProgress): void
 }
 
-/** Does the main process's calls beside one another, each with its own end. */
+/** Runs the main process's operations concurrently. Each has its own cancellation. */
 export class TreeWorker {
   readonly #tree: LocalFileTree
   readonly #running = new Map<number, { cut: AbortController; done: Promise<TreeOutcome> }>()
@@ -39,7 +39,7 @@ export class TreeWorker {
   }
 }
 
-/** The first and the last are always told. */
+/** Always passes on the first and the last report. */
 function throttled(tell: (progress: CopyProgress) => void): (progress: CopyProgress) => void {
   let toldAt = Number.NEGATIVE_INFINITY
   return (progress) => {

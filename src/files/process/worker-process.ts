@@ -19,7 +19,7 @@ export interface WorkerProcessOptions {
   authority: Authority
   settings: FileServerSettings
   owner: FileOwner | undefined
-  /** A request failed in the worker and it was nobody's fault but ours. */
+  /** A request failed in the worker because of an error in the program. */
   onFailure(error: Error): void
   /** The worker lacks a protection that this machine does not have. */
   onWeakness(weakness: string): void
@@ -105,8 +105,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Has the tree worked on. Rejects with `WorkerGone` when the process ends first; where the signal
-   * is aborted it waits for the end all the same.
+   * Runs one operation on the file tree. Rejects with `WorkerExited` when the process ends first.
+   * After an abort it still waits until the operation has ended.
    */
   async perform(operation: TreeOperation, { signal, onProgress }: TreeOperationOptions): Promise<unknown> {
     this.#lastOperationId += 1
@@ -161,8 +161,7 @@ export class WorkerProcess {
   #replyWith(type: "identifyReply" | "accessReply" | "areasReply" | "storageReply", id: number, perform: () => Promise<unknown>): void {
     const reply = (answer: unknown) => this.send({ type, id, answer } as MessageToWorker)
     const failed = (error: unknown) => {
-      // A database that is away is nobody's fault, and told elsewhere: a line for each request
-      // would fill the log.
+      // A failing database is reported elsewhere: a line for each request would fill the log.
       if (!(error instanceof Failure)) this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
       reply(null)
     }

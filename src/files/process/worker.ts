@@ -6,8 +6,8 @@ import { firstSocketDescriptor, type MessageToMain, type MessageToWorker, rootDe
 import { FileServer } from "./service.ts"
 
 /*
- * The worker process. What it needs is loaded and its privileges are dropped before it opens or
- * accepts anything. It ends when the main process does: without it nobody can be asked.
+ * The worker process. It loads its code and drops its privileges before it opens or accepts
+ * anything. It ends with the main process, which answers all of its questions about rights.
  */
 
 type Start = Extract<MessageToWorker, { type: "start" }>

@@ -72,9 +72,8 @@ export class DeadProperties implements Disposable {
   }
 
   /**
-   * The files have changed already, and nobody is told otherwise: what the disk has no room for, of
-   * which `least` is what must be, counts in memory, and the log catches up with the next change
-   * that finds room.
+   * The files have already changed, so the request does not fail. When the disk is full, `least`
+   * applies in memory only, and the log catches up with the next change that fits.
    */
   #applyEvenIfFull(entries: readonly PropertyChange[], least = entries): void {
     try {

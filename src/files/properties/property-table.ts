@@ -9,7 +9,7 @@ export type PropertyChange =
   | { move: string; to: string }
   | { copy: string; to: string; deep: boolean }
 
-/** What the properties of one owner's tree take. */
+/** The use of one owner's budget. */
 interface Usage {
   bytes: number
   count: number
@@ -19,7 +19,7 @@ interface Usage {
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
 const maxEntryCharacters = bounds.files.entryProperties.value
-/** What a property takes in memory beside its texts, roughly. */
+/** Approximate memory of a property beside its texts. */
 const overhead = 64
 
 /**
@@ -163,7 +163,7 @@ export class PropertyTable {
 
 const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)
 
-/** What an answer with all of them has, roughly. Values are kept as they are written. */
+/** Approximate length of a response with all of them. Values are stored as they are written. */
 function answeredLength(stored: ReadonlyMap<string, string>): number {
   let length = 0
   for (const [key, value] of stored) length += escapeXml(key).length + value.length + overhead

@@ -3,7 +3,7 @@ import { invalid } from "../failures.ts"
 import { childElements, davNamespace, findChild, isDavElement, parseXml, type XmlElement } from "../xml/xml.ts"
 import { type PropertyName, propertyKey } from "./live-properties.ts"
 
-/** What a PROPFIND asks for. */
+/** The properties that a PROPFIND asks for. */
 export interface PropfindRequest {
   /**
    * `all`: the common properties and the ones of `names`; `names`: only which there are; `some`:

@@ -1,10 +1,7 @@
 import { Failure } from "#contract"
 import { invalid, notFound } from "../failures.ts"
 
-/**
- * What a request's target names: single names from the root downwards, and whether it ends with a
- * slash.
- */
+/** A request target as single names from the root downwards, and whether it ends with a slash. */
 export interface FileAddress {
   names: readonly string[]
   hasTrailingSlash: boolean
@@ -66,14 +63,14 @@ function decode(part: string): string {
 }
 const needsDecoding = /[%\x80-\xff]/
 
-/** Names that a new entry may have: the file systems hold 255 bytes. */
+/** Checks a new entry's name: file systems allow 255 bytes. */
 export function assertValidNewName(names: readonly string[]): void {
   const name = names.at(-1) ?? ""
   const bytes = Buffer.byteLength(name)
   if (bytes > 255) throw new Failure("invalid", `A name has at most 255 bytes; this one has ${bytes}`)
 }
 
-/** `/a/b` for names; `/` for none. What the authority is asked about. */
+/** `/a/b` for names; `/` for none. The authority uses this form. */
 export function joinPath(names: readonly string[]): string {
   return `/${names.join("/")}`
 }

@@ -14,7 +14,7 @@ import { type FileAddress, joinPath } from "./address.ts"
 import type { CopyQueue, RequestLimiter } from "./request-limiter.ts"
 import type { FairScheduler } from "./yielder.ts"
 
-/** What all requests share. */
+/** The dependencies that all requests share. */
 export interface FilesContext {
   root: DirectoryHandle
   rights: RightsCache
@@ -46,14 +46,14 @@ export interface Person {
   readOnly: boolean
 }
 
-/** One request of a person whose proof held. */
+/** One request of an authenticated person. */
 export class DavRequest {
   readonly context: FilesContext
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
   readonly address: FileAddress
   readonly person: Person
-  /** Asks for the proof again; used before something is done that was allowed long ago. */
+  /** Authenticates again; called before a change that was authorized long ago. */
   readonly revalidate: () => Promise<void>
   /** Paths that the `If` header names and the caller may read. */
   readableIfPaths: ReadonlySet<string> = new Set()
@@ -96,12 +96,12 @@ export class DavRequest {
     return this.#clientGone
   }
 
-  /** Lets a client that waits for `100 Continue` send its body. */
+  /** Tells a client that waits for `100 Continue` to send its body. */
   sendContinue(): void {
     this.#sendContinue()
   }
 
-  /** How far the caller may read a path; refuses with 404 what does not exist for them. */
+  /** Returns the caller's level on a path; refuses with 404 when they may not see it. */
   async assertVisible(names = this.names): Promise<Level> {
     return assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "read"))
   }
@@ -114,12 +114,12 @@ export class DavRequest {
     assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "write")))
   }
 
-  /** The person for whom counts what is stored there; undefined: nobody. */
+  /** The person whose quota the content counts for; undefined: none. */
   async storageAccount(names = this.names): Promise<string | undefined> {
     return (await this.context.rights.access(this.person.userId, names)).account
   }
 
-  /** May write the entry and put something else in its place, or take it away. */
+  /** Refuses unless the caller may write, replace and remove the entry. */
   async assertReplaceable(names = this.names): Promise<void> {
     const access = await this.context.rights.access(this.person.userId, names)
     assertWriteLevel(assertVisibleLevel(access.level))

@@ -8,7 +8,7 @@ const maxRequests = bounds.files.requestsAtOnce.value
 /** Listings of all that is below look at each entry twice. */
 const maxDeepListings = bounds.files.deepListingsAtOnce.value
 
-/** Keeps one person from taking all of the server. */
+/** Limits the concurrent requests of each person. */
 export class RequestLimiter {
   readonly #running = new Map<string, number>()
 
@@ -29,7 +29,7 @@ export class RequestLimiter {
 
 const maxCopies = bounds.files.copiesAtOnce.value
 
-/** Lets few copies of one person run at once; the others wait for theirs to end. */
+/** Limits the concurrent copies of each person; others wait. */
 export class CopyQueue {
   readonly #running = new Map<number, number>()
   readonly #waiting = new Map<number, (() => void)[]>()
@@ -41,7 +41,7 @@ export class CopyQueue {
     return { [Symbol.dispose]: () => this.#leave(userId) }
   }
 
-  /** Whoever waits takes over the place. */
+  /** The next waiting copy takes over the slot. */
   #leave(userId: number): void {
     const [next, ...others] = this.#waiting.get(userId) ?? []
     if (others.length > 0) this.#waiting.set(userId, others)

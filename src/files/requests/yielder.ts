@@ -2,18 +2,15 @@
 const sliceMs = 5
 
 /**
- * Lets long synchronous work of many requests run in slices, one in each turn of the event loop:
- * between two of them whatever has arrived meanwhile is served. People take turns, so nobody's many
- * requests delay another one's few.
+ * Schedules long synchronous work of many requests in slices, one in each turn of the event loop,
+ * so that other requests are served in between. Slots rotate among people: one person's many
+ * requests do not delay another's few.
  */
 export class FairScheduler {
   readonly #waiting = new Map<number, (() => void)[]>()
   #isTaken = false
 
-  /**
-   * Undefined, and so nothing to wait for, where nobody else's slice falls in this turn of the
-   * event loop.
-   */
+  /** Returns undefined when this turn of the event loop is still free. */
   waitForSlot(who: number): Promise<void> | undefined {
     if (this.#isTaken) return this.waitForNextSlot(who)
     this.#take()
@@ -40,7 +37,7 @@ export class FairScheduler {
     const first = this.#waiting.entries().next().value
     if (!first) return
     const [who, [resolve, ...rest]] = first
-    // Whoever had a slice stands behind the others.
+    // The person who had a slot moves behind the others.
     this.#waiting.delete(who)
     if (rest.length > 0) this.#waiting.set(who, rest)
     this.#take()
@@ -48,7 +45,7 @@ export class FairScheduler {
   }
 }
 
-/** Work that nobody asked for at the files address shares one place among the people. */
+/** Work for the main process shares one place among the people. */
 export const systemUserId = 0
 
 /** Pauses one piece of work whenever its slice is over. */

@@ -7,10 +7,7 @@ interface MarkerLink {
   name: string
 }
 
-/**
- * A name in the hidden place, at first with nothing there. Disposing it removes what is still
- * there.
- */
+/** A name in the reserved directory, at first without content. Disposing it removes its content. */
 export class StagedEntry implements AsyncDisposable {
   readonly parent: DirectoryHandle
   readonly name: string
@@ -25,15 +22,15 @@ export class StagedEntry implements AsyncDisposable {
   }
 
   /**
-   * On a file system of its own the target's directory holds it, and a link in the worker's folder
-   * tells the sweep where.
+   * On another file system the entry lies in the target's directory, and a link in the worker's
+   * directory tells the sweep where.
    */
   static besideTarget(parent: DirectoryHandle, name: string, marker: MarkerLink): StagedEntry {
     symlinkSync(readlinkSync(parent.path), marker.directory.pathTo(marker.name))
     return new StagedEntry(parent, name, marker)
   }
 
-  /** Gives up the name, and not what is there. */
+  /** Releases the name without removing its content. */
   release(): void {
     this.parent[Symbol.dispose]()
     if (!this.#marker) return
@@ -43,8 +40,7 @@ export class StagedEntry implements AsyncDisposable {
   }
 
   /**
-   * Removes what is there. Answers false when something is left because a program that is in it
-   * keeps changing it; to be called again then.
+   * Removes the content. Returns false when a program keeps changing it; the caller then retries.
    */
   async removeContent(): Promise<boolean> {
     this.#left = await removeTree(this.parent, this.#left ?? this.name, () => {

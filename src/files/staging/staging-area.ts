@@ -11,17 +11,16 @@ import { TempFile } from "./temp-file.ts"
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
 /**
- * What a program keeps changing is tried again after so long, then after twice as long, and so on.
+ * Retries for a tree that a program keeps changing start with this delay, which doubles each time.
  */
 const minRetryMs = 500
 const maxRetryMs = 600_000
-/** Each holds a descriptor or two. What is beyond is left to the sweep of the next worker. */
+/** Each holds one or two descriptors. The next worker's sweep removes the rest. */
 const maxRetried = 100
 const noteSuffix = ".from"
 
 /**
- * The worker's own folder in the hidden place: what is not finished, or already deleted, is here
- * and nowhere else.
+ * The worker's own directory in the reserved one. It alone holds unfinished and deleted entries.
  */
 export class StagingArea implements AsyncDisposable {
   readonly #workDirectory: DirectoryHandle
@@ -63,10 +62,7 @@ export class StagingArea implements AsyncDisposable {
     }
   }
 
-  /**
-   * A place for something that will later be moved to a name in `parent`, or was moved away from
-   * one.
-   */
+  /** Reserves a name for an entry that will be moved to `parent`, or was moved away from it. */
   createEntry(parent: DirectoryHandle): StagedEntry {
     const name = this.#nextName()
     if (parent.stat().dev === this.#device) return new StagedEntry(this.#own.duplicate(), name)
@@ -80,8 +76,8 @@ export class StagingArea implements AsyncDisposable {
   }
 
   /**
-   * Makes an entry vanish before it returns; the promise resolves when its space is free, and never
-   * rejects.
+   * Moves an entry to the trash before it returns. The promise resolves when its space is free, and
+   * never rejects.
    */
   discard(parent: DirectoryHandle, name: EntryName): Promise<void> {
     const trash = this.#trashFor(parent, name)
@@ -95,7 +91,10 @@ export class StagingArea implements AsyncDisposable {
     return this.#emptyTrash(trash)
   }
 
-  /** Undefined for a file where the disk has no room for a grave: whoever deletes makes room. */
+  /**
+   * Undefined for a file when the full disk has no room for a trash entry: deleting must still
+   * work.
+   */
   #trashFor(parent: DirectoryHandle, name: EntryName): StagedEntry | undefined {
     try {
       return this.createEntry(parent)
@@ -106,9 +105,9 @@ export class StagingArea implements AsyncDisposable {
   }
 
   /**
-   * Moves an entry to a name, and what stands there away, before it returns: between the two moves
-   * a note tells the sweep what to put back. The promise resolves when the space of what stood
-   * there is free, and never rejects.
+   * Moves an entry to a name before it returns, and an entry already there to the trash. Between
+   * the two renames a note tells the sweep what to restore. The promise resolves when the replaced
+   * entry's space is free, and never rejects.
    */
   replace(from: Entry, to: Entry & { name: string }): Promise<void> {
     const move = () => renameSync(from.parent.pathTo(from.name), to.parent.pathTo(to.name))
@@ -140,7 +139,7 @@ export class StagingArea implements AsyncDisposable {
     }
   }
 
-  /** A program that is in what was deleted keeps changing it. */
+  /** Retries the removal: a program inside keeps changing the tree. */
   #retryLater(trash: StagedEntry): void {
     this.#undeletable.add(trash)
     if (this.#retryTimer) return
@@ -161,7 +160,7 @@ export class StagingArea implements AsyncDisposable {
     return done
   }
 
-  /** Removes what workers left that are gone. Calls follow one another. */
+  /** Removes what ended workers left. Sweeps run one after another. */
   sweep(root: DirectoryHandle): Promise<void> {
     return this.#afterOthers(() => this.#sweepNow(root))
   }
@@ -201,10 +200,7 @@ export class StagingArea implements AsyncDisposable {
   }
 }
 
-/**
- * A directory that is closed to its owner is opened first, and closed again when it cannot be moved
- * all the same.
- */
+/** Opens a directory that its owner closed, moves it, and restores its mode if the move fails. */
 function moveToTrash(parent: DirectoryHandle, name: EntryName, trash: StagedEntry): void {
   const move = () => renameSync(parent.pathTo(name), trash.parent.pathTo(trash.name))
   try {
@@ -222,7 +218,7 @@ function moveToTrash(parent: DirectoryHandle, name: EntryName, trash: StagedEntr
   }
 }
 
-/** What was buried comes back when nothing could be put in its place. */
+/** Restores the replaced entry when the move into its place fails. */
 function restoreOnError(move: () => void, to: Entry, trash: StagedEntry): void {
   try {
     move()
@@ -232,7 +228,7 @@ function restoreOnError(move: () => void, to: Entry, trash: StagedEntry): void {
   }
 }
 
-/** A worker died after it had moved something away and before it had put the new one there. */
+/** Restores an entry whose replacement was not finished when a worker died. */
 function restoreReplaced(root: DirectoryHandle, left: DirectoryHandle, note: string): void {
   ignoreErrors(() => {
     const target = targetBelow(root, left, note)
@@ -246,7 +242,7 @@ function restoreReplaced(root: DirectoryHandle, left: DirectoryHandle, note: str
   })
 }
 
-/** Where a link in a worker's folder leads, as names below the root. */
+/** The target of a link in a worker's directory, as names below the root. */
 function targetBelow(root: DirectoryHandle, left: DirectoryHandle, link: string): string[] | undefined {
   const rootPath = readlinkSync(root.path)
   const target = readlinkSync(left.pathTo(link))

@@ -7,7 +7,7 @@ import type { StagedEntry } from "./staged-entry.ts"
 const flush = promisify(fdatasync)
 const openFile = promisify(open)
 
-/** A file under way. Unless it was placed, disposing it leaves nothing. */
+/** A file being written. Unless it was moved to its name, disposing removes it. */
 export class TempFile implements Disposable {
   readonly fd: number
   readonly #stage: StagedEntry
@@ -31,12 +31,12 @@ export class TempFile implements Disposable {
     }
   }
 
-  /** Makes what was written survive a power cut. */
+  /** Flushes the content, so that it survives a power cut. */
   flush(): Promise<void> {
     return flush(this.fd)
   }
 
-  /** Gives it its place; a file that was there under this name is replaced. */
+  /** Renames it to its final name; a file of that name is replaced. */
   moveTo(parent: DirectoryHandle, name: string): void {
     renameSync(this.#stage.parent.pathTo(this.#stage.name), parent.pathTo(name))
     this.#isMoved = true

@@ -12,11 +12,10 @@ interface Level {
 }
 
 /**
- * Looks at all that is below a directory, however deep: each `next()` of `steps` opens one
- * directory or tells `take` of one entry. One directory is held at a time, and the way back from it
- * is `..`, so a directory costs the same at any depth, and one that waits takes no more memory than
- * its name. Where `..` leads elsewhere, because a program has moved the directory meanwhile, the
- * way is gone again from the base.
+ * Scans everything below a directory, however deep: each `next()` of `steps` opens one directory or
+ * passes one entry to `take`. Only one directory is open at a time, and the way back is `..`. So a
+ * directory costs the same at any depth, and a pending one needs only its name. If `..` leads
+ * elsewhere, because a program moved the directory, the scan returns from the base.
  */
 export class DeepScan {
   readonly #base: DirectoryHandle
@@ -25,7 +24,7 @@ export class DeepScan {
   readonly #levels: Level[] = []
   #folder: DirectoryHandle
   #waiting = 0
-  /** False when more directories waited, or held others, than may. */
+  /** False when more directories were pending, or nested, than allowed. */
   isComplete = true
 
   constructor(base: DirectoryHandle, options: { take(stats: Stats): void; mostWaiting: number }) {
@@ -55,7 +54,7 @@ export class DeepScan {
     if (this.#go(() => this.#folder.openDirectory(bytesOf(name)))) yield* this.#enter(name)
   }
 
-  /** Looks at all entries of the directory that is held, which is one level deeper now. */
+  /** Scans all entries of the open directory, which is one level deeper now. */
   *#enter(name: string): Generator<void> {
     const { dev, ino } = this.#folder.stat()
     const level: Level = { name, dev, ino, left: [] }
@@ -105,7 +104,7 @@ export class DeepScan {
     }
   }
 
-  /** What is still to be looked at from that depth on is out of reach. */
+  /** Gives up the pending directories from that depth on, which are out of reach. */
   #lose(depth: number): void {
     for (const { left } of this.#levels.splice(depth)) this.#waiting -= left.length
   }

@@ -6,27 +6,26 @@ import { StorageCounter } from "./counter.ts"
 import { assertDiskSpace } from "./disk-space.ts"
 import { formatBytes, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
 
-/** How long what the authority says of somebody's limits is used again. */
+/** How long a quota is cached. */
 const quotaTtlMs = 5_000
 
 interface AccountEntry {
   quota: StorageQuota | null
   askedAt: number
-  /** What the last count found, and what was written since; undefined: never counted. */
+  /** The last count, and the bytes written since; undefined: never counted. */
   counted: number | undefined
   written: number
   /** For what is being written. */
   reserved: number
   countedAt: number
   /**
-   * Files that are being replaced. What they take makes room for one that replaces them, not for
-   * several at a time.
+   * Files that are being replaced. Each one's space is available to one upload that replaces it.
    */
   replacing: Set<string>
-  /** Directories were deleted since, whose size nobody knows. */
+  /** Directories of unknown size were deleted since the last count. */
   isStale: boolean
   counting: Promise<void> | undefined
-  /** Nobody has counted yet, nor waited for a count. */
+  /** No count has finished, and no upload has waited for one. */
   isUnknown: boolean
 }
 
@@ -40,7 +39,7 @@ interface WriteSize {
 }
 
 /**
- * Before the first count is there somebody may store this part of their limit, whatever lies there
+ * Before the first count finishes a person may store this part of their limit, whatever is stored
  * already.
  */
 const smallUploadsFraction = 100
@@ -61,8 +60,8 @@ const lowestLimit = ({ quota }: AccountEntry) =>
   Math.min(quota?.maxBytes ?? Number.POSITIVE_INFINITY, ...(quota?.groups ?? []).map(({ maxBytes }) => maxBytes))
 
 /**
- * What people store, as this worker knows it: the last count, and what was written here since. Runs
- * write without it; that is what counts are for.
+ * The worker's view of each account: the last count and the bytes written here since. Runs write
+ * without it; later counts include their files.
  */
 export class StorageLedger implements AsyncDisposable {
   readonly #authority: Authority
@@ -77,10 +76,9 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Room for so many bytes in a directory whose content counts for the account (undefined:
-   * nobody's). Refuses with 507 what the disk or the person has no room for; the file that is
-   * `replaced` goes when it is done, and until then makes room for that only. To be settled with
-   * what was written, or disposed of.
+   * Reserves bytes in a directory that counts for the account (undefined: none). Refuses with 507
+   * what exceeds the disk or the quota. The `replaced` file makes room for this upload alone. The
+   * caller commits the reservation with the bytes written, or disposes of it.
    */
   async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
     const { bytes } = size
@@ -102,7 +100,7 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Waited for once: a count that takes long keeps not every upload waiting, and none of the first
+   * Waits for the first count once: a long count delays only one upload, and none of the first
    * small ones.
    */
   async #firstCount(account: string, entry: AccountEntry, size: WriteSize): Promise<void> {
@@ -119,18 +117,18 @@ export class StorageLedger implements AsyncDisposable {
     return !replaced || !id || replacing.has(id) ? nothingReplaced : { id, bytes: this.sizeOf(replaced) }
   }
 
-  /** What an entry counts by itself; one of several names of a file frees nothing when it goes. */
+  /** Bytes that an entry counts by itself. One of several hard links frees nothing. */
   sizeOf({ blocks, nlink }: Pick<Stats, "blocks" | "nlink">, isDirectory = false): number {
     return nlink > 1 && !isDirectory ? 0 : Math.max(blocks * 512, this.#settings.minEntryBytes)
   }
 
-  /** What so many entries with so many bytes count, at most. */
+  /** Upper bound for entries with that many bytes. */
   maxSizeOf({ entries, bytes }: { entries: number; bytes: number }): number {
     return bytes + entries * this.#settings.minEntryBytes
   }
 
   /**
-   * Something that counted is gone. Of a directory nobody knows how much: it is counted when that
+   * Records that something was removed. A directory's size is unknown: it is counted when that
    * matters.
    */
   recordRemoval(account: string | undefined, bytes: number | undefined): void {
@@ -173,7 +171,10 @@ export class StorageLedger implements AsyncDisposable {
     return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + entry.written + entry.reserved)
   }
 
-  /** Why so many bytes more do not fit; undefined when they do. What takes no room always fits. */
+  /**
+   * Returns why the bytes do not fit; undefined when they do. A change that needs no space always
+   * fits.
+   */
   #over(account: string, { quota }: AccountEntry, bytes: number): string | undefined {
     if (!quota || bytes <= 0) return undefined
     const used = this.#used(account, quota)
@@ -192,7 +193,7 @@ export class StorageLedger implements AsyncDisposable {
     return counting !== undefined || age >= this.#settings.recountAfterMs || (isStale && age >= this.#settings.recountAfterMs / 10)
   }
 
-  /** Resolves when the count is there, or takes too long: then the last one decides. */
+  /** Resolves when the count finishes or takes too long; then the last one decides. */
   async #recount(account: string, entry: AccountEntry): Promise<void> {
     const { quota } = entry
     if (!quota) return
@@ -230,12 +231,12 @@ interface Replaced {
 
 const nothingReplaced: Replaced = { id: undefined, bytes: 0 }
 
-/** Room that is kept for something that is being written. */
+/** Space reserved for an upload or copy. */
 export class Reservation implements Disposable {
   readonly #held: ReservedFor | undefined
   readonly #settings: StorageSettings
   readonly #replaced: string | undefined
-  /** What is left of the room of the file that is replaced. */
+  /** Remaining space of the replaced file. */
   #free: number
   #bytes = 0
   #written = 0
@@ -249,7 +250,7 @@ export class Reservation implements Disposable {
     if (replaced.id !== undefined) held?.entry.replacing.add(replaced.id)
   }
 
-  /** All that it was told of. */
+  /** All bytes announced so far. */
   get written(): number {
     return this.#written
   }
@@ -262,10 +263,7 @@ export class Reservation implements Disposable {
     if (this.#held) this.#held.entry.reserved += more
   }
 
-  /**
-   * More is written, to a file or directory that is held, than was known. Throws 507 when it does
-   * not fit.
-   */
+  /** Reserves more bytes for an open file or directory. Throws 507 when they do not fit. */
   extend(bytes: number, target: { readonly path: string }): void {
     this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
     this.add(bytes)
@@ -279,7 +277,7 @@ export class Reservation implements Disposable {
     return Math.max(0, bytes - this.#free)
   }
 
-  /** It is written: so many bytes count from now on, in place of what was reserved. */
+  /** Counts the written bytes instead of the reserved ones. */
   commit(bytes: number): void {
     if (this.#held) this.#held.entry.written += bytes
     this.#release()
@@ -296,7 +294,7 @@ export class Reservation implements Disposable {
   }
 }
 
-/** The disk is looked at again after so many bytes of something whose size was not known. */
+/** Free disk space is checked again after so many bytes of unknown total size. */
 const diskCheckBytes = 16 * 2 ** 20
 
 function quotaExceeded(why: string, bytes: number): Failure {

@@ -3,7 +3,7 @@ import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
-/** So many levels are held by descriptor at once. */
+/** Levels that are open at once. */
 const maxOpenLevels = 16
 /** Directories deeper than that that wait to be opened. */
 const maxPending = 100_000

@@ -1,9 +1,9 @@
 /*
- * What people store, as main process and worker tell each other. Plain values: they cross the
- * border between processes.
+ * Storage accounts, counts and quotas, as main process and worker exchange them. Plain values: they
+ * cross the border between processes.
  */
 
-/** Whose files are counted, and where they lie: absolute paths below the root, normalized. */
+/** An account's name and its directories: absolute paths below the root, normalized. */
 export interface StorageAccount {
   /** The person's user name. */
   name: string
@@ -15,7 +15,7 @@ export interface StorageAccount {
   subAreas: readonly string[]
 }
 
-/** What a count found. */
+/** The result of a count. */
 export interface StorageCount {
   bytes: number
   entries: number
@@ -27,27 +27,27 @@ export interface StorageCount {
   tookMs: number
 }
 
-/** What somebody may store. */
+/** A person's quota. */
 export interface StorageQuota {
   account: StorageAccount
   /** Bytes; null is unlimited. */
   maxBytes: number | null
-  /** What members of groups may store together. */
+  /** Limits for the members of a group together. */
   groups: readonly { groupName: string; maxBytes: number; members: readonly string[] }[]
   /**
-   * The last count of the person and of the groups' members, by name. Who was never counted is
+   * The last count of the person and of the groups' members, by name. A person without a count is
    * missing.
    */
   counted: Readonly<Record<string, number>>
 }
 
-/** The room on the disk of the files root. */
+/** The space on the disk of the files root. */
 export interface DiskSpace {
   freeBytes: number
   totalBytes: number
-  /** What is kept free. */
+  /** The reserve. */
   reserveBytes: number
-  /** Less than that is free, of bytes or of files. */
+  /** Whether less than the reserve is free, in bytes or in files. */
   isLow: boolean
 }
 

@@ -5,9 +5,9 @@ import { CopyCounter, type CopyOptions } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
 
 /**
- * Gives each file below an entry that has another name, there or elsewhere, a copy of its own in
- * its place: whoever has the other name has nothing of it then. What was done before a failure
- * stays; it may be done again.
+ * Replaces each file below an entry that has another hard link by a copy of its own. A program with
+ * the other name then has no access to it. After a failure the files already replaced stay so, and
+ * the work may be repeated.
  */
 export async function breakHardLinks(entry: Entry, staging: StagingArea, { signal }: Pick<CopyOptions, "signal">): Promise<void> {
   const options = signal ? { signal } : {}

@@ -11,10 +11,10 @@ import type { Entry } from "./entry-location.ts"
 const maxLevels = bounds.files.levels.value
 
 /**
- * Copies a file or a directory with all below it, by descriptor: regular files and directories
- * only, links and special files are passed over. Content and the nine permission bits are copied,
- * holes stay holes; a whole copy has the links and the times too. `to` must not exist and should be
- * out of others' reach. What was copied before a failure stays.
+ * Copies a file or a directory tree, by descriptor. Only regular files and directories are copied;
+ * links and special files are skipped. Content, the nine permission bits and holes are preserved.
+ * `preserveLinksAndTimes` also copies links and times. `to` must not exist and should be out of
+ * others' reach. After a failure the part already copied remains.
  */
 export async function copyEntry(from: Entry, to: Entry, options: CopyOptions = {}): Promise<CopyTotals> {
   const counter = new CopyCounter(options)
@@ -50,7 +50,7 @@ async function copyDirectory(counter: CopyCounter, { from, to, depth }: { from: 
   if (counter.options.preserveLinksAndTimes) futimesSync(target.fd, atime, mtime)
 }
 
-/** Where it leads is between it and whoever follows it, and nobody here does. */
+/** Nothing in this server follows the link, so its target does not matter. */
 function copyLink(from: Entry, to: Entry): void {
   try {
     symlinkSync(readlinkSync(from.parent.pathTo(from.name), { encoding: "buffer" }), to.parent.pathTo(to.name))

@@ -5,10 +5,10 @@ import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
 const pollMs = 50
 
 /**
- * Copies a file of which little is there and much is a hole, by `cp`, which asks the kernel where
- * data begins: Node cannot, and reading a hole of a terabyte takes minutes. The program gets the
- * two files as descriptors and nothing else. False when there is no such program or it cannot do
- * this here; the target is empty then.
+ * Copies a mostly empty sparse file with `cp`, which asks the kernel where data begins. Node
+ * cannot, and reading a hole of a terabyte takes minutes. The program receives the two files as
+ * descriptors and nothing else. Returns false, with an empty target, when there is no such program
+ * or it fails here.
  */
 export async function copySparseFile(counter: CopyCounter, file: { source: number; target: number; stats: Stats }): Promise<boolean> {
   const { source, target } = file
@@ -32,7 +32,7 @@ export async function copySparseFile(counter: CopyCounter, file: { source: numbe
   return false
 }
 
-/** Counts what arrives, and ends the program when it is too much or nobody wants it any more. */
+/** Counts the bytes that arrive, and kills the program beyond the limit or after an abort. */
 class CopyWatcher {
   readonly #tally: CopyCounter
   readonly #target: number
@@ -61,7 +61,7 @@ class CopyWatcher {
     }
   }
 
-  /** Throws what made it end. */
+  /** Throws the reason why the program was killed. */
   end(): void {
     clearInterval(this.#timer)
     this.#tally.options.signal?.removeEventListener("abort", this.#kill)

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs"
 import { Yielder } from "../requests/yielder.ts"
 
 export interface CopyLimits {
-  /** What the files take on the disk, holes not counted. */
+  /** Bytes that the files occupy on the disk; holes do not count. */
   maxBytes?: number
   maxEntries?: number
 }
@@ -10,12 +10,15 @@ export interface CopyLimits {
 export interface CopyOptions extends CopyLimits {
   /** Only the entry itself, a directory without its content. */
   withoutContent?: boolean
-  /** As a move wants it: with links, which are copied as they are, and times. */
+  /** For a move: also copy links, as they are, and times. */
   preserveLinksAndTimes?: boolean
   signal?: AbortSignal
-  /** Told of each entry, and of its bytes before they are written; what it throws ends the copy. */
+  /**
+   * Called for each entry, and with its bytes before they are written. An error that it throws ends
+   * the copy.
+   */
   onCopied?(what: CopyTotals): void
-  /** Called now and then with what was copied so far. */
+  /** Called at intervals with the totals so far. */
   onProgress?(done: CopyTotals): void
 }
 
@@ -25,12 +28,12 @@ export interface CopyTotals {
   bytes: number
 }
 
-/** The tree holds more than may be copied, or is deeper than that. */
+/** The tree is larger or deeper than a copy may be. */
 export class CopyLimitError extends Error {
   override readonly name = "CopyLimit"
 }
 
-/** What has been done, held to the limits. */
+/** Counts what was copied and enforces the limits. */
 export class CopyCounter {
   readonly totals: CopyTotals = { entries: 0, bytes: 0 }
   readonly yielder = new Yielder()
@@ -65,7 +68,7 @@ export class CopyCounter {
   }
 }
 
-/** What a file takes on the disk: holes take nothing. */
+/** The bytes that a file occupies on the disk; holes do not count. */
 export function bytesOnDisk({ size, blocks }: Pick<Stats, "size" | "blocks">): number {
   return Math.min(size, blocks * 512)
 }

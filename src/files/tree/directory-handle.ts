@@ -11,15 +11,15 @@ export interface DirectoryStream {
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-/** Links are not followed, and nothing is waited for. */
+/** Links are not followed, and no open blocks. */
 export const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
- * A directory held by a plain descriptor, worked on synchronously.
+ * An open directory, identified by its descriptor and used synchronously.
  *
- * The kit's `Directory` does the same through the thread pool; a name costs it ten times as much,
- * and this server resolves several for every request. Links are never followed and nothing is
- * waited for: `O_NONBLOCK` makes a FIFO open at once and a leased file fail with `EAGAIN`.
+ * The kit's `Directory` does the same through the thread pool, where a name costs ten times as
+ * much; this server resolves several for every request. Links are never followed and no call
+ * blocks: with `O_NONBLOCK` a FIFO opens at once and a leased file fails with `EAGAIN`.
  */
 export class DirectoryHandle implements Disposable {
   readonly fd: number
@@ -57,8 +57,8 @@ export class DirectoryHandle implements Disposable {
   }
 
   /**
-   * Opens a child, whatever it is, and answers the descriptor. The caller checks the kind and
-   * closes it.
+   * Opens an entry of any kind and returns its descriptor. The caller checks the kind and closes
+   * it.
    */
   open(name: EntryName, flags: number, mode?: number): number {
     return openSync(this.pathTo(name), flags | safeOpenFlags, mode)
@@ -80,7 +80,7 @@ export class DirectoryHandle implements Disposable {
     return here
   }
 
-  /** What the name is now, the link itself where it is one; undefined when there is nothing. */
+  /** The entry's current stats, of the link itself for a link; undefined when nothing is there. */
   lstat(name: EntryName): Stats | undefined {
     return lstatSync(this.pathTo(name), { throwIfNoEntry: false })
   }

@@ -10,21 +10,21 @@ export interface Entry {
 }
 
 /**
- * A name in a directory that is held, and what it was a moment ago. Links and special files do not
- * exist.
+ * A name in an open directory and its stats when it was looked up. Links and special files count as
+ * missing.
  */
 export interface EntryLocation extends Disposable {
   parent: DirectoryHandle
   name: string
-  /** Undefined where there is nothing that the caller could see. */
+  /** Undefined when there is no file or directory. */
   stats: Stats | undefined
   /** Something is there that is neither file nor directory. */
   isSpecial: boolean
 }
 
 /**
- * Opens the directory above. `ENOENT` and the like are thrown when there is none. The root itself
- * has no place.
+ * Opens the parent directory. Throws `ENOENT` and the like when there is none. The root itself
+ * cannot be located.
  */
 export function locateEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation {
   const name = names.at(-1)
@@ -40,7 +40,7 @@ export function locateEntry(root: DirectoryHandle, names: readonly string[]): En
   }
 }
 
-/** As `placeOf`, for something that will be made: a parent that is missing is a conflict. */
+/** Like `locateEntry`, for an entry to be created: a missing parent is a conflict. */
 export function locateNewEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation {
   let location: EntryLocation
   try {
@@ -54,7 +54,7 @@ export function locateNewEntry(root: DirectoryHandle, names: readonly string[]):
   throw new Failure("conflict", "The name is taken by something that is neither a file nor a directory")
 }
 
-/** As `placeOf`, for something that must be there. */
+/** Like `locateEntry`, for an entry that must exist. */
 export function locateExistingEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation & { stats: Stats } {
   const location = locateEntry(root, names)
   const { stats } = location

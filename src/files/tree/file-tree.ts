@@ -3,7 +3,7 @@ import type { StorageAccount, StorageCount } from "../storage/storage.ts"
 import type { CopyLimits, CopyTotals } from "./copy-totals.ts"
 
 /**
- * What the main process asks to be done in the files root. Plain values: they go to another
+ * An operation that the main process requests on the files root. Plain values: they go to another
  * process.
  */
 export type TreeOperation =
@@ -25,11 +25,11 @@ export interface CopyProgress {
 
 export interface TreeOperationOptions {
   /**
-   * Aborted: the work ends at its next step and takes back what it began. It has ended when the
-   * promise settles.
+   * When aborted, the operation stops at its next step and undoes what it began. It has ended when
+   * the promise settles.
    */
   signal?: AbortSignal | undefined
-  /** Called now and then. */
+  /** Called at intervals. */
   onProgress?: ((progress: CopyProgress) => void) | undefined
 }
 
@@ -45,20 +45,20 @@ export interface CopyTreeOptions extends CopyLimits, TreeOperationOptions {
   account?: string
 }
 
-/** Has the work done; rejects with what `plainRefusal` made of the error, or any other. */
+/** Performs an operation in the process that serves the files. */
 export type PerformTreeOperation = (operation: TreeOperation, options: TreeOperationOptions) => Promise<unknown>
 
 const defaultCopyMs = 600_000
 
 /**
- * The files root as the main process works on it: it asks, and the process that serves the files
- * does the work, with the rights of the runs and no others. Paths are absolute below the root and
- * normalized (`/users/ann/data`).
+ * The files root as the main process sees it. Every operation is performed by the process that
+ * serves the files, with the rights of the runs and no others. Paths are absolute below the root
+ * and normalized (`/users/ann/data`).
  *
- * New directories have mode 0755 and belong to the uid of the runs: all runs share it, and what
- * keeps people apart is that a container holds mounts of its own directories only. Refuses with
- * `Failure`: `conflict` where something else stands in the way, `forbidden` where that uid may not,
- * `storage_full`, and `unavailable` where the process that should do it ended again and again.
+ * New directories have mode 0755 and belong to the uid of the runs. All runs share that uid: a
+ * container is confined by mounting only its own directories. Operations are refused with a
+ * `Failure`. `conflict`: something else has the name. `forbidden`: that uid lacks the permission.
+ * `storage_full`: no room. `unavailable`: the worker process ended repeatedly.
  */
 export class FileTree {
   readonly perform: PerformTreeOperation
@@ -72,34 +72,31 @@ export class FileTree {
     return (await this.perform({ op: "exists", path }, {})) as boolean
   }
 
-  /** Makes the directories and those above them, as far as they are missing. */
+  /** Creates the directories and their missing parents. */
   async ensureDirectory(...paths: string[]): Promise<void> {
     await this.perform({ op: "ensureDirectories", paths }, {})
   }
 
   /**
-   * Makes the directory, and those above it as far as they are missing; false when something of its
-   * name is there already. Where the process that makes it dies just then, it may be there, empty,
-   * and the answer false.
+   * Creates the directory and its missing parents; false when the name is taken. If the worker
+   * process dies at that moment, an empty directory may exist although the result is false.
    */
   async makeNewDirectory(path: string): Promise<boolean> {
     return (await this.perform({ op: "makeNewDirectory", path }, {})) as boolean
   }
 
   /**
-   * Takes a directory back that was made in vain; one that is not empty, or missing, stays as it
-   * is.
+   * Removes a directory that was created in vain. One that is missing or not empty stays as it is.
    */
   async removeEmptyDirectory(path: string): Promise<void> {
     await this.perform({ op: "removeEmptyDirectory", path }, {})
   }
 
   /**
-   * Copies a directory's tree to a place that does not exist, or replaces what is there, in one
-   * step: nobody sees half of it, and whoever dies meanwhile leaves the old one or the new one.
-   * Regular files and directories only. Resolves with nothing when something is there that is not
-   * to be replaced. Refuses with `conflict` what is beyond the limits, and with `not_found` a
-   * source that is no directory.
+   * Copies a directory's tree to a new path, or replaces what is there, in one step. No reader sees
+   * half of it, and a crash leaves the old tree or the new one. Only regular files and directories
+   * are copied. Resolves with undefined when the target exists and must not be replaced. Refuses
+   * with `conflict` a tree beyond the limits, and with `not_found` a source that is no directory.
    */
   async copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<CopyTotals | undefined> {
     const { replace = true, maxMs = defaultCopyMs, account, signal, onProgress, ...limits } = options
@@ -109,37 +106,37 @@ export class FileTree {
   }
 
   /**
-   * Moves a directory to a place that does not exist or is an empty directory, in one step; false
-   * when there is none to move, which is so, too, when it was moved and the process died before it
-   * said so. Refuses with `conflict` a place that holds something.
+   * Moves a directory to a path that does not exist or is an empty directory, in one step. False
+   * when there is nothing to move; also when the process died after the move and before its reply.
+   * Refuses with `conflict` a target that is not empty.
    */
   async move(from: string, to: string): Promise<boolean> {
     return (await this.perform({ op: "move", from, to }, {})) as boolean
   }
 
   /**
-   * Gives each file below a directory that has another name, there or elsewhere, a copy of its own
-   * in its place. A missing directory is no error. May be done again.
+   * Replaces each file below a directory that has another hard link by a copy of its own. A missing
+   * directory is no error. May be repeated.
    */
   async breakHardLinks(path: string): Promise<void> {
     await this.perform({ op: "sever", path }, {})
   }
 
-  /** Counts what a person stores, in a thread of the lowest priority. */
+  /** Counts a person's storage, in a thread of the lowest priority. */
   async countStorage(account: StorageAccount): Promise<StorageCount> {
     return (await this.perform({ op: "count", account }, {})) as StorageCount
   }
 
   /**
-   * Removes a directory with all below it; it is gone at once, the promise resolves when its space
-   * is free. A missing one is no error.
+   * Removes a directory and everything below it. It disappears at once; the promise resolves when
+   * its space is free. A missing one is no error.
    */
   async removeTree(path: string): Promise<void> {
     await this.perform({ op: "removeTree", path }, {})
   }
 }
 
-/** What is refused, as it crosses the border between processes. */
+/** A refusal in a form that can be sent to another process. */
 export interface SerializedRefusal {
   code: Failure["code"]
   message: string

@@ -16,8 +16,8 @@ import { measureTree } from "./measure-tree.ts"
 type Copy = Extract<TreeOperation, { op: "copyTree" }>
 
 /**
- * Does what a `Tree` asks for, by descriptor. Rejects with a `Failure` where the caller can be told
- * why.
+ * Performs a `FileTree`'s operations, by descriptor. Rejects with a `Failure` when the caller can
+ * be told the reason.
  */
 export class LocalFileTree {
   readonly #root: DirectoryHandle
@@ -179,8 +179,8 @@ async function copyToStaging(operation: Copy, { entry, stage, room, options }: S
 }
 
 /**
- * Answers false when somebody else was quicker: the kernel puts no directory over what holds
- * something.
+ * Returns false when another caller was quicker: the kernel never renames a directory over one that
+ * is not empty.
  */
 function renameUnlessTaken(stage: Entry, to: Entry): boolean {
   try {
@@ -192,7 +192,7 @@ function renameUnlessTaken(stage: Entry, to: Entry): boolean {
   }
 }
 
-/** Answers false when the name is taken. */
+/** Returns false when the name is taken. */
 function makeUnlessTaken(parent: DirectoryHandle, name: string): boolean {
   try {
     parent.makeDirectory(name)

@@ -2,10 +2,7 @@ import { assertDepth, forEachEntry } from "./copy-entry.ts"
 import { bytesOnDisk, CopyCounter, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
 
-/**
- * What a copy of the entry would hold as things stand, by the same rules and limits as the copy
- * itself.
- */
+/** Returns the size of a copy of the entry, by the rules and limits of the copy itself. */
 export async function measureTree(entry: Entry, options: CopyOptions): Promise<CopyTotals> {
   const counter = new CopyCounter({ ...options, onProgress: () => {} })
   await measureAny(counter, entry, 0)

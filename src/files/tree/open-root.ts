@@ -3,8 +3,8 @@ import type { FileOwner } from "../process/messages.ts"
 import { DirectoryHandle } from "./directory-handle.ts"
 
 /**
- * Opens the files root, and makes it where it is missing. All that this process does to it: what is
- * below is the worker's.
+ * Opens the files root and creates it when missing. The main process changes nothing else:
+ * everything below belongs to the worker.
  */
 export function openRoot(path: string, owner: FileOwner | undefined): DirectoryHandle {
   mkdirSync(path, { recursive: true, mode: 0o755 })

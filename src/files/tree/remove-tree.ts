@@ -7,16 +7,16 @@ import { type DirectoryHandle, disposableDescriptor, type EntryName } from "./di
 const O_PATH = 0o10000000
 const parallelUnlinks = 32
 /**
- * While so many directories wait, another is only taken up where one would not get on otherwise: a
- * million of them need no list of a million names.
+ * With so many directories pending, another is only added when the removal could not continue
+ * without it. So a million directories need no list of a million names.
  */
 const maxPending = 1_000
 
 /**
- * Removes an entry of `place` with everything below it, by descriptor. A directory that is found on
- * the way is first moved up into `place` under a fresh name, so that two descriptors are enough for
- * any depth. `place` should be out of others' reach. Answers the names in `place` that could not be
- * removed because programs that are in them keep changing them.
+ * Removes an entry of `location` and everything below it, by descriptor. Each directory found on
+ * the way is first moved up into `location` under a fresh name, so two descriptors suffice for any
+ * depth. `location` should be out of others' reach. Returns the names that could not be removed
+ * because programs inside keep changing them.
  */
 export async function removeTree(
   location: DirectoryHandle,
@@ -35,7 +35,7 @@ export async function removeTree(
 interface Removal {
   location: DirectoryHandle
   fresh: () => string
-  /** Names in `place`; the last one is the next. */
+  /** Names in `location`; the last one is next. */
   waiting: EntryName[]
   slice: Yielder
 }
@@ -60,7 +60,7 @@ async function removeOne(removal: Removal, name: EntryName): Promise<boolean> {
   return false
 }
 
-/** Answers false where it was left off because too many directories wait. */
+/** Returns false when it stopped because too many directories are pending. */
 async function emptyDirectory({ location, fresh, waiting, slice }: Removal, name: EntryName): Promise<boolean> {
   using directory = location.openDirectory(name)
   assertSameDevice(directory, location)
@@ -85,15 +85,15 @@ async function emptyDirectory({ location, fresh, waiting, slice }: Removal, name
   }
 }
 
-/** What somebody mounted inside of a tree is not the tree's. */
+/** Another file system mounted inside the tree does not belong to it. */
 function assertSameDevice(directory: DirectoryHandle, location: DirectoryHandle): void {
   if (directory.stat().dev !== location.stat().dev)
     throw Object.assign(new Error("Another file system is mounted in what is to be removed"), { code: "EBUSY" })
 }
 
 /**
- * An empty directory is removed where it is. What became something else meanwhile is found again
- * when the directory is looked through again.
+ * Removes an empty directory in its place. If the entry changed meanwhile, the next pass over the
+ * directory finds it again.
  */
 function moveUp(directory: DirectoryHandle, name: EntryName, location: DirectoryHandle, fresh: () => string, waiting: EntryName[]): void {
   const code = errorOf(() => rmdirSync(directory.pathTo(name)))
@@ -128,8 +128,7 @@ function errorOf(work: () => void): string | undefined {
 }
 
 /**
- * What is gone already, or became a directory since it was read: the directory is looked through
- * again.
+ * Ignores an entry that is gone, or became a directory: the next pass over the directory finds it.
  */
 function ignoreGone(error: NodeJS.ErrnoException): true {
   if (error.code === "ENOENT" || error.code === "EISDIR") return true
@@ -141,7 +140,7 @@ export function closeQuietly(fd: number): void {
   ignoreErrors(() => closeSync(fd))
 }
 
-/** For what makes no difference when it fails. */
+/** For work whose failure makes no difference. */
 export function ignoreErrors(work: () => void): void {
   try {
     work()
