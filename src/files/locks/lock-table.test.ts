@@ -14,23 +14,25 @@ function take(locks: LockTable, userId: number, count: number): void {
   for (let i = 0; i < count; i += 1) locks.acquire(wanted(userId, i))
 }
 
-/** The least time of several tries for two hundred locks, taken and given back. */
-function leastMs(locks: LockTable): number {
+/** The least time of several tries for two hundred locks, acquired and released. */
+function leastMs(locks: LockTable, deep = false): number {
   const times = Array.from({ length: 8 }, () => {
     const begin = performance.now()
-    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire(wanted(0, i)))
+    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire({ ...wanted(0, i), deep }))
     return performance.now() - begin
   })
   return Math.min(...times)
 }
 
-test("a lock costs its person the same, however many all others hold", () => {
-  const locks = new LockTable()
-  const alone = leastMs(locks)
-  for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
-  const beside = leastMs(locks)
-  assert.ok(beside < 5 * alone + 5, `${alone} ms alone, ${beside} ms beside the others' locks`)
-})
+for (const deep of [false, true]) {
+  test(`a ${deep ? "deep" : "shallow"} lock costs its person the same, however many all others hold`, () => {
+    const locks = new LockTable()
+    const alone = leastMs(locks, deep)
+    for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
+    const beside = leastMs(locks, deep)
+    assert.ok(beside < 5 * alone + 5, `${alone} ms alone, ${beside} ms beside the others' locks`)
+  })
+}
 
 test("a person's locks are counted: what was given back, forgotten or has ended makes room", async () => {
   const locks = new LockTable()
@@ -47,4 +49,27 @@ test("a person's locks are counted: what was given back, forgotten or has ended 
   locks.release(locks.acquire(wanted(1, 0)))
   locks.acquire(wanted(1, 0))
   refused()
+})
+
+test("locks above and below a path are found, and released ones leave nothing", () => {
+  const locks = new LockTable()
+  const at = (path: string, deep: boolean) => locks.acquire({ path, deep, exclusive: false, userId: 1, owner: "", timeoutMs: 60_000 })
+  const [root, home, file] = [at("/", true), at("/users/ann", false), at("/users/ann/a/b", true)]
+  assert.deepEqual(locks.locksBinding("/users/ann/a/b/c"), [file, root])
+  assert.deepEqual(locks.locksBinding("/users/ann"), [home, root])
+  assert.deepEqual(locks.locksBinding("/users/anna"), [root])
+  assert.deepEqual(locks.locksAt("/users"), [])
+  assert.deepEqual(
+    locks
+      .locksBelow("/")
+      .map(({ path }) => path)
+      .sort(),
+    [home.path, file.path],
+  )
+  assert.deepEqual(locks.locksBelow("/users/ann/a/b"), [])
+  locks.release(home)
+  assert.deepEqual(locks.locksBelow("/users"), [file])
+  locks.releaseTree("/users/ann")
+  assert.deepEqual(locks.locksBelow("/"), [])
+  assert.deepEqual(locks.locksBinding("/users/ann/a/b"), [root])
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { bounds, Failure } from "#contract"
 import { DavFailure } from "../failures.ts"
+import { LockTree } from "./lock-tree.ts"
 
 export interface Lock {
   /** `urn:uuid:…` */
@@ -26,29 +27,23 @@ export const maxLockMs = bounds.files.lockMs.value
 
 /** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
 export class LockTable {
-  readonly #byPath = new Map<string, Lock[]>()
+  readonly #byPath = new LockTree<Lock>()
   /** By person, including some expired ones: acquiring a lock costs nothing for those of others. */
   readonly #byPerson = new Map<number, Set<Lock>>()
 
   /** Locks that bind this path: on it, or deep ones above it. */
   locksBinding(path: string): Lock[] {
-    if (this.#byPath.size === 0) return []
-    const found = this.#at(path)
-    for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
-      found.push(...this.#at(above).filter(({ deep }) => deep))
-    }
-    return found
+    return this.#byPath.upwards(path).filter((lock) => lock.deep || lock.path === path)
   }
 
   /** Locks that begin at this path, of any depth. */
   locksAt(path: string): Lock[] {
-    return this.#at(path)
+    return this.#byPath.at(path)
   }
 
   /** Locks that begin strictly below. */
   locksBelow(path: string): Lock[] {
-    const prefix = path === "/" ? "/" : `${path}/`
-    return [...this.#byPath.keys()].filter((other) => other !== path && other.startsWith(prefix)).flatMap((other) => this.#at(other))
+    return this.#byPath.below(path)
   }
 
   /** Refuses with 423 while another lock is in the way. */
@@ -61,7 +56,7 @@ export class LockTable {
     const own = this.#ownOf(wanted.userId)
     if (own.size >= maxPerPerson) throw new Failure("too_many_requests", `A person can hold ${maxPerPerson} locks`)
     const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, expiresAt: performance.now() + wanted.timeoutMs }
-    this.#byPath.set(lock.path, [...this.#at(lock.path), lock])
+    this.#byPath.add(lock)
     this.#byPerson.set(lock.userId, own.add(lock))
     return lock
   }
@@ -73,31 +68,12 @@ export class LockTable {
 
   release(lock: Lock): void {
     this.#byPerson.get(lock.userId)?.delete(lock)
-    this.#keep(
-      lock.path,
-      this.#at(lock.path).filter((other) => other !== lock),
-    )
+    this.#byPath.remove(lock)
   }
 
   /** Releases all locks on the entry and below it. */
   releaseTree(path: string): void {
-    for (const lock of [...this.#at(path), ...this.locksBelow(path)]) this.release(lock)
-  }
-
-  #at(path: string): Lock[] {
-    const locks = this.#byPath.get(path)
-    if (!locks) return []
-    const now = performance.now()
-    return this.#keep(
-      path,
-      locks.filter(({ expiresAt }) => expiresAt > now),
-    )
-  }
-
-  #keep(path: string, locks: Lock[]): Lock[] {
-    if (locks.length === 0) this.#byPath.delete(path)
-    else this.#byPath.set(path, locks)
-    return [...locks]
+    for (const lock of [...this.locksAt(path), ...this.locksBelow(path)]) this.release(lock)
   }
 
   /** A person's locks, without those that have ended. */
@@ -112,8 +88,4 @@ export class LockTable {
 export function lockedRefusal(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
   const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
   return new DavFailure("locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
-}
-
-function parentOf(path: string): string | undefined {
-  return path === "/" ? undefined : path.slice(0, path.lastIndexOf("/")) || "/"
 }
