@@ -16,7 +16,7 @@ after(async () => {
 
 const asked = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" }
 
-test("pages of the one origin may use the files address, with what they send themselves", async () => {
+test("pages of the allowed origin may use the files address with their own credentials", async () => {
   const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin, ...asked } })
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers["access-control-allow-origin"], origin)
@@ -32,7 +32,7 @@ test("pages of the one origin may use the files address, with what they send the
   }
 })
 
-test("pages of any other origin may not", async () => {
+test("pages of any other origin are refused", async () => {
   for (const other of ["http://localhost:8081", "https://localhost:8080", "null", "http://localhost:8080.evil.example"]) {
     const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin: other, ...asked } })
     assert.equal(preflight.status, 401)
@@ -41,7 +41,7 @@ test("pages of any other origin may not", async () => {
   }
 })
 
-test("without a configured origin no page may", async () => {
+test("pages are refused without an allowed origin", async () => {
   const preflight = await closed.ask("OPTIONS", "/users/ann/x", { headers: { origin, ...asked } })
   assert.equal(preflight.headers["access-control-allow-origin"], undefined)
   assert.equal((await closed.ask("PUT", "/users/ann/x", { headers: { origin }, body: "" })).status, 403)

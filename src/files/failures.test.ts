@@ -6,7 +6,7 @@ import { fileFailure } from "./failures.ts"
 const errnos = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "EMLINK", "EBUSY", "EAGAIN"]
 const more = ["EEXIST", "ENOTEMPTY", "EISDIR", "EMFILE", "ENFILE", "ENOMEM", "ENAMETOOLONG", "ESTALE"]
 
-test("what the file system refuses is told with the contract's codes and their statuses", () => {
+test("file system errors map to the contract's codes and statuses", () => {
   for (const code of [...errnos, ...more]) {
     const refusal = fileFailure(Object.assign(new Error("x"), { code }))
     assert.ok(refusal, code)
@@ -14,7 +14,7 @@ test("what the file system refuses is told with the contract's codes and their s
   }
 })
 
-test("what is nobody's fault but ours is no refusal", () => {
+test("an error of the server is no refusal", () => {
   for (const error of [new TypeError("x"), Object.assign(new Error("x"), { code: "EIO" }), undefined, "x"])
     assert.equal(fileFailure(error), undefined)
 })

@@ -503,11 +503,11 @@ const beyond: readonly Entry[] = [
   ],
   ["GET `/ui/`", "a browser at / comes to the web UI, and without a session to the sign-in page"],
   ["List filters, beyond", "lists take ID many times, names, Type, q and sort", soft],
-  ["The files address answers failures", "an unknown method is refused with the ones there are"],
+  ["The files address answers failures", "an unknown method is refused with the list of known ones"],
   [
     "What the caller may not see is 404",
     "a condition about a directory that one may only pass through is judged as if it did not exist",
-    "a missing parent is a conflict where the caller may write, and does not exist elsewhere",
+    "a missing parent returns 409 where the caller may write and 404 elsewhere",
   ],
   ["One table in code", settingSources, help, "the reference pages are those that the code's tables make"],
   [

@@ -14,7 +14,7 @@ const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIN
 const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
 const methods = ["OPTIONS", "GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "COPY", "MOVE", "LOCK", "UNLOCK"]
 
-test("what the caller may not see does not exist for them, for every method", async () => {
+test("every method returns 404 for what the caller may not see", async () => {
   await world.ask("PUT", "/users/bob/secret", { body: "x", user: "bob" })
   for (const path of ["/users/bob", "/users/bob/", "/users/bob/secret", "/users/bob/missing", "/users/nobody/x", "/elsewhere"]) {
     for (const method of methods) {
@@ -30,7 +30,7 @@ test("what the caller may not see does not exist for them, for every method", as
   assert.equal(readFileSync(join(world.root, "users/bob/secret"), "utf8"), "x")
 })
 
-test("a directory above shows only the way to what the caller may see", async () => {
+test("a parent directory lists only the way to what the caller may see", async () => {
   assert.deepEqual(hrefs((await propfind("/", "infinity", "bob")).text).slice(0, 3), ["/", "/users/", "/users/bob/"])
   assert.equal((await world.ask("PUT", "/users/x", { body: "x" })).status, 404)
   assert.equal((await world.ask("DELETE", "/users")).status, 403)
@@ -50,7 +50,7 @@ test("a read right reads, and changes nothing", async () => {
   assert.equal((await world.ask("MOVE", "/data/shared/f", { user: "carl", headers: { destination: "/users/carl/f" } })).status, 403)
 })
 
-test("a proof that may only read changes nothing", async () => {
+test("a read-only token changes nothing", async () => {
   world.makeDirectory("users/dora")
   world.authority.add("dora", {}, { readOnly: true })
   for (const method of methods.filter((one) => !["OPTIONS", "GET", "HEAD", "PROPFIND"].includes(one))) {
@@ -59,7 +59,7 @@ test("a proof that may only read changes nothing", async () => {
   assert.equal((await propfind("/users/dora/", "0", "dora")).status, 207)
 })
 
-test("without a proof that holds nothing is told but that one is wanted", async () => {
+test("a request without a valid proof learns only that one is required", async () => {
   for (const user of [null, "ann:wrong", "nobody"]) {
     for (const method of methods) {
       const answer = await world.ask(method, "/users/ann/a.csv", { user })
@@ -72,7 +72,7 @@ test("without a proof that holds nothing is told but that one is wanted", async 
   assert.equal(slowed.headers["retry-after"], "7")
 })
 
-test("a write that a browser sends for a page of another place is refused", async () => {
+test("a browser's write for a page of another origin is refused", async () => {
   const refused = [
     { origin: "http://evil.example" },
     { origin: "null" },
@@ -89,7 +89,7 @@ test("a write that a browser sends for a page of another place is refused", asyn
   assert.equal((await world.ask("GET", "/users/ann/ok", { headers: { "sec-fetch-site": "cross-site" } })).status, 200)
 })
 
-test("Host must be ours", async () => {
+test("a foreign `Host` is refused", async () => {
   const status = async (host: string) => (await world.ask("OPTIONS", "/", { headers: { host } })).status
   for (const host of ["localhost", "127.0.0.1:8082", "[::1]:8082", "files.example.com", "FILES.example.com:443"])
     assert.equal(await status(host), 200, host)
@@ -97,7 +97,7 @@ test("Host must be ours", async () => {
     assert.equal(await status(host), 400, host)
 })
 
-test("a header that decides whose request it is stands once", async () => {
+test("a repeated header that identifies the request is refused", async () => {
   const twice = ["Host: localhost", `Authorization: ${basic("bob")}`, "Destination: /users/ann/y", "Depth: 1"]
   for (const line of twice) {
     const connection = await world.raw()
@@ -109,14 +109,14 @@ test("a header that decides whose request it is stands once", async () => {
   }
 })
 
-test("a body that is refused does not spoil the connection's answer", async () => {
+test("a refused body does not spoil the connection's next response", async () => {
   const big = Buffer.alloc(3_000_000)
   const answer = await world.ask("PUT", "/users/ann/no/such/parent", { body: big })
   assert.equal(answer.status, 409)
   assert.equal((await world.ask("PUT", "/users/bob/x", { body: big })).status, 404)
 })
 
-test("what HTTP itself refuses has the failure object, too", async () => {
+test("HTTP errors carry the failure object, too", async () => {
   const refusal = async (text: string) => {
     const connection = await world.raw()
     connection.write(text)
@@ -129,13 +129,13 @@ test("what HTTP itself refuses has the failure object, too", async () => {
   assert.deepEqual(await refusal("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), [400, "invalid"])
 })
 
-test("an unknown method is refused with the ones there are", async () => {
+test("an unknown method is refused with the list of known ones", async () => {
   const answer = await world.ask("PATCH", "/users/ann/x", { body: "" })
   assert.equal(answer.status, 405)
   assert.match(answer.headers.allow ?? "", /OPTIONS, GET, HEAD, PUT/)
 })
 
-test("a method that does not go with what is there is refused with those that do", async () => {
+test("a method that does not fit the entry is refused with those that do", async () => {
   await world.ask("MKCOL", "/users/ann/there")
   await world.ask("PUT", "/users/ann/there/file", { body: "x" })
   const allowed = async (method: string, path: string) => {

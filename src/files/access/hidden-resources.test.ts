@@ -156,7 +156,7 @@ test("a condition about a directory that one may only pass through is judged as 
   await world.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
 })
 
-test("a condition about what one may read counts", async () => {
+test("a condition on a readable resource is evaluated", async () => {
   const put = await world.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
   const ask = async (tag: string) => {
     const headers = { if: `</users/bob/dir/known> ([${tag}])` }

@@ -11,7 +11,7 @@ function annAndBob(): TestAuthority {
 }
 const ann = `Basic ${Buffer.from("ann:x").toString("base64")}`
 
-test("a proof that held is not asked about again until it is invalidated", async () => {
+test("a valid proof is cached until it is invalidated", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify(ann, "127.0.0.1")).ok, true)
@@ -23,7 +23,7 @@ test("a proof that held is not asked about again until it is invalidated", async
   assert.equal(authority.asked.identify, 3)
 })
 
-test("a wrong proof is told to the authority each time", async () => {
+test("each wrong proof reaches the authority", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify("Basic eA==", "127.0.0.1")).ok, false)
@@ -40,7 +40,7 @@ test("nothing is kept of proofs that held once the authority slows somebody down
   assert.equal(authority.asked.identify, 3)
 })
 
-test("an answer ends by age", async () => {
+test("a cached answer expires", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority, { ttlMs: 0 })
   await rights.identify(ann, "127.0.0.1")
@@ -48,7 +48,7 @@ test("an answer ends by age", async () => {
   assert.equal(authority.asked.identify, 2)
 })
 
-test("what is asked about one path answers for its neighbours where the authority says that it may", async () => {
+test("a uniform answer for one path covers its neighbours", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), {
@@ -82,7 +82,7 @@ test("a level holds for everything below", async () => {
   assert.equal(authority.asked.access, 2)
 })
 
-test("the number of answers that are kept is bounded", async () => {
+test("the number of cached answers is bounded", async () => {
   const authority = annAndBob()
   authority.uniform = false
   const rights = new RightsCache(authority, { maxEntries: 10 })

@@ -35,7 +35,7 @@ function assertSame(one: string, other: string): void {
   execFileSync("diff", ["-r", one, other], { stdio: "pipe" })
 }
 
-test("litmus finds nothing that is not as RFC 4918 says", { skip: missing("litmus") }, async () => {
+test("litmus finds no deviation from RFC 4918", { skip: missing("litmus") }, async () => {
   const { stdout } = await run("litmus", [`${world.url}/users/ann/`, "ann", "right"], { cwd: home }).catch((error) => error)
   const summaries = [...stdout.matchAll(/`(\w+)': of (\d+) tests run: (\d+) passed, (\d+) failed/g)].map(([, name, of, passed]) => [
     name,
@@ -72,7 +72,7 @@ test("rclone synchronizes, checks, moves and purges", { skip: missing("rclone") 
   assert.match((await rclone("about", "q:")).stdout, /Free:/)
 })
 
-test("rclone keeps times of modification when it is told that it may", { skip: missing("rclone") }, async () => {
+test("rclone preserves modification times when configured to", { skip: missing("rclone") }, async () => {
   const source = sample("times")
   const config = join(home, "times.conf")
   writeFileSync(config, "")

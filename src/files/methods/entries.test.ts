@@ -18,7 +18,7 @@ const methods = ["OPTIONS", "GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND",
 
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
-test("links, FIFOs and sockets do not exist", async () => {
+test("links, FIFOs and sockets return 404", async () => {
   mkdirSync(world.at("odd"))
   world.makeDirectory("users/ann/odd")
   writeFileSync(join(world.folder, "outside/secret"), "secret")
@@ -47,14 +47,14 @@ test("links, FIFOs and sockets do not exist", async () => {
   socket.close()
 })
 
-test("a hard link is cut off by a write, not written through", async () => {
+test("a PUT replaces one hard link and leaves the others", async () => {
   writeFileSync(join(world.folder, "outside/linked"), "old")
   linkSync(join(world.folder, "outside/linked"), world.at("hard"))
   assert.equal((await world.ask("PUT", "/users/ann/hard", { body: "new" })).status, 204)
   assert.equal(readFileSync(join(world.folder, "outside/linked"), "utf8"), "old")
 })
 
-test("names may have 255 bytes, and may be anything that UTF-8 is", async () => {
+test("a name may have 255 bytes of any UTF-8", async () => {
   const long = "ü".repeat(127)
   assert.equal((await world.ask("PUT", `/users/ann/${encodeURIComponent(`${long}x`)}`, { body: "x" })).status, 201)
   for (const method of ["PUT", "MKCOL", "LOCK"]) {
@@ -78,7 +78,7 @@ test("a trailing slash stands for a directory", async () => {
   assert.equal(readFileSync(world.at("plain"), "utf8"), "x")
 })
 
-test("a name that is not UTF-8 is not listed, but goes with its directory", async () => {
+test("a name that is not UTF-8 is not listed, but deleted and copied with its directory", async () => {
   world.makeDirectory("users/ann/bytes")
   writeFileSync(Buffer.concat([Buffer.from(`${world.at("bytes")}/`), Buffer.from([0xff, 0xfe])]), "x")
   assert.deepEqual(hrefs((await propfind("/users/ann/bytes")).text), ["/users/ann/bytes/"])
@@ -102,7 +102,7 @@ test("set-user-id bits are neither kept nor copied", async () => {
   assert.equal(statSync(world.at("suid")).mode & 0o7777, 0o755)
 })
 
-test("a directory that its owner closed can be deleted all the same", {
+test("a directory with mode 000 can be deleted", {
   skip: asRoot && "root passes every door: the worker's tests do it",
 }, async () => {
   mkdirSync(world.at("closed/inner"), { recursive: true })
@@ -111,7 +111,7 @@ test("a directory that its owner closed can be deleted all the same", {
   assert.equal(existsSync(world.at("closed")), false)
 })
 
-test("the files root holds nothing but people's things and the hidden place", async () => {
+test("the files root contains only people's entries and the reserved directory", async () => {
   const hidden = join(world.root, ".quayside/work")
   const [own = ""] = readdirSync(hidden)
   assert.deepEqual(readdirSync(join(hidden, own)), [])

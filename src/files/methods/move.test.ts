@@ -37,7 +37,7 @@ const shared = (...names: string[]) => join(world.root, "data/shared", ...names)
 const move = async (from: string, destination: string) => (await world.ask("MOVE", from, { headers: { destination } })).status
 const inode = (path: string) => statSync(path).ino
 
-test("what is moved out of a directory that others' runs have is out of their reach, and so is what is moved into it", async () => {
+test("other runs reach neither what moves out of a shared directory nor what moves into it", async () => {
   const places = { [shared("kept")]: "/data/shared", [world.at("kept")]: "/users/ann" }
   for (const [kept, from] of Object.entries(places)) {
     const to = from === "/users/ann" ? "/data/shared" : "/users/ann"
@@ -67,7 +67,7 @@ test("a single file that is moved to where others' runs have it is no other name
   assert.notEqual(inode(shared("one")), inode(world.at("other")))
 })
 
-test("what is moved where others' runs have it keeps its links, times and modes", async () => {
+test("a move into another mount preserves links, times and modes", async () => {
   mkdirSync(world.at("whole"), { mode: 0o750 })
   writeFileSync(world.at("whole/run.sh"), "#!/bin/sh\n", { mode: 0o755 })
   symlinkSync("run.sh", world.at("whole/link"))
@@ -81,7 +81,7 @@ test("what is moved where others' runs have it keeps its links, times and modes"
   assert.equal(existsSync(world.at("whole")), false)
 })
 
-test("what is moved within one place is the same file still", async () => {
+test("a move within one mount keeps the inode", async () => {
   for (const [base, path] of [
     ["/users/ann", world.at()],
     ["/data/shared", shared()],

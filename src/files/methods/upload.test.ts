@@ -12,7 +12,7 @@ after(() => world[Symbol.asyncDispose]())
 
 const head = (path: string, more: string) => `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
-test("whoever reads during an upload sees the old file until it is whole", async () => {
+test("a reader sees the old file until an upload is complete", async () => {
   await world.ask("PUT", "/users/ann/f", { body: "old" })
   const upload = await world.raw()
   upload.write(head("/users/ann/f", "Content-Length: 200000\r\n"))
@@ -28,7 +28,7 @@ test("whoever reads during an upload sees the old file until it is whole", async
   upload.socket.destroy()
 })
 
-test("an upload that is broken off leaves nothing, and the old file as it was", async () => {
+test("an aborted upload leaves nothing but the old file", async () => {
   await world.ask("PUT", "/users/ann/g", { body: "old" })
   for (const headers of ["Content-Length: 500000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 20\r\n"]) {
     for (const path of ["/users/ann/g", "/users/ann/new"]) {
@@ -58,7 +58,7 @@ test("a file that comes in chunks of one byte arrives whole; a listing's questio
   assert.match(await question.end(), /^HTTP\/1.1 400 [\s\S]*larger pieces/)
 })
 
-test("a body that is not what its headers say is not taken for a file", async () => {
+test("a body that contradicts its headers is not stored", async () => {
   const upload = await world.raw()
   upload.write(head("/users/ann/lying", "Transfer-Encoding: chunked\r\n"))
   upload.write("5\r\nhello\r\nzz\r\n")
@@ -67,7 +67,7 @@ test("a body that is not what its headers say is not taken for a file", async ()
   assert.equal(existsSync(world.at("lying")), false)
 })
 
-test("a client that waits to be asked for its body is told early that it is not wanted", async () => {
+test("a client that waits for `100 Continue` is refused before its body", async () => {
   const upload = await world.raw()
   upload.write(head("/users/bob/x", "Content-Length: 1000000\r\nExpect: 100-continue\r\n"))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 404 /)
@@ -80,7 +80,7 @@ test("a client that waits to be asked for its body is told early that it is not 
   wanted.socket.destroy()
 })
 
-test("a connection on which a body was announced and not asked for serves nothing more", async () => {
+test("a connection with an announced body that was refused serves nothing more", async () => {
   const smuggler = await world.raw()
   smuggler.write(head("/users/bob/x", "Content-Length: 60\r\nExpect: 100-continue\r\n"))
   await smuggler.until("\r\n\r\n{")
@@ -88,7 +88,7 @@ test("a connection on which a body was announced and not asked for serves nothin
   assert.equal((await smuggler.end()).split("HTTP/1.1 ").length, 2)
 })
 
-test("a client that goes away in the middle of a download or a listing harms nobody", async () => {
+test("a client that leaves during a download or a listing harms nobody", async () => {
   await world.ask("PUT", "/users/ann/download", { body: Buffer.alloc(20_000_000) })
   world.makeDirectory("users/ann/listed")
   for (let i = 0; i < 500; i += 1) writeFileSync(world.at("listed", String(i)), "")
@@ -123,7 +123,7 @@ test("of two uploads that both require the file to be new only one succeeds", as
   assert.deepEqual(statuses.toSorted(), [201, ...Array(9).fill(412)])
 })
 
-test("a change under way is noticed before the upload takes its place", async () => {
+test("an upload notices a concurrent change before it replaces the file", async () => {
   const { headers } = await world.ask("PUT", "/users/ann/h", { body: "1" })
   const upload = await world.raw()
   upload.write(head("/users/ann/h", `Content-Length: 100000\r\nIf-Match: ${headers.etag}\r\n`))
@@ -135,7 +135,7 @@ test("a change under way is noticed before the upload takes its place", async ()
   upload.socket.destroy()
 })
 
-test("a right that is withdrawn during an upload ends it", async () => {
+test("a revoked right ends an upload", async () => {
   const upload = await world.raw()
   upload.write(head("/users/ann/late", "Content-Length: 100000\r\n"))
   await eventually("the upload began", () => world.unfinished().length === 1)

@@ -14,7 +14,7 @@ const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, hr
 
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
-test("a listing is as deep as its limit, and beyond is told to be too deep", async () => {
+test("a listing reaches its depth limit and is refused beyond it", async () => {
   await using small = await FilesWorld.start({ limits: { maxDeepEntries: 5 } })
   for (const name of ["1", "2", "3", "4"]) await small.ask("PUT", `/users/ann/${name}`, { body: "" })
   const ask = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
@@ -28,7 +28,7 @@ test("a listing is as deep as its limit, and beyond is told to be too deep", asy
   assert.equal(hrefs((await ask("1")).text).length, 6)
 })
 
-test("a listing of many entries holds each once", async () => {
+test("a listing of many entries contains each once", async () => {
   world.makeDirectory("users/ann/many")
   for (let i = 0; i < 1_500; i += 1) writeFileSync(world.at("many", String(i)), "")
   const listed = await propfind("/users/ann/many/")
@@ -38,7 +38,7 @@ test("a listing of many entries holds each once", async () => {
   assert.equal((await world.ask("DELETE", "/users/ann/many/")).status, 204)
 })
 
-test("XML that is too long, too deep, has a DTD or is none is refused", async () => {
+test("XML that is too long, too deep, malformed or has a DTD is refused", async () => {
   const status = async (body: string) => (await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })).status
   assert.equal(await status('<propfind xmlns="DAV:"><allprop/></propfind>'), 207)
   assert.equal(await status('<!DOCTYPE x [<!ENTITY e "x">]><propfind xmlns="DAV:"><prop>&e;</prop></propfind>'), 400)
@@ -56,7 +56,7 @@ test("XML that is too long, too deep, has a DTD or is none is refused", async ()
   }
 })
 
-test("a copy is whole, and leaves nothing behind where it may not be", async () => {
+test("a copy is complete, and a refused copy leaves nothing", async () => {
   await world.ask("MKCOL", "/users/ann/src")
   await world.ask("PUT", "/users/ann/src/f", { body: "f" })
   const copyTo = (destination: string, headers = {}) => world.ask("COPY", "/users/ann/src", { headers: { destination, ...headers } })
@@ -73,7 +73,7 @@ test("a copy is whole, and leaves nothing behind where it may not be", async () 
   assert.equal(readFileSync(world.at("dst/f"), "utf8"), "f")
 })
 
-test("a move replaces, and takes locks and properties as RFC 4918 says", async () => {
+test("a move replaces its target and treats locks and properties as RFC 4918 says", async () => {
   await world.ask("PUT", "/users/ann/m1", { body: "1" })
   await world.ask("PUT", "/users/ann/m2", { body: "2" })
   const patch = '<propertyupdate xmlns="DAV:"><set><prop><color xmlns="urn:x">blue</color></prop></set></propertyupdate>'
@@ -84,7 +84,7 @@ test("a move replaces, and takes locks and properties as RFC 4918 says", async (
   assert.equal(existsSync(world.at("m1")), false)
 })
 
-test("a lock keeps other clients out, and whoever holds its token in", async () => {
+test("a lock excludes clients without its token", async () => {
   await world.ask("PUT", "/users/ann/l", { body: "1" })
   const taken = await world.ask("LOCK", "/users/ann/l", { body: lockBody, headers: { timeout: "Second-99999999" } })
   const token = taken.headers["lock-token"] ?? ""
@@ -114,7 +114,7 @@ test("a lock keeps other clients out, and whoever holds its token in", async () 
   assert.equal((await world.ask("DELETE", "/users/ann/l")).status, 204)
 })
 
-test("a token of somebody else's lock opens nothing", async () => {
+test("another person's lock token opens nothing", async () => {
   world.makeDirectory("data/both")
   world.authority.add("eva", { "/data/both": "write" })
   world.authority.add("finn", { "/data/both": "write" })
@@ -127,7 +127,7 @@ test("a token of somebody else's lock opens nothing", async () => {
   assert.equal((await world.ask("PUT", "/data/both/x", { user: "eva", headers: submitted, body: "x" })).status, 204)
 })
 
-test("the server's own properties cannot be changed, and then nothing of the request is", async () => {
+test("a PROPPATCH of a live property is refused as a whole", async () => {
   await world.ask("PUT", "/users/ann/p", { body: "" })
   const body = '<propertyupdate xmlns="DAV:"><set><prop><getetag>x</getetag><c xmlns="urn:x"/></prop></set></propertyupdate>'
   const answer = await world.ask("PROPPATCH", "/users/ann/p", { body })
@@ -137,7 +137,7 @@ test("the server's own properties cannot be changed, and then nothing of the req
   assert.doesNotMatch((await propfind("/users/ann/p", "0")).text, /urn:x/)
 })
 
-test("properties that were asked for by name are told apart from ones that there are not", async () => {
+test("a PROPFIND by name separates present from missing properties", async () => {
   const body =
     '<propfind xmlns="DAV:"><prop><getcontentlength/><quota-available-bytes/><none xmlns="urn:&quot;&amp;"/><bare xmlns=""/></prop></propfind>'
   const answer = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })

@@ -98,7 +98,7 @@ test("small works are done by the next worker when theirs is killed, and none is
   assert.equal(await tree.exists("/users/ann/many/49/x"), true)
 })
 
-test("a copy that nobody wants any more ends, and leaves nothing", async () => {
+test("a cancelled copy ends and leaves nothing", async () => {
   const ended = await disturbed(async () => {
     const wanted = new AbortController()
     const onProgress = () => wanted.abort(new Error("gone away"))

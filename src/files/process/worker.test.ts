@@ -90,7 +90,7 @@ test("a worker that has all protections logs no warning", rootOnly, () => {
   assert.deepEqual(warnings, [])
 })
 
-test("the worker knows nothing of the main process's environment", () => {
+test("the worker has nothing of the main process's environment", () => {
   const names = readFileSync(`/proc/${workerThere()}/environ`, "latin1")
     .split("\0")
     .map((entry) => entry.split("=")[0])
@@ -121,7 +121,7 @@ test("the worker works below a directory that it could not enter", {
   assert.equal(statSync(hidden.at("f")).uid, owner.uid)
 })
 
-test("localhost is both loopback addresses", async () => {
+test("`localhost` binds both loopback addresses", async () => {
   assert.deepEqual(
     world.files.addresses.map(({ host }) => host),
     ["127.0.0.1", "::1"],
@@ -132,7 +132,7 @@ test("localhost is both loopback addresses", async () => {
   }
 })
 
-test("a worker that dies loses no acknowledged upload, no connection attempt and no address", async () => {
+test("a worker's death loses no acknowledged upload, no connection attempt and no address", async () => {
   for (let round = 0; round < 3; round += 1) {
     const pid = workerThere()
     assert.equal((await world.ask("PUT", `/users/ann/r${round}`, { body: "kept" })).status, 201)
@@ -157,7 +157,7 @@ test("a worker that is killed in the middle of an upload leaves the old file, an
   await eventually("what was left is swept", () => workFolders().length === 1 && !begun())
 })
 
-test("what a program closed to its owner is deleted all the same, by the worker without privileges", async () => {
+test("the worker without privileges deletes directories of mode 000", async () => {
   mkdirSync(world.at("closed/inner/more"), { recursive: true })
   execFileSync("sh", [
     "-c",
@@ -168,7 +168,7 @@ test("what a program closed to its owner is deleted all the same, by the worker 
   await eventually("its space is free", () => workFolders().every((id) => readdirSync(join(world.root, ".quayside/work", id)).length === 0))
 })
 
-test("an authority that fails is told as such, and kept from the caller", async () => {
+test("a failing authority is logged and hidden from the caller", async () => {
   const { identify } = world.authority
   world.authority.identify = async () => Promise.reject(new Error("the database's password is hunter2"))
   world.files.invalidate()
@@ -178,7 +178,7 @@ test("an authority that fails is told as such, and kept from the caller", async 
   assert.doesNotMatch(answer.text, /hunter2/)
 })
 
-test("a database that is away is told to callers, and fills no log", async () => {
+test("a failing database returns 503 and does not fill the log", async () => {
   const { identify } = world.authority
   const before = failures.length
   world.authority.identify = async () => Promise.reject(new Failure("unavailable", "The database server cannot be reached"))
@@ -199,7 +199,7 @@ test("an invalidation reaches the worker", async () => {
   world.files.invalidate()
 })
 
-test("an address that is taken is told at once, by name", async () => {
+test("an address in use is reported at once, by name", async () => {
   const taken = createServer().listen(0, "127.0.0.1")
   await new Promise((resolve) => taken.once("listening", resolve))
   const { port } = taken.address() as { port: number }
@@ -216,7 +216,7 @@ test("a worker that cannot work says why, and is not started again and again", {
   await assert.rejects(FilesWorld.start({ process: "worker", owner: { uid: 0, gid: 0 } }), /does not work as root/)
 })
 
-test("requests under way end before the server does", async () => {
+test("the server waits for its requests before it stops", async () => {
   const stopped = await FilesWorld.start({ process: "worker" })
   const upload = await stopped.raw()
   upload.write(

@@ -32,7 +32,7 @@ async function scene(kib: number) {
   }
 }
 
-test("what a full disk refuses of properties is refused whole, and what was acknowledged outlives the process", { skip }, async () => {
+test("a full disk refuses a PROPPATCH as a whole, and acknowledged properties survive a restart", { skip }, async () => {
   await using it = await scene(64)
   it.set("/a", 1_000)
   it.disk.fillUp(8)
@@ -51,7 +51,7 @@ test("what a full disk refuses of properties is refused whole, and what was ackn
   ])
 })
 
-test("a log that the disk has no room to write anew stays as it is", { skip }, async () => {
+test("a property log that cannot be compacted on a full disk stays as it is", { skip }, async () => {
   await using it = await scene(4_096)
   const paths = Array.from({ length: 10 }, (_, n) => `/${n}`)
   for (const path of paths) it.set(path, 100_000)
@@ -67,7 +67,7 @@ test("a log that the disk has no room to write anew stays as it is", { skip }, a
   assert.equal(it.kept().length, 11)
 })
 
-test("what was deleted or moved takes its properties along on a full disk, too, and the log follows when there is room", {
+test("deleted and moved entries update their properties on a full disk, and the log catches up", {
   skip,
 }, async () => {
   await using it = await scene(256)

@@ -52,7 +52,7 @@ test("a path counts for the home or the directory at the top that it lies in", (
   assert.equal(quotaOwner("/"), "/")
 })
 
-test("one owner's properties end at their budget, and another's go on", () => {
+test("one owner's full budget does not limit another's", () => {
   using it = open()
   const count = fill(it.properties, "/users/ann")
   assert.ok(count * 60_000 <= storedPropertyBytes.value && (count + 1) * 60_200 > storedPropertyBytes.value, `${count}`)
@@ -61,7 +61,7 @@ test("one owner's properties end at their budget, and another's go on", () => {
   it.properties.patch("/sets/a", [large])
 })
 
-test("a number of properties is bounded, too", () => {
+test("the number of properties is bounded, too", () => {
   using it = open()
   for (let i = 0; i * 250 < storedProperties.value; i += 1) {
     const changes = Array.from({ length: 250 }, (_, n) => ({ key: `k ${n}`, value: "" }))

@@ -26,12 +26,12 @@ test("bytes that stand unescaped in a target are UTF-8", () => {
   assert.equal(status("/\xff"), 400)
 })
 
-test("bytes that can be no name are refused as invalid", () => {
+test("bytes that cannot be a name are refused as invalid", () => {
   for (const target of ["/%", "/%zz", "/%ff", "/%c3%28", "/%ed%a0%80", "/a%00b", "/a#b", "/a?b", "*", "a/b", ""])
     assert.equal(status(target), 400, target)
 })
 
-test("names that lead elsewhere, or that Quayside keeps for itself, do not exist", () => {
+test("names that lead elsewhere, or that Quayside reserves, return 404", () => {
   const targets = [
     "/..",
     "/a/../b",

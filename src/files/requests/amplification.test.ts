@@ -49,7 +49,7 @@ test("a body with thousands of names, or a name or namespace of thousands of cha
   assert.equal(await status("LOCK", lockinfo(names(200, "x"), short)), 200)
 })
 
-test("names that a PROPFIND repeats are answered once", async () => {
+test("a name that a PROPFIND repeats is answered once", async () => {
   await using world = await FilesWorld.start()
   const body = `<propfind xmlns="DAV:"><prop>${'<c xmlns="urn:x"/>'.repeat(300)}${"<getetag/>".repeat(300)}</prop></propfind>`
   const { status, text } = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })
@@ -57,7 +57,7 @@ test("names that a PROPFIND repeats are answered once", async () => {
   assert.equal(text.split("<n0:c/>").length, 2)
 })
 
-test("what is written from an XML body grows with the body, whatever its namespaces", () => {
+test("serialized XML grows no faster than its body, whatever its namespaces", () => {
   const ns = "u".repeat(1_000)
   const other = "v".repeat(1_000)
   const worst: Record<string, string> = {
@@ -85,7 +85,7 @@ function usingAll(count: number): string {
   return `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop${declared}>${properties}</D:prop></D:set></D:propertyupdate>`
 }
 
-test("a short PROPPATCH stores no more than one entry may have", async () => {
+test("a short PROPPATCH stores at most what one entry may have", async () => {
   await using world = await FilesWorld.start()
   await world.ask("PUT", "/users/ann/f", { body: "x" })
   const patch = async (body: string) => (await world.ask("PROPPATCH", "/users/ann/f", { body })).status
@@ -93,7 +93,7 @@ test("a short PROPPATCH stores no more than one entry may have", async () => {
   assert.equal(await patch(usingAll(35).replaceAll('"'.repeat(1_000), "urn:")), 207)
 })
 
-test("what one entry's properties make of an answer is bounded, and each of its neighbours has as much", async () => {
+test("one entry's share of a response is bounded, and its neighbours have as much", async () => {
   await using world = await FilesWorld.start()
   const value = "v".repeat(50_000)
   const patch = async (name: string, i: number, step = "set") => {
@@ -204,7 +204,7 @@ test("locks on a directory are not repeated at length with each of its entries",
   assert.ok(isWhole, "500 entries with 64 locks each")
 })
 
-test("a reader that takes nothing of a listing is let go", async () => {
+test("a client that reads nothing of a listing is disconnected", async () => {
   await using world = await FilesWorld.start({ limits: { stallMs: 500 } })
   makeMany(world, 10_000)
   const stalled = await world.raw()
@@ -226,7 +226,7 @@ function openConnections(port: number): number {
   }).length
 }
 
-test("slices of long work go to people in turn, one in each turn of the event loop", async () => {
+test("long work yields to other people, one slice in each turn of the event loop", async () => {
   const slices = new FairScheduler()
   const order: number[] = []
   const turns: Promise<void>[] = []
@@ -239,7 +239,7 @@ test("slices of long work go to people in turn, one in each turn of the event lo
   assert.ok(slices.waitForSlot(1) instanceof Promise, "one in a turn")
 })
 
-test("one person's copies wait for each other, and not for another person's", async () => {
+test("a person's copies wait for each other and not for another person's", async () => {
   const queue = new CopyQueue()
   const most = bounds.files.copiesAtOnce.value
   const running = await Promise.all(Array.from({ length: most }, () => queue.acquire(1)))

@@ -16,7 +16,7 @@ after(() => world[Symbol.asyncDispose]())
 const head = (method: string, path: string, more = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
-test("a client that stops in the middle of its body is let go, and nothing is left of it", async () => {
+test("a client that stalls in its body is disconnected and leaves nothing", async () => {
   const upload = await world.raw()
   upload.write(head("PUT", "/users/ann/stalled", "Content-Length: 100\r\n"))
   upload.write("half")
@@ -24,7 +24,7 @@ test("a client that stops in the middle of its body is let go, and nothing is le
   assert.equal((await world.ask("GET", "/users/ann/stalled")).status, 404)
 })
 
-test("a client that stops reading is let go", async () => {
+test("a client that stops reading is disconnected", async () => {
   await world.ask("PUT", "/users/ann/large", { body: Buffer.alloc(30_000_000) })
   const download = await world.raw()
   download.socket.pause()
@@ -38,7 +38,7 @@ test("a client that stops reading is let go", async () => {
   await closed
 })
 
-test("a client that sends nothing, or never ends its headers, is let go", async () => {
+test("a client that sends nothing, or never ends its headers, is disconnected", async () => {
   for (const text of ["", "GET / HTTP/1.1\r\nHost: local"]) {
     const idle = await world.raw()
     idle.write(text)

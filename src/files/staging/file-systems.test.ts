@@ -36,7 +36,7 @@ function useUp(root: string): void {
   }
 }
 
-test("a full disk refuses an upload and keeps the old file, and work goes on when there is room", { skip }, async () => {
+test("a full disk refuses an upload and keeps the old file until there is room", { skip }, async () => {
   await using world = await FilesWorld.start({ process: "worker", prepare: (root) => mount(root, "3m") })
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
   for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
@@ -75,7 +75,7 @@ test("a file server comes up on a full disk, serves what is there and lets peopl
   assert.equal((await world.ask("GET", "/users/ann/new")).text, "new")
 })
 
-test("a directory on another file system is as good as any", { skip }, async () => {
+test("a directory on another file system works like any other", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
   const world = stack.use(await FilesWorld.start({ process: "worker" }))
   world.makeDirectory("users/ann/disk")
@@ -101,7 +101,7 @@ test("a directory on another file system is as good as any", { skip }, async () 
   assert.deepEqual(readdirSync(world.at("disk")).toSorted(), ["f", "there2"])
 })
 
-test("what a killed worker left on another file system is swept, too", { skip }, async () => {
+test("a killed worker's leftovers on another file system are swept", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
   const world = stack.use(await FilesWorld.start({ process: "worker" }))
   const unmount = mount(world.at("disk"), "20m")

@@ -31,7 +31,7 @@ function deadId(): string {
   return [domain, pid, "12345", random].join("-")
 }
 
-test("what a dead process left is swept, whatever is in it", async () => {
+test("a dead process's leftovers are swept, whatever they contain", async () => {
   await using place = new StagingArea(root, report)
   const dead = deadId()
   mkdirSync(work(dead, "1/deep/er"), { recursive: true })
@@ -74,7 +74,7 @@ test("what replaces something takes its place and nothing else, and what cannot 
   assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])
 })
 
-test("what programs keep filling while it is removed is gone soon after they are", async () => {
+test("a tree that programs keep filling is removed soon after they end", async () => {
   await using place = new StagingArea(root, report)
   mkdirSync(join(path, "busy"))
   const fill = "echo; while :; do i=$((i + 1)); : >$$.$i; done"
@@ -97,7 +97,7 @@ test("what another machine's process holds is kept until its heartbeat stopped l
   assert.equal(existsSync(work("0123456789ab-1-1-00")), false)
 })
 
-test("two that live beside each other leave each other alone", async () => {
+test("two running processes leave each other's files alone", async () => {
   const one = new StagingArea(root, report)
   const other = new StagingArea(root, report)
   using draft = await one.createTempFile(root)

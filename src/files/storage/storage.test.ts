@@ -81,7 +81,7 @@ test("uploads at the same time get together no more than `MaxStorage`", async ()
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(4).fill(201), ...Array(12).fill(507)])
 })
 
-test("what is replaced or deleted makes room at once", async () => {
+test("a replaced or deleted file makes room at once", async () => {
   limit(2 * mib)
   const body = Buffer.alloc(1.5 * mib)
   assert.equal((await ask("PUT", "file", { body })).status, 201)
@@ -217,7 +217,7 @@ test("a count tells datasets in a home apart, at any depth, and counts them once
   assert.equal(Math.floor(bytes / mib), 6)
 })
 
-test("a count sees what lies deeper than it holds descriptors", () => {
+test("a count includes directories deeper than its open descriptors", () => {
   const deep = join(world.root, "users", name, ...Array<string>(60).fill("d"))
   mkdirSync(deep, { recursive: true })
   writeFileSync(join(deep, "file"), Buffer.alloc(mib, 1))

@@ -40,7 +40,7 @@ test("a directory is made with all above it, belongs to the owner, and is made o
   }
 })
 
-test("a new directory is refused when its name is taken", async () => {
+test("a new directory is refused when the name is taken", async () => {
   assert.equal(await tree.makeNewDirectory("/users/ann/new/one"), true)
   assert.equal(await tree.makeNewDirectory("/users/ann/new/one"), false)
   writeFileSync(at("users/ann/file"), "")
@@ -49,7 +49,7 @@ test("a new directory is refused when its name is taken", async () => {
   assert.equal(made.filter(Boolean).length, 1)
 })
 
-test("a directory that was made in vain is taken back, unless something is in it", async () => {
+test("removing an empty directory leaves one that is not empty", async () => {
   await tree.ensureDirectory("/users/ann/vain/full")
   await tree.removeEmptyDirectory("/users/ann/vain")
   assert.equal(await tree.exists("/users/ann/vain/full"), true)
@@ -70,7 +70,7 @@ test("a path through a link or a file is a conflict, and nothing is made behind 
   assert.deepEqual(readdirSync(join(world.folder, "outside")), [])
 })
 
-test("names that lead elsewhere, and the ones that Quayside keeps for itself, are refused", async () => {
+test("names that lead elsewhere, and reserved ones, are refused", async () => {
   for (const path of ["/users/../x", "/./x", "users", "/a\0b"]) await assert.rejects(tree.ensureDirectory(path), /starts with|single/)
   await assert.rejects(tree.ensureDirectory("/.quayside/x"), failure("invalid"))
   await assert.rejects(tree.ensureDirectory(`/${"x".repeat(256)}`), failure("invalid"))
@@ -98,7 +98,7 @@ test("a tree is copied at once, with files, directories and their nine bits, and
   assert.deepEqual(readdirSync(at("users/ann/projects/7/code")).toSorted(), ["pkg", "run.sh"])
 })
 
-test("a copy beyond its limits leaves what was there", async () => {
+test("a copy beyond its limits leaves the target unchanged", async () => {
   mkdirSync(at("users/ann/huge"), { recursive: true })
   for (let i = 0; i < 20; i += 1) writeFileSync(at(`users/ann/huge/${i}`), Buffer.alloc(50_000))
   await tree.ensureDirectory("/users/ann/target/kept")
@@ -126,7 +126,7 @@ test("what stands there stays when nothing is to be replaced, and of many copies
   assert.deepEqual(leftovers(), [])
 })
 
-test("what is severed shares no file with another name, and is otherwise as it was", async () => {
+test("breaking hard links gives each file its own inode and changes nothing else", async () => {
   await tree.ensureDirectory("/users/ann/linked/d")
   await tree.ensureDirectory("/users/ann/elsewhere")
   const files = ["f", "d/g", "d/alone"].map((name) => at(`users/ann/linked/${name}`))
@@ -147,7 +147,7 @@ test("what is severed shares no file with another name, and is otherwise as it w
   assert.deepEqual(leftovers(), [])
 })
 
-test("a tree is removed whatever its depth", async () => {
+test("a tree is removed at any depth", async () => {
   await tree.ensureDirectory("/users/ann/deep")
   const names = Array.from({ length: 1_500 }, () => "d")
   for (let i = 0; i < names.length; i += 500) await tree.ensureDirectory(`/users/ann/deep/${names.slice(0, i + 500).join("/")}`)

@@ -115,7 +115,7 @@ test("directories are made, taken back and moved through no link", async () => {
   }
 })
 
-test("a recursive removal removes nothing behind a link, by whichever name it comes", async () => {
+test("a recursive removal deletes nothing behind a link", async () => {
   const { tree } = world.files
   for (const victim of victims()) {
     await swapping({ path: world.at("code/swap"), target: victim }, async () => {
@@ -128,7 +128,7 @@ test("a recursive removal removes nothing behind a link, by whichever name it co
   }
 })
 
-test("a program that goes on swapping inside of what is being removed changes nothing elsewhere, and in the end all is gone", async () => {
+test("removing a directory that a program keeps swapping deletes nothing outside it", async () => {
   for (let round = 0; round < 10; round += 1) {
     makeSwap("removed/inner")
     execFileSync("sh", ["-c", "seq 1 300 | xargs touch; seq 400 500 | xargs mkdir"], { cwd: world.at("removed/inner/swap") })

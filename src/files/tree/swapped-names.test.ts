@@ -90,7 +90,7 @@ test("a directory that becomes a link to another person's home shows nothing of 
   for (const victim of victims()) assertUntouched(victim)
 })
 
-test("a file that becomes a link is never read or written through", async () => {
+test("a file that becomes a link is neither read nor written through", async () => {
   prepare()
   await swapping({ path: world.at("play/swap/f"), target: join(outside(), "f") }, async () => {
     for (let round = 0; round < rounds; round += 1) {
