@@ -33,14 +33,19 @@ export function checkWritePreconditions(headers: IncomingHttpHeaders, current: V
     throw preconditionFailed("If-None-Match: the file exists")
 }
 
-/** Checks those of a request that reads. True means that the caller's copy is still good: 304. */
-export function isFresh(headers: IncomingHttpHeaders, current: Validators): boolean {
-  const { "if-match": match, "if-none-match": noneMatch, "if-modified-since": modifiedSince } = headers
+/** Checks the preconditions of a request that reads; throws 412. */
+export function checkReadPreconditions(headers: IncomingHttpHeaders, current: Validators): void {
+  const { "if-match": match } = headers
   if (match !== undefined) {
     if (!matches(match, current.etag, "strong")) throw preconditionFailed("The file is not the one that If-Match names")
   } else if (changedSince(headers["if-unmodified-since"], current)) {
     throw preconditionFailed("The file was changed after the time in If-Unmodified-Since")
   }
+}
+
+/** Whether the caller's copy is still current: 304. */
+export function isNotModified(headers: IncomingHttpHeaders, current: Validators): boolean {
+  const { "if-none-match": noneMatch, "if-modified-since": modifiedSince } = headers
   if (noneMatch !== undefined) return matches(noneMatch, current.etag, "weak")
   const since = modifiedSince === undefined ? Number.NaN : Date.parse(modifiedSince)
   return seconds(current.mtimeMs) <= since

@@ -1,7 +1,7 @@
 import { constants, fstatSync, readSync, type Stats } from "node:fs"
 import parseRange from "range-parser"
 import { Failure } from "#contract"
-import { etagOf, isFresh, isRangeApplicable } from "../access/preconditions.ts"
+import { checkReadPreconditions, etagOf, isNotModified, isRangeApplicable } from "../access/preconditions.ts"
 import { notFound } from "../failures.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { guardHeaders } from "../respond.ts"
@@ -44,7 +44,8 @@ async function sendResponse(request: DavRequest, fd: number, stats: Stats): Prom
     "Cache-Control": "private, no-cache",
     "Accept-Ranges": "bytes",
   }
-  if (isFresh(incoming.headers, validators)) {
+  checkReadPreconditions(incoming.headers, validators)
+  if (isNotModified(incoming.headers, validators)) {
     response.writeHead(304, headers).end()
     return
   }

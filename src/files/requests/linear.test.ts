@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
-import { checkWritePreconditions, isFresh } from "../access/preconditions.ts"
+import { checkWritePreconditions, isNotModified } from "../access/preconditions.ts"
 import { parseIfHeader, submittedTokens } from "../locks/if-header.ts"
 import { escapeXml, parseXml } from "../xml/xml.ts"
 import { parseFileAddress } from "./address.ts"
@@ -27,13 +27,13 @@ const parsers: Parser[] = [
   },
   {
     name: "If-Match and If-None-Match",
-    parse: (header) => [isFresh({ "if-none-match": header }, current), checkWritePreconditions({ "if-match": header }, current)],
+    parse: (header) => [isNotModified({ "if-none-match": header }, current), checkWritePreconditions({ "if-match": header }, current)],
     size: headerBytes,
     shapes: [repeated('"'), repeated('"b",'), repeated("W/"), repeated(" ", { end: "x" })],
   },
   {
     name: "If-Modified-Since",
-    parse: (header) => isFresh({ "if-modified-since": header }, current),
+    parse: (header) => isNotModified({ "if-modified-since": header }, current),
     size: headerBytes,
     shapes: [repeated("1"), repeated("("), repeated(" Mon")],
   },
