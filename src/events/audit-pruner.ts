@@ -45,7 +45,7 @@ export class AuditPruner implements AsyncDisposable {
     let wait = pruneEveryMs
     while (await this.#pause(wait)) {
       const removed = await this.#prune().catch((err: unknown) => {
-        this.#options.logger.warn({ err }, "the audit was not trimmed")
+        this.#options.logger.warn({ err }, "the audit was not pruned")
         return 0
       })
       wait = removed < batchSize ? pruneEveryMs : pauseMs

@@ -166,12 +166,12 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
       if (telling.has(run.id)) return
       telling.add(run.id)
       tell(ofRun(run, "progress", { Progress }))
-        .catch((err) => logger.warn({ err, id: run.id }, "a run's progress was not told"))
+        .catch((err) => logger.warn({ err, id: run.id }, "a run's progress was not published"))
         .finally(() => telling.delete(run.id))
     },
     runWarning(run, text) {
       logger.warn({ event: "run.warning", id: run.id, text }, "run")
-      tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not told"))
+      tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not published"))
     },
     async imagePullRequested(tx, actor, { id }) {
       await audit(tx, actor, { action: "image.pull", resource: { type: "image", id } })

@@ -85,7 +85,7 @@ export class ImagePulls implements AsyncDisposable {
 
   #reasonOf(error: unknown): Reason {
     if (!(error instanceof EngineError)) return { code: "image_pull_failed", msg: reasonSentences.image_pull_failed }
-    if (error.detail !== undefined) this.#options.logger.warn({ code: error.code, detail: error.detail }, "an image was not fetched")
+    if (error.detail !== undefined) this.#options.logger.warn({ code: error.code, detail: error.detail }, "an image was not pulled")
     return { code: error.code, msg: error.message }
   }
 
@@ -93,7 +93,7 @@ export class ImagePulls implements AsyncDisposable {
   async #publishProgress(image: ImageRow, what: Parameters<Events["imagePullProgress"]>[2]): Promise<void> {
     const { store, events, logger } = this.#options
     const written = store.change((tx) => events.imagePullProgress(tx, image, what))
-    await written.catch((err: unknown) => logger.warn({ err, image: image.id }, "the progress of a pull was not told"))
+    await written.catch((err: unknown) => logger.warn({ err, image: image.id }, "the progress of a pull was not published"))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -265,11 +265,11 @@ async function enforceLimits({ clock, closed, logger, settings }: RunsContext, u
   const pause = () => clock.sleep(settings.sampleEveryMs, closed).catch(() => {})
   await pause()
   while (!closed.aborted) {
-    await attempt("what runs use was not looked at", () => usage.takeSamples())
+    await attempt("the usage of runs was not sampled", () => usage.takeSamples())
     const paused = pause()
     // New measurements are evaluated before the next sample, but slow ones are not awaited.
     await Promise.race([usage.layersUpdated(), paused])
-    await attempt("runs were not held to their limits", () => warden.enforce())
+    await attempt("the limits of runs were not enforced", () => warden.enforce())
     await paused
   }
 }

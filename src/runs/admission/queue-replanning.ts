@@ -17,7 +17,7 @@ export async function replanQueuedRuns(ctx: RunsContext): Promise<void> {
   const judged: ReplanState = { upTo: 0, ids: new Set() }
   while (!closed.aborted) {
     await replanOnce(ctx, judged).catch(
-      (err: unknown) => closed.aborted || logger.warn({ err }, "the rights of queued runs were not judged"),
+      (err: unknown) => closed.aborted || logger.warn({ err }, "the rights of queued runs were not checked"),
     )
     await clock.sleep(settings.observeEveryMs, closed).catch(() => {})
   }

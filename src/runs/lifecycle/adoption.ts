@@ -42,7 +42,7 @@ async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: Adopt
   })
   await ctx.events.stateChanged(tx, run, undefined)
   tx.afterCommit(() => {
-    ctx.logger.warn({ run: run.id, key: run.key, user: run.userName }, "a container that no run knew was taken up from its labels")
+    ctx.logger.warn({ run: run.id, key: run.key, user: run.userName }, "an orphaned container was adopted from its labels")
     ctx.runCache.publish(run)
   })
   return run

@@ -13,10 +13,10 @@ export function reasonFor(code: ReasonCode, msg: string = reasonSentences[code])
 /** The reason of a failed start, with a text that its person may see. */
 export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
-    if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine refused")
+    if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine rejected a request")
     return reasonFor(error.code, error.message || reasonSentences[error.code])
   }
-  logger.error({ err: error }, "a start failed for a reason that has no name")
+  logger.error({ err: error }, "a start failed for an unknown reason")
   return reasonFor("engine_error")
 }
 

@@ -106,7 +106,7 @@ export class RunController {
         pause = minRetryMs
       } catch (error) {
         if (closed.aborted) return
-        logger.warn({ err: error, run: this.id, state: run.state }, "a run is looked after again in a moment")
+        logger.warn({ err: error, run: this.id, state: run.state }, "the controller of a run failed and retries")
         await this.#signal.wait(clock, closed, pause)
         pause = Math.min(maxRetryMs, pause * 2)
       }

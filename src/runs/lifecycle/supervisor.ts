@@ -98,7 +98,7 @@ export class Supervisor {
     } catch (error) {
       if (this.#ctx.closed.aborted) return
       if (error instanceof EngineError && error.code === "engine_unreachable") this.#setReachable(false)
-      else this.#ctx.logger.error({ err: error, what }, "runs were not compared with the engine; it is tried again")
+      else this.#ctx.logger.error({ err: error, what }, "runs were not compared with the engine; retrying")
     }
   }
 

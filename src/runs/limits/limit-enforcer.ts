@@ -52,7 +52,7 @@ export class LimitEnforcer {
       for (const id of kept.keys()) if (!runCache.row(id)) kept.delete(id)
     const ended = new Set<number>()
     const attempt = async (run: RunRow, work: () => Promise<boolean>) => {
-      const isOver = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "a run was not held to its limits"))
+      const isOver = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "the limits of a run were not enforced"))
       if (isOver) ended.add(run.id)
     }
     await Promise.all(rows.map((run) => attempt(run, () => this.#enforceMaxTime(run))))

@@ -127,7 +127,7 @@ export class UsageMonitor {
       this.#maxFreeBytes = free ?? 0
       this.#layers = await engine.writableLayers(closed)
     } catch (error) {
-      if (!closed.aborted) logger.warn({ err: error }, "what runs wrote to their own file systems could not be looked at")
+      if (!closed.aborted) logger.warn({ err: error }, "runs' own file systems were not measured")
     }
   }
 

@@ -59,7 +59,7 @@ export class FinalLogs {
     const patience = clock.sleep(collectTimeoutMs, this.#over.signal).catch(() => {})
     await Promise.race([this.#collecting, patience])
     this.#over.abort()
-    await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not kept"))
+    await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not stored"))
   }
 
   /** Called when the run still exists. */

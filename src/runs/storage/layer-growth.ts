@@ -32,7 +32,7 @@ export class LayerGrowth {
     try {
       this.#now = await engine.writableLayers(closed)
     } catch (err) {
-      if (!closed.aborted) logger.warn({ err }, "what runs wrote to their own file systems could not be looked at")
+      if (!closed.aborted) logger.warn({ err }, "runs' own file systems were not measured")
     }
     return ({ key }) => Math.max(0, (this.#now.get(key)?.bytes ?? 0) - (this.#before.get(key) ?? 0))
   }

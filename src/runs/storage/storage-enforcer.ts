@@ -61,7 +61,7 @@ export class StorageEnforcer {
     while (!closed.aborted) {
       await clock.sleep(settings.diskSpaceEveryMs, closed).catch(() => {})
       if (closed.aborted) break
-      await this.check().catch((err: unknown) => closed.aborted || logger.warn({ err }, "what people store was not looked at"))
+      await this.check().catch((err: unknown) => closed.aborted || logger.warn({ err }, "the free disk of people's files was not checked"))
     }
     await Promise.all(this.#counting.values())
   }
@@ -114,7 +114,7 @@ export class StorageEnforcer {
     if (known) return known
     const { closed, logger } = this.#ctx
     const counting = this.#countNow(name)
-      .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "what a person stores was not counted")))
+      .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "a person's stored files were not counted")))
       .finally(() => this.#counting.delete(name))
     this.#counting.set(name, counting)
     return counting
@@ -191,7 +191,7 @@ export class StorageEnforcer {
   }
 
   async #end(run: RunRow, msg: string): Promise<void> {
-    this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "a run is ended for what it stores")
+    this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "a run ends for what it stores")
     await stopWithReason(this.#ctx, run, reasonFor("disk_full", msg))
   }
 }
