@@ -23,7 +23,7 @@ export function createFileServer(settings: DavHandlerOptions, connections: Conne
       const proceed = expectation === "continue" ? () => response.writeContinue() : () => {}
       handle(request, response, proceed).then(done, settings.context.reportError)
     },
-    parseErrors: { maxHeadBytes: 16 * 1024, methods: methodNames, headers: guardHeaders },
+    parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: guardHeaders },
     requestTimeoutMs: 0,
     connections,
   })

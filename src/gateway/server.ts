@@ -23,7 +23,7 @@ export function createGatewayServer(handler: (request: GatewayRequest) => void, 
       linger(gatewayRequest)
       handler(gatewayRequest)
     },
-    parseErrors: { maxHeadBytes: bounds.http.headBytes.value, headers: ownHeaders },
+    parseErrors: { maxHeadBytes: bounds.http.headBytes.value, longChunkExtensions: "invalid", headers: ownHeaders },
     requestTimeoutMs: 0,
     maxHeadBytes: bounds.http.headBytes.value,
     connections,

@@ -7,6 +7,7 @@ export {
 } from "./connections/connection-limit.ts"
 export { connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
+export type { ParseErrorOptions } from "./connections/parse-errors.ts"
 export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"
 export { hasTinyChunks, tinyChunksMsg } from "./node/buffered-request.ts"
 export * as http from "./node/http.ts"

@@ -1,6 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { type ConnectionLimit, createHttpServer } from "#http"
+import { type ConnectionLimit, createHttpServer, type ParseErrorOptions } from "#http"
 import { sendFailure } from "./answer.ts"
 import { newRequestId } from "./request-context.ts"
 
@@ -17,7 +17,8 @@ const finishMs = 8_000
 const tellMs = 7_000
 
 /** Of refusals of what Node does not parse as a request. */
-const parseErrors = {
+const parseErrors: ParseErrorOptions = {
+  longChunkExtensions: "too_large",
   maxHeadBytes: bounds.http.headBytes.value,
   methods: ["GET", "HEAD", "POST", "PUT", "DELETE"],
   headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" },

@@ -139,3 +139,10 @@ test("a refusal reaches a client that sends on, and its connection is closed, no
   socket.end()
   await once(socket, "close")
 })
+
+test("a body whose chunk extensions are too long is 400", async () => {
+  const upload = await world.raw()
+  upload.write(head("PUT", "/users/ann/extensions", "Transfer-Encoding: chunked\r\n"))
+  upload.write(`1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`)
+  assert.match(await upload.end(), /^HTTP\/1\.1 400 .*"code":"invalid"/s)
+})

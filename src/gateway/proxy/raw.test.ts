@@ -155,3 +155,13 @@ test("a client that sends its head slowly holds nobody else up", async () => {
   assert.match((await readHead(slow)).head, /^HTTP\/1\.1 200/)
   slow.destroy()
 })
+
+test("a body whose chunk extensions are too long is 400", async () => {
+  await using scene = await GatewayFixture.open()
+  const text = await scene.raw(
+    `POST /run/1/ HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+  )
+  const { status, body } = parse(text)
+  assert.equal(status, 400, text)
+  assert.equal(JSON.parse(body).code, "invalid")
+})

@@ -3,15 +3,16 @@ import { once } from "node:events"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
 import { createServer } from "../node/http.ts"
+import { createHttpServer } from "./http-server.ts"
 import { handleParseErrors } from "./parse-errors.ts"
 import { queueRequest } from "./pipelining.ts"
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-test("a client that goes away behind a request without an answer is let go, whatever it began to send", { timeout: 60_000 }, async () => {
+test("a client that leaves before its answer loses its connection, whatever it sent after the request", { timeout: 60_000 }, async () => {
   const asked = Promise.withResolvers<void>()
   const server = createServer((incoming, response) => queueRequest(incoming, response, { handler: () => asked.resolve(), maxWaiting: 100 }))
-  handleParseErrors(server, { maxHeadBytes: 16_384, headers: {} })
+  handleParseErrors(server, { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   for (const behind of ["", "GET / HT", "GARBAGE\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n"]) {
     const socket = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port, allowHalfOpen: true })
@@ -26,4 +27,24 @@ test("a client that goes away behind a request without an answer is let go, what
     assert.equal(answer, "", behind)
   }
   await new Promise((resolve) => server.close(resolve))
+})
+
+test("chunk extensions that are too long are refused with the code that the server chose", { timeout: 60_000 }, async () => {
+  for (const [longChunkExtensions, status] of [
+    ["invalid", 400],
+    ["too_large", 413],
+  ] as const) {
+    const server = createHttpServer({
+      handler: (incoming) => incoming.resume(),
+      parseErrors: { maxHeadBytes: 16_384, longChunkExtensions, headers: {} },
+      requestTimeoutMs: 0,
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const socket = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port })
+    socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`)
+    const [answer] = await once(socket.setEncoding("latin1"), "data")
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} .*"code":"${longChunkExtensions}"`, "s"))
+    socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  }
 })

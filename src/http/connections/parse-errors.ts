@@ -21,6 +21,8 @@ export interface ParseErrorOptions {
    * request.
    */
   methods?: readonly string[]
+  /** The code of the refusal when the extensions of a body's chunks are too long. */
+  longChunkExtensions: "invalid" | "too_large"
   /** Headers of every such refusal. */
   headers: Readonly<Record<string, string>>
   /** Makes an ID for each refusal; without it they have none. */
@@ -56,7 +58,7 @@ function parseFailure(error: ParseError, options: ParseErrorOptions): Failure {
     case "HPE_HEADER_OVERFLOW":
       return new Failure("headers_too_large", `The request's head may have ${options.maxHeadBytes / 1024} KiB at most`)
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return new Failure("too_large", "The extensions of the body's chunks are too long")
+      return new Failure(options.longChunkExtensions, "The extensions of the body's chunks are too long")
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new Failure("invalid", `The request did not arrive in time; its head has ${bounds.http.headMs.value / 1_000} s`, {
         status: 408,
